@@ -1,0 +1,60 @@
+"""cvpl measures how well people can still be linked across a table and its protected release.
+
+    import cvpl
+    result = cvpl.audit("original.csv", "released.csv", "audit.yaml", control="holdout.csv")
+    result.linkage_rate, result.attributable_rate, result.warnings
+    result.write("out")
+
+Everything is imported when it is first used, so `import cvpl` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cvpl.attacker import Attacker as Attacker
+    from cvpl.audit import audit as audit
+    from cvpl.config.written import AuditConfig as AuditConfig
+    from cvpl.errors import CvplError as CvplError
+    from cvpl.errors import InputError as InputError
+    from cvpl.errors import LimitError as LimitError
+    from cvpl.errors import UsageError as UsageError
+    from cvpl.result import AuditResult as AuditResult
+
+_HOMES = {
+    "Attacker": "cvpl.attacker",
+    "AuditConfig": "cvpl.config.written",
+    "AuditResult": "cvpl.result",
+    "CvplError": "cvpl.errors",
+    "InputError": "cvpl.errors",
+    "LimitError": "cvpl.errors",
+    "UsageError": "cvpl.errors",
+    "audit": "cvpl.audit",
+}
+
+__all__ = [
+    "Attacker",
+    "AuditConfig",
+    "AuditResult",
+    "CvplError",
+    "InputError",
+    "LimitError",
+    "UsageError",
+    "audit",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cvpl' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

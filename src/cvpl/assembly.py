@@ -1,0 +1,224 @@
+"""From measurements to the sections of a result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl import result as out
+from cvpl.evaluation.block_sizes import block_sizes
+from cvpl.evaluation.contradictions import Figures
+from cvpl.evaluation.control import attributable_rate
+from cvpl.evaluation.distributions import compare, exceedance
+from cvpl.evaluation.growth import growth_law
+from cvpl.evaluation.intervals import Interval
+from cvpl.evaluation.measurement import OFF_SCALE_CURVE, Measurement, pairwise_false_link_rate
+from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.truth import (
+    blocking_recall,
+    false_link_rate,
+    matching_recall,
+    precision_at_1,
+    recall_counts,
+    share,
+    top1_hit_rate,
+    total_recall,
+)
+from cvpl.operators.threshold import Calibrate
+from cvpl.representation import linear
+
+Floats = NDArray[np.float64]
+
+_NO_INTERVAL = "none"
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None, str]:
+    return (None, None, _NO_INTERVAL) if interval is None else (interval.low, interval.high, interval.method)
+
+
+def rate(measured: Measurement) -> out.Rate:
+    """The linkage rate with its interval."""
+    low, high, method = _ends(measured.rate_interval)
+    return out.Rate(estimate=measured.rate, low=low, high=high, method=method)
+
+
+def curve(measured: Measurement, grid: Floats) -> list[out.CurvePoint]:
+    """The risk curve over thresholds, with the control's beside it, or over false rates for a score off the scale."""
+    points = []
+    if measured.curve_intervals is None:
+        for false_rate, value in zip(OFF_SCALE_CURVE, measured.curve, strict=False):
+            points.append(
+                out.CurvePoint(
+                    threshold=None,
+                    linkage_rate=float(value),
+                    low=None,
+                    high=None,
+                    control_rate=float(false_rate),
+                    attributable_rate=attributable_rate(float(value), float(false_rate)),
+                    false_rate=float(false_rate),
+                )
+            )
+        return points
+    for threshold, value, ends in zip(grid, measured.curve, measured.curve_intervals, strict=True):
+        base = None if measured.base_scores is None else linkage_rate(measured.base_scores, float(threshold))
+        points.append(
+            out.CurvePoint(
+                threshold=float(threshold),
+                linkage_rate=float(value),
+                low=ends.low,
+                high=ends.high,
+                control_rate=base,
+                attributable_rate=None if base is None else attributable_rate(float(value), base),
+            )
+        )
+    return points
+
+
+def calibration(measured: Measurement) -> out.Calibration | None:
+    """What was asked of a calibrated threshold."""
+    setting = measured.attack.attacker.threshold
+    if not isinstance(setting, Calibrate):
+        return None
+    return out.Calibration(form=setting.calibrate, alpha=setting.alpha, attainable=measured.threshold is not None)
+
+
+def blocks(measured: Measurement) -> out.Blocks:
+    """Block sizes a scheme, and candidates over all schemes."""
+    schemes = [out.BlockScheme(**asdict(block_sizes(partition))) for partition in measured.attack.partitions]
+    candidates = measured.attack.found.candidates
+    return out.Blocks(
+        count=sum(scheme.count for scheme in schemes),
+        pairs=int(candidates.sum()),
+        mean_candidates=float(candidates.mean()),
+        without_candidates=int((candidates == 0).sum()),
+        schemes=schemes,
+    )
+
+
+def projection(measured: Measurement) -> out.ProjectionSummary:
+    """The dimension and explained variance of what records were compared in."""
+    representation = measured.attack.representation
+    fitted = linear(representation.projection)
+    components = None
+    if representation.projection is not None:
+        components = representation.embed(measured.attack.original).shape[1]
+    return out.ProjectionSummary(
+        components=components,
+        explained_variance=None if fitted is None else fitted.explained_variance,
+        features=representation.space.width,
+    )
+
+
+def truth(measured: Measurement) -> out.TruthFigures | None:
+    """Recalls, true and false links, hits; null where no match is known at all."""
+    known, threshold = measured.truth, measured.threshold
+    if known is None:
+        return None
+    best = measured.attack.found.best
+    tau = np.inf if threshold is None else threshold
+    with_match, in_block, linked = recall_counts(known, tau)
+    total = total_recall(known, tau)
+    overlap = compare(known.match_similarity, measured.pairs.values)
+    similarities = None
+    if overlap is not None:
+        similarities = out.Overlap(
+            edges=overlap.edges.tolist(),
+            matches=overlap.matches.tolist(),
+            non_matches=overlap.non_matches.tolist(),
+            overlap=overlap.overlap,
+            separation=overlap.separation,
+            non_match_pairs=measured.pairs.total,
+            sampled=measured.pairs.sampled,
+        )
+    at_threshold = threshold is not None
+    return out.TruthFigures(
+        complete=known.complete,
+        originals_with_match=with_match,
+        matches_in_block=in_block,
+        matches_linked=linked,
+        blocking_recall=blocking_recall(known),
+        matching_recall=matching_recall(known, tau) if at_threshold else None,
+        total_recall=total if at_threshold else None,
+        true_link_rate=matching_recall(known, tau) if at_threshold else None,
+        false_link_rate=false_link_rate(known, tau) if at_threshold else None,
+        pairwise_false_link_rate=pairwise_false_link_rate(measured),
+        recall_gap=linkage_rate(best, tau) - total if at_threshold and total is not None else None,
+        top1_hit_rate=top1_hit_rate(known),
+        precision_at_1=precision_at_1(known, best, tau) if at_threshold else None,
+        similarities=similarities,
+    )
+
+
+def growth(measured: Measurement) -> out.Growth | None:
+    """The growth law at the threshold: for wrong candidates where truth is known, for all of them otherwise."""
+    if measured.threshold is None:
+        return None
+    chance = exceedance(measured.pairs.values, measured.threshold)
+    if chance is None:
+        return None
+    found, known = measured.attack.found, measured.truth
+    scores, counts = (found.best, found.candidates) if known is None else (known.best_wrong, known.wrong_candidates)
+    overall, groups = growth_law(scores, counts, chance, measured.threshold)
+    return out.Growth(
+        pair_probability=chance,
+        overall=out.GrowthPoint(**asdict(overall)),
+        by_candidates=[out.GrowthPoint(**asdict(group)) for group in groups],
+    )
+
+
+def control(measured: Measurement) -> out.Control | None:
+    """The control's rate; null without a control table."""
+    if measured.control is None:
+        return None
+    low, high, method = _ends(measured.base_interval)
+    return out.Control(rate=measured.base_rate, low=low, high=high, method=method, records=len(measured.control))
+
+
+def attributable(measured: Measurement) -> out.Attributable | None:
+    """The rate beyond look-alikes; null where nothing tells what look-alikes explain."""
+    if measured.basis is None:
+        return None
+    low, high, method = _ends(measured.attributable_interval)
+    return out.Attributable(estimate=measured.attributable, low=low, high=high, method=method, basis=measured.basis)
+
+
+def power(measured: Measurement) -> list[out.Power] | None:
+    """Power at the stated false rates."""
+    if measured.power is None:
+        return None
+    return [out.Power(false_rate=false_rate, power=value) for false_rate, value in measured.power.items()]
+
+
+def attacker_row(name: str, measured: Measurement) -> out.AttackerRow:
+    """One attacker's line in the table of attackers."""
+    known = measured.truth
+    return out.AttackerRow(
+        name=name,
+        threshold=measured.threshold,
+        linkage_rate=rate(measured),
+        control_rate=measured.base_rate if measured.basis == "control" else None,
+        attributable_rate=attributable(measured),
+        power=power(measured),
+        top1_hit_rate=None if known is None else top1_hit_rate(known),
+        settings=measured.attack.attacker.model_dump(mode="json"),
+    )
+
+
+def figures(measured: Measurement) -> Figures:
+    """What the contradiction rules look at."""
+    known = measured.truth
+    of_matched = None
+    if known is not None and measured.threshold is not None:
+        linked = (measured.attack.found.best >= measured.threshold) & known.has_match
+        of_matched = share(int(linked.sum()), int(known.has_match.sum()))
+    return Figures(
+        records=len(measured.attack.found),
+        linkage_rate=measured.rate,
+        linkage_rate_of_matched=of_matched,
+        top1_hit_rate=None if known is None else top1_hit_rate(known),
+        blocking_recall=None if known is None else blocking_recall(known),
+        attributable_rate=measured.attributable,
+        base_known=measured.basis is not None,
+    )

@@ -1,0 +1,53 @@
+"""The attacker: what it knows, and the five operators it uses, as one frozen value.
+
+CVPL = threshold ∘ similarity ∘ projection ∘ vectorization ∘ blocking        (paper, eq. cvpl-composition)
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cvpl.operators.blocking import Blocking, Ladder
+from cvpl.operators.projection import Pca, Projection
+from cvpl.operators.similarity import Agreement, Similarity
+from cvpl.operators.threshold import DEFAULT, Threshold
+from cvpl.operators.vectorization import Vectorization
+from cvpl.settings import Settings
+from cvpl.tables.columns import Table
+
+PRESETS = ("paper",)
+"""`paper` is the paper's attacker: this class's defaults, blocking as the columns say."""
+
+
+class Attacker(Settings):
+    """Everything that defines an attack. The defaults are the paper's attacker, without blocking.
+
+    `knows` lists the columns the attacker has (None: all observable ones); without a column it can neither block nor
+    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed.
+    """
+
+    knows: tuple[str, ...] | None = None
+    knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
+    alignment: Literal["none"] = "none"
+    blocking: Blocking = Blocking()
+    ladder: Ladder | None = None
+    vectorization: Vectorization = Vectorization()
+    projection: Projection = Pca()
+    similarity: Similarity = "cosine"
+    threshold: Threshold = DEFAULT
+
+    @property
+    def on_scale(self) -> bool:
+        """Whether its score lies on the scale of the threshold grid; a Fellegi-Sunter weight does not."""
+        return not isinstance(self.similarity, Agreement)
+
+    @property
+    def projects(self) -> bool:
+        """Whether similarity is taken after the projection; Jaccard and agreement look at the columns themselves."""
+        return self.similarity != "jaccard" and not isinstance(self.similarity, Agreement)
+
+    def view(self, table: Table) -> Table:
+        """The columns of `table` that this attacker knows."""
+        return table if self.knows is None else table.only(self.knows)

@@ -1,0 +1,64 @@
+"""A progress bar on the terminal for whatever takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+DELAY = 1.0
+
+
+class Progress:
+    """Collects reports of phases; shows them on standard error once a second has passed, if that is a terminal."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._phase, self._share = "starting", None
+        self._bar: Bar | None = None
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._timer = threading.Timer(DELAY, self._show)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
+    def __call__(self, phase: str, share: float | None) -> None:
+        """A phase has begun, or so much of it is done."""
+        with self._lock:
+            self._phase, self._share = phase, share  # type: ignore[assignment]
+            if self._bar is not None:
+                self._update()
+
+    def _show(self) -> None:
+        from rich.console import Console  # noqa: PLC0415 - only for work that takes long
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+        from rich.progress import Progress as Bar  # noqa: PLC0415
+
+        with self._lock:
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task(self._phase, total=None)
+            self._bar.start()
+            self._update()
+
+    def _update(self) -> None:
+        assert self._bar is not None  # noqa: S101 - both callers have seen it
+        total = None if self._share is None else 1.0
+        self._bar.update(self._bar.task_ids[0], description=self._phase, total=total, completed=self._share or 0.0)

@@ -1,0 +1,214 @@
+"""What a person may write in `audit.yaml`, with its shorthands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from cvpl.evaluation.intervals import Method
+from cvpl.operators.blocking import Bin, Level, Lsh, Prefix, Rule, Truncate
+from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
+from cvpl.operators.similarity import Agreement, Similarity
+from cvpl.operators.threshold import DEFAULT, Calibrate, Grid, Threshold
+from cvpl.operators.vectorization import Encoding, Feature, Scaling
+from cvpl.settings import Settings
+from cvpl.tables.columns import OBSERVABLE, Role, Type
+
+_SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def _one_of(value: object, forms: Mapping[str, Any]) -> object:
+    """The form whose first key is named; the rest is checked by the form itself."""
+    if isinstance(value, Mapping):
+        for key, form in forms.items():
+            if key in value:
+                return form.model_validate({name: ({} if item is None else item) for name, item in value.items()})
+        raise ValueError(f"expected one of the keys {', '.join(forms)}")
+    return value
+
+
+def _block_rule(value: object) -> object:
+    if isinstance(value, str) and value != "exact":
+        raise ValueError("write exact, {bin: w}, {level: n}, {prefix: n} or {truncate: unit}")
+    return _one_of(value, {"bin": Bin, "level": Level, "prefix": Prefix, "truncate": Truncate})
+
+
+RuleForm = Annotated[Rule, BeforeValidator(_block_rule)]
+
+
+class ColumnConfig(Settings):
+    """One column: its role, and for an observable one its type and how it is used."""
+
+    role: Role
+    type: Type | None = None
+    separator: Annotated[str, Field(min_length=1)] | None = None
+    hierarchy: str | None = None
+    block: RuleForm | None = None
+    encode: Encoding | None = None
+    features: tuple[Feature, ...] = ()
+    vectorize: bool = True
+
+    @property
+    def observable(self) -> bool:
+        """Whether an attacker sees it."""
+        return self.role in OBSERVABLE
+
+
+class ReadingConfig(Settings):
+    """How fields are read."""
+
+    strip: bool = False
+    missing: tuple[str, ...] = ("",)
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+
+
+class TruthConfig(Settings):
+    """Where the true matches stand: a column of each table, or `row_number`, counted from 0."""
+
+    original: str
+    protected: str
+    complete: bool = True
+    simulated: bool = False
+
+
+class ControlConfig(Settings):
+    """A table of people known to be absent from the release."""
+
+    file: str
+
+
+def _bytes(value: object) -> object:
+    """4GB, 512 MiB or a number of bytes."""
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b?)\s*", value.lower())
+        if match is None or match[2] not in _SIZES:
+            raise ValueError("write a size such as 512MB or 4GB")
+        return int(float(match[1]) * _SIZES[match[2]])
+    return value
+
+
+class SearchConfig(Settings):
+    """What the search may use. Search is exhaustive; ways to examine fewer pairs are not offered yet."""
+
+    memory: Annotated[int, BeforeValidator(_bytes), Field(ge=1 << 20)] = 1 << 30
+    threads: Annotated[int, Field(ge=1)] | None = None
+    max_block: None = None
+    sample: None = None
+    ann: None = None
+
+
+class IntervalsConfig(Settings):
+    """How the ends of intervals are found."""
+
+    method: Method = "block_bootstrap"
+    replicates: Annotated[int, Field(ge=100, le=100_000)] = 1000
+
+
+class PolicyConfig(Settings):
+    """A gate: the audit fails where `bound` of `figure` is above `max`."""
+
+    figure: Literal["attributable_rate", "linkage_rate"]
+    bound: Literal["high", "estimate"] = "high"
+    max: Annotated[float, Field(ge=0, le=1)]
+
+
+class VectorizationConfig(Settings):
+    """The attacker's general choices; columns may differ."""
+
+    scale: Scaling = "z_score"
+    encode: Encoding = "one_hot"
+    missing: Literal["neutral", "indicator"] = "neutral"
+
+
+_PROJECTIONS: dict[str, Any] = {
+    "identity": "identity",
+    "pca": Pca(),
+    "robust_pca": RobustPca(),
+    "random": RandomProjection(),
+    "umap": Umap(),
+}
+
+
+def _projection(value: object) -> object:
+    if isinstance(value, str):
+        if value not in _PROJECTIONS:
+            raise ValueError(f"name one of {', '.join(_PROJECTIONS)}, or {{saved: FILE}}")
+        return _PROJECTIONS[value]
+    forms = {"pca": Pca, "robust_pca": RobustPca, "random": RandomProjection, "umap": Umap, "saved": Saved}
+    return _one_of(value, forms)
+
+
+def _similarity(value: object) -> object:
+    if value == "agreement":
+        return Agreement()
+    return _one_of(value, {"agreement": Agreement}) if isinstance(value, Mapping) else value
+
+
+def _threshold(value: object) -> object:
+    if isinstance(value, str):
+        raise ValueError("write a number, or {calibrate: existential, alpha: 0.05}")  # noqa: TRY004 - told by pydantic
+    return _one_of(value, {"calibrate": Calibrate}) if isinstance(value, Mapping) else value
+
+
+ThresholdForm = Annotated[Threshold, BeforeValidator(_threshold)]
+SchemeForm = list[str | dict[str, RuleForm]]
+
+
+class EnsembleConfig(Settings):
+    """Blocking by several schemes; a pair that shares a block in any of them is compared."""
+
+    match: Literal["equality"] = "equality"
+    any_of: Annotated[list[SchemeForm | Lsh], Field(min_length=1)]
+
+
+class LadderConfig(Settings):
+    """Rungs from the most to the least restrictive blocking."""
+
+    rungs: Annotated[list[SchemeForm | EnsembleConfig], Field(min_length=2)]
+    stop_below: Annotated[float, Field(ge=0, le=1)] = 0.005
+
+
+class AttackerConfig(Settings):
+    """An attacker as it is written; what is left out is as in the preset `paper`."""
+
+    preset: Literal["paper"] = "paper"
+    knows: tuple[str, ...] | None = None
+    knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
+    alignment: Literal["none"] = "none"
+    blocking: Literal["columns", "none"] | SchemeForm | Lsh | EnsembleConfig = "columns"
+    ladder: LadderConfig | None = None
+    vectorization: VectorizationConfig = VectorizationConfig()
+    projection: Annotated[Projection, BeforeValidator(_projection)] = Pca()
+    similarity: Annotated[Similarity, BeforeValidator(_similarity)] = "cosine"
+    threshold: ThresholdForm | None = None
+
+
+def _attacker(value: object) -> object:
+    if isinstance(value, str):
+        if value != "paper":
+            raise ValueError("the presets are: paper. Name one, or write the operators with their settings")
+        return AttackerConfig()
+    return value
+
+
+AttackerForm = Annotated[AttackerConfig, BeforeValidator(_attacker)]
+
+
+class AuditConfig(Settings):
+    """A whole `audit.yaml`."""
+
+    columns: Annotated[dict[str, ColumnConfig], Field(min_length=1)]
+    attacker: AttackerForm | None = None
+    attackers: Annotated[dict[str, AttackerForm], Field(min_length=1)] | None = None
+    threshold: ThresholdForm = DEFAULT
+    grid: Grid = Grid()
+    reading: ReadingConfig = ReadingConfig()
+    truth: TruthConfig | None = None
+    control: ControlConfig | None = None
+    search: SearchConfig = SearchConfig()
+    intervals: IntervalsConfig = IntervalsConfig()
+    policy: PolicyConfig | None = None
+    seed: Annotated[int, Field(ge=0)] = 0

@@ -1,0 +1,1 @@
+"""What needs further attacks: self-linkage, removal of columns, validity, progressive evaluation."""

@@ -1,0 +1,1 @@
+"""Figures from what an attack found. Truth is read here, and nowhere before."""

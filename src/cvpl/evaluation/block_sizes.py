@@ -1,0 +1,56 @@
+"""How blocking cut the tables up, and where the work lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cvpl.search.blocks import Partition
+
+LARGEST = 0.10
+MOST_OF_THE_WORK = 0.80
+
+
+@dataclass(frozen=True)
+class BlockSizes:
+    """Sizes count the protected records of a block; work is the number of pairs that share one.
+
+    `count` counts the blocks with both originals and protected records; those with one side only are counted apart.
+    """
+
+    count: int
+    original_only: int
+    protected_only: int
+    smallest: int
+    median: float
+    mean: float
+    largest: int
+    pairs: int
+    share_of_all_pairs: float
+    work_in_largest_tenth: float
+    blocks_with_80_percent_of_work: int
+
+
+def block_sizes(partition: Partition) -> BlockSizes:
+    """The sizes under one scheme."""
+    count = int(max(partition.queries.max(initial=-1), partition.candidates.max(initial=-1))) + 1
+    queries, candidates = (np.bincount(side, minlength=count) for side in (partition.queries, partition.candidates))
+    both = (queries > 0) & (candidates > 0)
+    sizes, work = candidates[both], np.sort((queries * candidates)[both])[::-1]
+    pairs = int(work.sum())
+    done = np.cumsum(work)
+    tenth = max(1, int(np.ceil(LARGEST * len(work)))) if len(work) else 0
+    return BlockSizes(
+        count=int(both.sum()),
+        original_only=int(((queries > 0) & (candidates == 0)).sum()),
+        protected_only=int(((queries == 0) & (candidates > 0)).sum()),
+        smallest=int(sizes.min(initial=sizes.max(initial=0))),
+        median=float(np.median(sizes)) if len(sizes) else 0.0,
+        mean=float(sizes.mean()) if len(sizes) else 0.0,
+        largest=int(sizes.max(initial=0)),
+        pairs=pairs,
+        share_of_all_pairs=pairs / (len(partition.queries) * len(partition.candidates)),
+        work_in_largest_tenth=float(done[tenth - 1] / pairs) if pairs else 0.0,
+        blocks_with_80_percent_of_work=int(np.searchsorted(done, MOST_OF_THE_WORK * pairs) + 1) if pairs else 0,
+    )

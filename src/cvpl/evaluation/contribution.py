@@ -1,0 +1,126 @@
+"""Which columns make records alike.
+
+structural   Σ over the column's features f and components c of λ_c w_fc², as a share: the column's part in the space in
+             which records are compared (paper, 8.10). It says nothing of the links themselves.
+link         the similarity of the links found, split over the columns: <z_x, z_y> = Σ_f u_x[f] (W z_y)[f] with u = v -
+             mean, taken from both sides and halved, is a sum over features, so the split is exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack import Attack
+from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, RobustPca, components_of
+from cvpl.operators.vectorization import FeatureSpace, Vectors
+from cvpl.representation import linear
+
+Floats = NDArray[np.float64]
+
+STABILITY_REPLICATES = 50
+STABILITY_GROUPS = 50
+STABILITY_RECORDS = 10_000
+MOST_LINKS = 10_000
+
+
+def structural(space: FeatureSpace, loadings: Floats, variances: Floats) -> dict[str, float]:
+    """Each column's share; empty where nothing varies."""
+    weight = (loadings**2) @ variances
+    total = float(weight.sum())
+    return {name: value / total for name, value in _by_column(space, weight).items()} if total > 0 else {}
+
+
+def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
+    """The 2.5% and 97.5% ends of each column's structural share when the fitting records are drawn anew.
+
+    Up to 10,000 records a table are thrown at random into 50 groups, and groups are drawn: their moments are summed
+    once, so a replicate costs one small eigenvalue problem. Only for PCA.
+    """
+    representation = attack.representation
+    settings = pca_settings(attack)
+    if settings is None or isinstance(attack.attacker.projection, RobustPca):
+        return {}
+    space = representation.space
+    tables = {"joint": ("original", "protected"), "original": ("original",), "protected": ("protected",)}[settings.fit]
+    sums = np.zeros(STABILITY_GROUPS)
+    first = np.zeros((STABILITY_GROUPS, space.width))
+    second = np.zeros((STABILITY_GROUPS, space.width, space.width))
+    for name in tables:
+        table = attack.original if name == "original" else attack.protected
+        rows = rng.permutation(table.rows)[:STABILITY_RECORDS]
+        vectors = space(table.take(rows))
+        for group in range(STABILITY_GROUPS):
+            members = np.arange(group, len(rows), STABILITY_GROUPS)
+            if len(members):
+                total, one, two = vectors.take(members).moments(space.neutral)
+                sums[group] += total
+                first[group] += one
+                second[group] += two
+    shares: dict[str, list[float]] = {}
+    drawn = rng.multinomial(
+        STABILITY_GROUPS, np.full(STABILITY_GROUPS, 1 / STABILITY_GROUPS), size=STABILITY_REPLICATES
+    )
+    flat = second.reshape(STABILITY_GROUPS, -1)
+    for weights in drawn.astype(np.float64):
+        total = float(weights @ sums)
+        if total <= 0:
+            continue
+        mean = weights @ first / total
+        covariance = (weights @ flat / total).reshape(space.width, space.width) - np.outer(mean, mean)
+        loadings, variances, _ = components_of(settings, covariance)
+        for name, value in structural(space, loadings, variances).items():
+            shares.setdefault(name, []).append(value)
+    return {name: (float(np.quantile(v, 0.025)), float(np.quantile(v, 0.975))) for name, v in shares.items()}
+
+
+def pca_settings(attack: Attack) -> PcaSettings | None:
+    """The settings of the attack's principal components; None under another projection."""
+    projection = attack.attacker.projection
+    if not attack.attacker.projects:
+        return None
+    if isinstance(projection, Pca):
+        return projection.pca
+    return projection.robust_pca if isinstance(projection, RobustPca) else None
+
+
+def link(attack: Attack, threshold: float, rng: np.random.Generator) -> dict[str, float] | None:
+    """Each column's share of the summed similarity of the links found.
+
+    None unless the score is a cosine after a linear projection, and where there are no links. Of more than 10,000 links
+    a seeded sample is split.
+    """
+    projection = linear(attack.representation.projection)
+    if projection is None or attack.attacker.similarity != "cosine":
+        return None
+    linked = np.flatnonzero(attack.found.best >= threshold)
+    if len(linked) > MOST_LINKS:
+        linked = np.sort(rng.choice(linked, MOST_LINKS, replace=False))
+    return split_links(attack, projection, linked, attack.found.row[linked])
+
+
+def split_links(
+    attack: Attack, projection: LinearProjection, original: NDArray[np.int64], protected: NDArray[np.int64]
+) -> dict[str, float] | None:
+    """The exact split for the pairs (original[i], protected[i])."""
+    space = attack.representation.space
+    sides: tuple[Vectors, Vectors] = (space(attack.original.take(original)), space(attack.protected.take(protected)))
+    embedded = [projection(side) for side in sides]
+    norms = [np.sqrt((side**2).sum(axis=1)) for side in embedded]
+    product = norms[0] * norms[1]
+    units = [
+        np.divide(side, product[:, None], out=np.zeros_like(side), where=product[:, None] > 0) for side in embedded
+    ]
+    total = float((units[0] * embedded[1]).sum())
+    if not total:
+        return None
+    offsets = [side.dense() - projection.centre for side in sides]
+    weight = sum(0.5 * (offsets[side] * (units[1 - side] @ projection.loadings.T)).sum(axis=0) for side in (0, 1))
+    return {name: value / total for name, value in _by_column(space, np.asarray(weight)).items()}
+
+
+def _by_column(space: FeatureSpace, weight: Floats) -> dict[str, float]:
+    totals: dict[str, float] = {}
+    for owner, value in zip(space.owners, weight, strict=True):
+        totals[owner] = totals.get(owner, 0.0) + float(value)
+    return totals

@@ -1,0 +1,50 @@
+"""The similarities of true matches and of wrong candidates, and how far the two overlap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+BINS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Distributions:
+    """Shares of matches and of wrong candidates in equal bins between the lowest and the highest score.
+
+    `overlap` is the sum over bins of the smaller share: 0 apart, 1 alike. `separation` is the chance that a match
+    scores above a wrong candidate, ties halved.
+    """
+
+    edges: Floats
+    matches: Floats
+    non_matches: Floats
+    overlap: float
+    separation: float
+
+
+def compare(matches: Floats, non_matches: Floats) -> Distributions | None:
+    """Both distributions on common bins; None where either is empty. `non_matches` ascends."""
+    matches = matches[np.isfinite(matches)]
+    if not matches.size or not non_matches.size:
+        return None
+    low = min(float(matches.min()), float(non_matches[0]))
+    high = max(float(matches.max()), float(non_matches[-1]))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    shares = [np.histogram(values, edges)[0] / len(values) for values in (matches, non_matches)]
+    below = np.searchsorted(non_matches, matches, "left") + np.searchsorted(non_matches, matches, "right")
+    separation = float(below.mean() / (2 * len(non_matches)))
+    return Distributions(edges, shares[0], shares[1], float(np.minimum(*shares).sum()), separation)
+
+
+def exceedance(ascending: Floats, threshold: float) -> float | None:
+    """P(S >= τ) over scores in ascending order; None without any."""
+    if not len(ascending):
+        return None
+    return float((len(ascending) - np.searchsorted(ascending, threshold, side="left")) / len(ascending))

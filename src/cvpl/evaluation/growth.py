@@ -1,0 +1,49 @@
+"""The growth law: how the chance of a look-alike should grow with the number of candidates, and how it does.
+
+    P(a candidate has s >= τ) = 1 - (1 - p)^|C(x)|, p = P(S >= τ)          (paper, eq. tail-probability)
+
+It assumes independent candidates. The gap between the two columns is what that assumption costs on this data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+GROUPS = 5
+
+
+@dataclass(frozen=True)
+class GrowthRow:
+    """Records with between `fewest` and `most` candidates: the law's rate beside the observed one."""
+
+    fewest: int
+    most: int
+    records: int
+    predicted: float
+    observed: float
+
+
+def growth_law(best: Floats, candidates: Ints, chance: float, threshold: float) -> tuple[GrowthRow, list[GrowthRow]]:
+    """The law over all records, and in up to five groups of records by the number of their candidates."""
+    predicted = 1 - (1 - chance) ** candidates
+    observed = (best >= threshold).astype(np.float64)
+
+    def row(members: NDArray[np.bool_]) -> GrowthRow:
+        sizes = candidates[members]
+        return GrowthRow(
+            int(sizes.min()),
+            int(sizes.max()),
+            len(sizes),
+            float(predicted[members].mean()),
+            float(observed[members].mean()),
+        )
+
+    cuts = np.unique(np.quantile(candidates, np.linspace(0, 1, GROUPS + 1)[1:-1], method="inverted_cdf"))
+    group = np.searchsorted(cuts, candidates, side="left")
+    return row(np.ones(len(best), dtype=bool)), [row(group == number) for number in np.unique(group)]

@@ -1,0 +1,146 @@
+"""What the true matches say of an attack: recalls, true and false links, hits.
+
+Only originals with at least one match anywhere in the release count as having one; with several matches s(x, y*) is the
+largest among those in the block. 0/0 is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack import Attack
+from cvpl.search.best import TIE, BestCandidates
+from cvpl.search.blocks import LeftOut
+from cvpl.tables.identity import Scenario, TrueMatches
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """For each original of an attack: whether it has a match, whether one shares its block, and how they score.
+
+    `match_similarity` is the best match's score and -inf where no match is a candidate; `best_wrong` is that of the
+    best candidate that is no match; `hit` is the share of the candidates tied for the best that are matches.
+    """
+
+    has_match: NDArray[np.bool_]
+    in_block: NDArray[np.bool_]
+    match_similarity: Floats
+    best_wrong: Floats
+    wrong_candidates: Ints
+    hit: Floats
+    matches: LeftOut
+    complete: bool
+    scenario: Scenario
+
+
+def weigh(attack: Attack, matches: TrueMatches) -> Truth:
+    """Score the true pairs by name, and find the best wrong candidate of every original."""
+    found, count = attack.found, len(attack.found)
+    query, row = _of_known_people(attack, matches)
+    shared = np.zeros(len(query), dtype=bool)
+    for partition in attack.partitions:
+        shared |= partition.queries[query] == partition.candidates[row]
+    score = np.full(len(query), -np.inf)
+    score[shared] = attack.scorer.pairs(query[shared], row[shared])
+
+    has_match, in_block = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    has_match[query] = True
+    in_block[query[shared]] = True
+    similarity = np.full(count, -np.inf)
+    np.maximum.at(similarity, query, score)
+    right = np.zeros(count)
+    np.add.at(right, query, score >= found.best[query] - TIE)
+    in_set = np.bincount(query[shared], minlength=count)
+    pairs = LeftOut(query, row)
+    return Truth(
+        has_match=has_match,
+        in_block=in_block,
+        match_similarity=similarity,
+        best_wrong=_best_wrong(attack, pairs),
+        wrong_candidates=found.candidates - in_set,
+        hit=np.divide(right * in_block, found.ties, out=np.zeros(count), where=found.ties > 0),
+        matches=pairs,
+        complete=matches.complete,
+        scenario=matches.scenario,
+    )
+
+
+def _of_known_people(attack: Attack, matches: TrueMatches) -> tuple[Ints, Ints]:
+    """The true pairs of the people that the attacker holds, by their number among them."""
+    place = np.minimum(np.searchsorted(attack.people, matches.original), len(attack.people) - 1)
+    kept = attack.people[place] == matches.original
+    return place[kept].astype(np.int64), matches.protected[kept]
+
+
+def _best_wrong(attack: Attack, matches: LeftOut) -> Floats:
+    """The best candidate that is no match: the best, else the second, else one more search for the few left."""
+    found = attack.found
+    width = attack.protected.rows
+    true_pairs = np.sort(matches.query * width + matches.candidate)
+    best_is_match = _among(true_pairs, found.row, width)
+    second_is_match = _among(true_pairs, found.second_row, width)
+    wrong = np.where(best_is_match, found.second, found.best)
+    open_question = np.flatnonzero(best_is_match & second_is_match)
+    if open_question.size:
+        again: BestCandidates = attack.search(open_question, matches)
+        wrong[open_question] = again.best
+    return wrong
+
+
+def _among(true_pairs: Ints, row: Ints, width: int) -> NDArray[np.bool_]:
+    if not len(true_pairs):
+        return np.zeros(len(row), dtype=bool)
+    pair = np.arange(len(row)) * width + row
+    place = np.minimum(np.searchsorted(true_pairs, pair), len(true_pairs) - 1)
+    found: NDArray[np.bool_] = (true_pairs[place] == pair) & (row >= 0)
+    return found
+
+
+def share(part: float, whole: float) -> float | None:
+    """Part / whole, and None for 0/0."""
+    return part / whole if whole else None
+
+
+def recall_counts(truth: Truth, threshold: float) -> tuple[int, int, int]:
+    """Originals with a match, of these with one in the block, of these with one at or above the threshold."""
+    linked = truth.in_block & (truth.match_similarity >= threshold)
+    return int(truth.has_match.sum()), int(truth.in_block.sum()), int(linked.sum())
+
+
+def blocking_recall(truth: Truth) -> float | None:
+    """R_block: a match shares the block, among originals that have one (paper, eq. blocking-recall)."""
+    return share(int(truth.in_block.sum()), int(truth.has_match.sum()))
+
+
+def matching_recall(truth: Truth, threshold: float) -> float | None:
+    """R_match(τ) = TLR(τ): s(x, y*) >= τ, among originals whose match shares the block (paper, eq. matching-recall)."""
+    _, in_block, linked = recall_counts(truth, threshold)
+    return share(linked, in_block)
+
+
+def total_recall(truth: Truth, threshold: float) -> float | None:
+    """R_total(τ) = R_block · R_match(τ), as one ratio of counts (paper, eq. total-recall)."""
+    with_match, _, linked = recall_counts(truth, threshold)
+    return share(linked, with_match)
+
+
+def false_link_rate(truth: Truth, threshold: float) -> float:
+    """FLR(τ): among all originals, a wrong candidate has s >= τ (paper, eq. flr)."""
+    return float(np.mean(truth.best_wrong >= threshold))
+
+
+def top1_hit_rate(truth: Truth) -> float | None:
+    """Among originals with a match: the best candidate is one; of t tied candidates with r matches it counts r/t."""
+    return share(float(truth.hit[truth.has_match].sum()), int(truth.has_match.sum()))
+
+
+def precision_at_1(truth: Truth, best: Floats, threshold: float) -> float | None:
+    """The hits of the linked originals over all linked originals; None without links or with incomplete truth."""
+    linked = best >= threshold
+    return share(float(truth.hit[linked].sum()), int(linked.sum())) if truth.complete else None

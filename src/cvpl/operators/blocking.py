@@ -1,0 +1,246 @@
+"""Blocking: which protected records an original is compared with.
+
+B maps a record to a block; the candidates of x are C(x) = {y in D' : B(x) = B(y)} (paper, eq. candidate-set). A scheme
+is a set of keys that must all agree; with several schemes a candidate shares a block under at least one. A missing
+key is a block of its own: it equals only another missing key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from cvpl.settings import Settings
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
+
+Codes = NDArray[np.int64]
+Unit = Literal["year", "month", "week", "day", "hour"]
+
+_COARSER: dict[Unit, tuple[Unit, ...]] = {
+    "hour": ("hour", "day", "week", "month", "year"),
+    "day": ("day", "week", "month", "year"),
+    "week": ("week",),
+    "month": ("month", "year"),
+    "year": ("year",),
+}
+_NUMPY_UNIT: dict[Unit, str] = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h"}
+
+
+class Bin(Settings):
+    """A numeric bin: floor(value / bin). An interval falls into the bin of its midpoint."""
+
+    bin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Level(Settings):
+    """The first `level` levels of a hierarchical label; level 1 is the coarsest.
+
+    A label with fewer levels keeps what it has, so "North/*" at level 2 agrees only with labels that stop there too.
+    """
+
+    level: Annotated[int, Field(ge=1)]
+
+
+class Prefix(Settings):
+    """The first `prefix` characters of a label."""
+
+    prefix: Annotated[int, Field(ge=1)]
+
+
+class Truncate(Settings):
+    """A time cut down to its year, month, week (from Monday), day or hour; a span is cut at its midpoint."""
+
+    truncate: Unit
+
+
+Rule = Literal["exact"] | Bin | Level | Prefix | Truncate
+
+
+class Key(Settings):
+    """One column of a scheme, with the rule that turns its value into a key."""
+
+    column: str
+    rule: Rule = "exact"
+
+    def implies(self, coarser: Key) -> bool:
+        """Whether records that agree on this key always agree on `coarser`: each value of it fixes the other."""
+        if self.column != coarser.column:
+            return False
+        fine, coarse = self.rule, coarser.rule
+        if fine in ("exact", coarse):
+            return True
+        if isinstance(fine, Bin) and isinstance(coarse, Bin):
+            ratio = coarse.bin / fine.bin
+            return ratio >= 1 and ratio == round(ratio)
+        if isinstance(fine, Level) and isinstance(coarse, Level):
+            return coarse.level <= fine.level
+        if isinstance(fine, Prefix) and isinstance(coarse, Prefix):
+            return coarse.prefix <= fine.prefix
+        if isinstance(fine, Truncate) and isinstance(coarse, Truncate):
+            return coarse.truncate in _COARSER[fine.truncate]
+        return False
+
+
+class LshBits(Settings):
+    """How many random hyperplanes cut the space of the quasi-identifiers."""
+
+    bits: Annotated[int, Field(ge=1, le=62)] = 8
+
+
+class Lsh(Settings):
+    """SimHash: records share a block if they lie on the same side of every one of `bits` random hyperplanes.
+
+    bit_j(x) = [<v_x - mean, h_j> >= 0], over the vectorized quasi-identifiers; the hyperplanes h_j are drawn from a
+    normal distribution by the audit's seed.
+    """
+
+    lsh: LshBits = LshBits()
+
+
+Scheme = tuple[Key, ...] | Lsh
+
+
+class Blocking(Settings):
+    """One scheme or several; a candidate shares a block under any of them. An empty scheme is no blocking at all."""
+
+    any_of: tuple[Scheme, ...] = ((),)
+
+    @model_validator(mode="after")
+    def _at_least_one(self) -> Blocking:
+        if not self.any_of:
+            raise ValueError("a blocking needs at least one scheme; an empty scheme, [], compares everybody")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns named in any scheme."""
+        named = (key.column for scheme in self.any_of if isinstance(scheme, tuple) for key in scheme)
+        return tuple(dict.fromkeys(named))
+
+    def only(self, names: Sequence[str]) -> Blocking:
+        """The same blocking without the keys of columns that are not in `names`.
+
+        A scheme that loses all its keys compares everybody, which is what an attacker without them must do.
+        """
+        kept = tuple(
+            tuple(key for key in scheme if key.column in names) if isinstance(scheme, tuple) else scheme
+            for scheme in self.any_of
+        )
+        return Blocking(any_of=tuple(dict.fromkeys(kept)))
+
+    def relaxes(self, finer: Blocking) -> bool:
+        """Whether every pair that shares a block under `finer` shares one here (paper, def. blocking-relaxation)."""
+        return all(any(_implies(fine, coarse) for coarse in self.any_of) for fine in finer.any_of)
+
+
+def _implies(fine: Scheme, coarse: Scheme) -> bool:
+    if isinstance(fine, Lsh) or isinstance(coarse, Lsh):
+        return coarse in (fine, ())
+    return all(any(key.implies(wanted) for key in fine) for wanted in coarse)
+
+
+class Ladder(Settings):
+    """Blockings from the most to the least restrictive, for progressive evaluation (paper, Algorithm 2).
+
+    Refused unless each rung relaxes the one before it. Evaluation stops once the rate gains less than `stop_below`,
+    never before the second rung.
+    """
+
+    rungs: Annotated[tuple[Blocking, ...], Field(min_length=2)]
+    stop_below: Annotated[float, Field(ge=0, le=1)] = 0.005
+
+    @model_validator(mode="after")
+    def _nested(self) -> Ladder:
+        for number in range(1, len(self.rungs)):
+            if not self.rungs[number].relaxes(self.rungs[number - 1]):
+                raise ValueError(
+                    f"rung {number + 1} does not relax rung {number}: drop a key or coarsen one, "
+                    "so that whoever shares a block stays together"
+                )
+        return self
+
+
+def scheme_codes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> list[Codes]:
+    """The block of every record of every table, numbered together; equal codes are one block."""
+    combined: Codes = np.zeros(sum(table.rows for table in tables), dtype=np.int64)
+    size = 1
+    for key in scheme:
+        spec = next(spec for spec in tables[0].specs if spec.name == key.column)
+        values, count = key_codes(key.rule, spec, [table.columns[key.column] for table in tables])
+        if size * count >= 1 << 62:
+            combined, size = _compressed(combined, size)
+        combined, size = combined * count + values, size * count
+    combined, _ = _compressed(combined, size)
+    return _per_table(combined, tables)
+
+
+def lsh_codes(projected: Sequence[NDArray[np.float64]]) -> list[Codes]:
+    """The block of every record from its inner products with the hyperplanes, one array (n x bits) a table."""
+    bits = projected[0].shape[1]
+    weights = np.int64(1) << np.arange(bits, dtype=np.int64)
+    stacked = np.concatenate([(products >= 0) @ weights for products in projected])
+    codes, _ = _compressed(stacked, 1 << bits)
+    ends = np.cumsum([len(products) for products in projected])[:-1]
+    return list(np.split(codes, ends))
+
+
+def key_codes(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> tuple[Codes, int]:
+    """One column's keys over all tables, stacked, as codes 0 .. count-1; a missing key is a code of its own."""
+    first = columns[0]
+    if isinstance(first, Labels):
+        return _label_codes(rule, spec, first.labels, [column for column in columns if isinstance(column, Labels)])
+    if isinstance(first, Numbers):
+        numbers = [column for column in columns if isinstance(column, Numbers)]
+        if isinstance(rule, Bin):
+            return _distinct(np.floor(np.concatenate([column.values for column in numbers]) / rule.bin))
+        ends = [np.concatenate([getattr(column, end) for column in numbers]) for end in ("low", "high")]
+    else:
+        times = [column for column in columns if isinstance(column, Times)]
+        if isinstance(rule, Truncate):
+            middle = np.concatenate([column.middle() for column in times])
+            return _distinct(_truncated(middle, rule.truncate))
+        ends = [np.concatenate([getattr(column, end) for column in times]) for end in ("first", "last")]
+    low, high = (_distinct(end) for end in ends)
+    return _compressed(low[0] * high[1] + high[0], low[1] * high[1])
+
+
+def _label_codes(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], columns: Sequence[Labels]) -> tuple[Codes, int]:
+    if isinstance(rule, Level):
+        keys: list[object] = [spec.path(label)[: rule.level] for label in labels]
+    elif isinstance(rule, Prefix):
+        keys = [label[: rule.prefix] for label in labels]
+    else:
+        keys = list(labels)
+    numbered: dict[object, int] = {}
+    # The last entry serves the missing value, whose code is -1.
+    table = np.array([numbered.setdefault(key, len(numbered)) for key in keys] + [len(numbered)], dtype=np.int64)
+    return table[np.concatenate([column.codes for column in columns])], len(numbered) + 1
+
+
+def _truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:
+    cut = times.astype(f"datetime64[{_NUMPY_UNIT[unit]}]")
+    whole = np.where(np.isnat(cut), np.nan, cut.astype(np.int64).astype(np.float64))
+    # 1970-01-01 was a Thursday: three days on, weeks start on Monday.
+    return np.floor((whole + 3) / 7) if unit == "week" else whole
+
+
+def _distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Codes, int]:
+    found, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.int64), len(found)
+
+
+def _compressed(codes: Codes, size: int) -> tuple[Codes, int]:
+    """The same partition with codes 0 .. count-1, in the order of the old codes."""
+    if size <= 4 * len(codes) + 1024:
+        present = np.bincount(codes, minlength=size) > 0
+        return (np.cumsum(present) - 1)[codes], int(present.sum())
+    found, inverse = np.unique(codes, return_inverse=True)
+    return inverse.astype(np.int64), len(found)
+
+
+def _per_table(codes: Codes, tables: Sequence[Table]) -> list[Codes]:
+    return list(np.split(codes, np.cumsum([table.rows for table in tables])[:-1]))

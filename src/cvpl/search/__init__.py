@@ -1,0 +1,1 @@
+"""The search for every original's best candidates inside its blocks."""

@@ -1,0 +1,98 @@
+"""Blocks as ranges: queries and candidates sorted by block, and the pairs that are no candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """One scheme's block of every query and every candidate; equal numbers are one block."""
+
+    queries: Ints
+    candidates: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Single pairs that are not candidates, such as a record and itself: row `candidate[i]` for query `query[i]`."""
+
+    query: Ints
+    candidate: Ints
+
+    @classmethod
+    def itself(cls, rows: Ints) -> LeftOut:
+        """For queries that are rows of the candidate table: each query's own row."""
+        return cls(np.arange(len(rows), dtype=np.int64), rows)
+
+    def of(self, queries: Ints) -> LeftOut:
+        """The same for some of the queries, renumbered from 0; `queries` ascends."""
+        place = np.searchsorted(queries, self.query)
+        place = np.minimum(place, max(0, len(queries) - 1))
+        kept = queries[place] == self.query if len(queries) else np.zeros(len(self.query), dtype=bool)
+        return LeftOut(place[kept].astype(np.int64), self.candidate[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class SortedBlocks:
+    """A partition laid out so that a block is a range of sorted queries and a range of sorted candidates.
+
+    Only blocks with both are listed. `apart` holds earlier partitions in the same order: a pair that shares a block
+    there was a candidate already. `skip` lists left-out pairs by sorted position.
+    """
+
+    query_order: Ints
+    candidate_order: Ints
+    query_ends: Ints
+    candidate_ends: Ints
+    apart: tuple[Partition, ...] = ()
+    skip_query: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    skip_candidate: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def count(self) -> int:
+        """How many blocks have both queries and candidates."""
+        return len(self.query_ends)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs share a block."""
+        queries = self.query_ends[:, 1] - self.query_ends[:, 0]
+        candidates = self.candidate_ends[:, 1] - self.candidate_ends[:, 0]
+        return int(queries @ candidates)
+
+
+def sort_blocks(
+    partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
+) -> SortedBlocks:
+    """Lay a partition out in ranges; ties keep the rows' order."""
+    query_order = np.argsort(partition.queries, kind="stable")
+    candidate_order = np.argsort(partition.candidates, kind="stable")
+    queries, candidates = partition.queries[query_order], partition.candidates[candidate_order]
+    shared = np.intersect1d(queries, candidates)
+    ends = [
+        np.column_stack([np.searchsorted(side, shared, "left"), np.searchsorted(side, shared, "right")]).astype(
+            np.int64
+        )
+        for side in (queries, candidates)
+    ]
+    apart = tuple(Partition(other.queries[query_order], other.candidates[candidate_order]) for other in earlier)
+    skip = _skipped(left_out, query_order, candidate_order)
+    return SortedBlocks(query_order, candidate_order, ends[0], ends[1], apart, *skip)
+
+
+def _skipped(left_out: LeftOut | None, query_order: Ints, candidate_order: Ints) -> tuple[Ints, Ints]:
+    if left_out is None or not len(left_out.query):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    place = [np.empty(len(order), dtype=np.int64) for order in (query_order, candidate_order)]
+    for positions, order in zip(place, (query_order, candidate_order), strict=True):
+        positions[order] = np.arange(len(order))
+    query, candidate = place[0][left_out.query], place[1][left_out.candidate]
+    order = np.argsort(query, kind="stable")
+    return query[order], candidate[order]

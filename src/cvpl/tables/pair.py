@@ -1,0 +1,150 @@
+"""Two tables (and a control) in, one checked pair out, with all problems reported at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cvpl.errors import InputError, Problem
+from cvpl.tables.columns import ColumnSpec, Pair, Table
+from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, read_matches
+from cvpl.tables.reading import ColumnReader
+from cvpl.tables.source import Reading, Source, open_source
+
+
+@dataclass(frozen=True)
+class InputDescription:
+    """What a result says of an input: its name, size and, for a file, the SHA-256 of its bytes."""
+
+    name: str
+    rows: int
+    columns: int
+    sha256: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What reading gives: the pair for the attacker, and apart from it the true matches for the evaluation."""
+
+    pair: Pair
+    matches: TrueMatches | None
+    descriptions: dict[str, InputDescription]
+
+
+def read_inputs(
+    original: object,
+    protected: object,
+    specs: Sequence[ColumnSpec],
+    *,
+    control: object | None = None,
+    reading: Reading | None = None,
+    identity: IdentityKeys | None = None,
+    declared: Sequence[str] = (),
+) -> Inputs:
+    """Read and check the tables.
+
+    `specs` are the columns to compare; `declared` names all columns of the configuration, so that an undeclared one
+    can be pointed out. A declared column that one table lacks is left out with a notice; one that both lack is a
+    problem, as are unreadable cells. Raises InputError with every problem of every file.
+    """
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    reading = reading or Reading()
+    problems: list[Problem] = []
+    sources: list[Source] = []
+    con = duckdb.connect()
+    try:
+        con.execute("SET preserve_insertion_order = true")
+        for data, role in ((original, "original"), (protected, "protected"), (control, "control")):
+            if data is None:
+                continue
+            try:
+                sources.append(open_source(con, data, role, reading))
+            except InputError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise InputError(problems)
+        reader = ColumnReader(con, reading, problems)
+        notices: list[str] = []
+        kept = [spec for spec in specs if _present(spec, sources, problems, notices)]
+        notices.extend(_undeclared(sources, declared))
+        read = {spec.name: reader.read(spec, sources) for spec in kept}
+        matches = _matches(con, reader, sources, identity, problems, notices)
+        if problems:
+            raise InputError(problems)
+    finally:
+        con.close()
+    tables = [
+        Table(source.table, source.rows, tuple(kept), {name: columns[at] for name, columns in read.items()})
+        for at, source in enumerate(sources)
+    ]
+    descriptions = {
+        source.table: InputDescription(source.name, source.rows, len(source.types), source.fingerprint)
+        for source in sources
+    }
+    pair = Pair(tables[0], tables[1], tables[2] if control is not None else None, tuple(notices))
+    return Inputs(pair, matches, descriptions)
+
+
+def _present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem], notices: list[str]) -> bool:
+    lacking = [source.name for source in sources if spec.name not in source.types]
+    if len(lacking) == len(sources):
+        cure = "Correct the name, or take the column out of the configuration."
+        problems.append(Problem("configuration", "no table has this column", cure, spec.name))
+    elif lacking:
+        notices.append(f"column '{spec.name}' is absent from {' and '.join(lacking)} and left out of the comparison")
+    return not lacking
+
+
+def _undeclared(sources: Sequence[Source], declared: Sequence[str]) -> list[str]:
+    names = dict.fromkeys(name for source in sources for name in source.types if name not in declared)
+    if not names:
+        return []
+    listed = ", ".join(f"'{name}'" for name in names)
+    return [f"not declared, so left out of the comparison: {listed}; declare what an attacker could know"]
+
+
+def _matches(
+    con: object,
+    reader: ColumnReader,
+    sources: Sequence[Source],
+    identity: IdentityKeys | None,
+    problems: list[Problem],
+    notices: list[str],
+) -> TrueMatches | None:
+    if identity is None:
+        return None
+    original, protected = sources[:2]
+    absent = [
+        (source, key)
+        for source, key in ((original, identity.original), (protected, identity.protected))
+        if key not in (ROW_NUMBER, *source.types)
+    ]
+    if absent:
+        for source, key in absent:
+            notices.append(f"column '{key}', which tells who is who, is absent from {source.name}: matches are unknown")
+        return None
+    try:
+        return read_matches(con, reader, original, protected, identity)  # type: ignore[arg-type]
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
+
+
+def check_files(*tables: object | None) -> list[Problem]:
+    """What is wrong with the files themselves, for when there is no usable configuration to read them with."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    problems: list[Problem] = []
+    con = duckdb.connect()
+    try:
+        for number, data in enumerate(tables):
+            if isinstance(data, str | Path):
+                try:
+                    open_source(con, data, f"table {number}", Reading())
+                except InputError as error:
+                    problems.extend(error.problems)
+    finally:
+        con.close()
+    return problems
