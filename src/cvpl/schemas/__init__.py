@@ -1,0 +1,1 @@
+"""The published JSON schemas of `result.json` and `audit.yaml`; `python -m cvpl.schemas` writes them anew."""

@@ -1,0 +1,15 @@
+"""Write the schemas from the code, after a change that is meant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cvpl.config.written import AuditConfig
+from cvpl.result import json_schema
+
+SCHEMAS = {"result.json": json_schema(), "config.json": AuditConfig.model_json_schema()}
+
+for name, schema in SCHEMAS.items():
+    text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    (Path(__file__).parent / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,264 @@
+"""The package against the oracle, which is written from the equations as plain loops and shares no code with it.
+
+Every operator variant is tried on 200 random pairs of tables. All indicators must be equal, except for records whose
+similarity lies within 1e-6 of a threshold, where rounding may decide.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from oracle import figures
+from oracle.attack import attack as oracle_attack
+from worlds import BASE, World, package_attacker, worlds
+
+from cvpl.attack import attack, hyperplanes
+from cvpl.diagnostics.self_linkage import leave_one_out
+from cvpl.evaluation import rates, truth
+from cvpl.evaluation.calibration import smallest_threshold
+from cvpl.evaluation.contribution import split_links, structural
+from cvpl.evaluation.control import FALSE_RATES, attributable_rate, power_at
+from cvpl.evaluation.distributions import exceedance
+from cvpl.evaluation.growth import growth_law
+from cvpl.evaluation.measurement import measure
+from cvpl.operators.threshold import Grid
+from cvpl.representation import linear
+from cvpl.search.exact import Budget
+
+EXAMPLES = 200
+CLOSE = 1e-6
+TAUS = (0.0, 0.5, 0.7, 0.9, 0.99)
+GRID = Grid().values()
+
+_PCA = BASE["projection"]
+_WEIGHTS = {"kind": "agreement", "m": dict.fromkeys(("age", "code", "place", "amount", "colour", "when"), 0.9)}
+_WEIGHTS["u"] = {"age": 0.1, "code": 0.3, "place": 0.2, "amount": 0.05, "colour": 0.4, "when": 0.01}
+
+VARIANTS: dict[str, dict] = {
+    "paper": {},
+    "blocking: none": {"schemes": [[]]},
+    "blocking: exact category": {"schemes": [[("colour", "exact")]]},
+    "blocking: exact number": {"schemes": [[("age", "exact")]]},
+    "blocking: exact time": {"schemes": [[("when", "exact")]]},
+    "blocking: bins": {"schemes": [[("age", ("bin", 5)), ("amount", ("bin", 2.5))]]},
+    "blocking: level 1": {"schemes": [[("place", ("level", 1))]]},
+    "blocking: level 2": {"schemes": [[("place", ("level", 2))]]},
+    "blocking: prefix": {"schemes": [[("code", ("prefix", 2))]]},
+    "blocking: truncate year": {"schemes": [[("when", ("truncate", "year"))]]},
+    "blocking: truncate month": {"schemes": [[("when", ("truncate", "month"))]]},
+    "blocking: truncate day": {"schemes": [[("when", ("truncate", "day"))]]},
+    "blocking: truncate hour": {"schemes": [[("when", ("truncate", "hour"))]]},
+    "blocking: several keys": {"schemes": [[("place", ("level", 1)), ("code", ("prefix", 1)), ("age", ("bin", 10))]]},
+    "blocking: lsh": {"schemes": [("lsh", 2)]},
+    "blocking: ensemble": {"schemes": [[("colour", "exact")], [("place", ("level", 1))], ("lsh", 3)]},
+    "scale: robust": {"scale": "robust"},
+    "scale: none": {"scale": "none"},
+    "encode: frequency": {"encode": "frequency"},
+    "encode: hierarchical": {"encode": "hierarchical"},
+    "missing: indicator": {"missing": "indicator"},
+    "projection: identity": {"projection": {"kind": "identity"}},
+    "projection: pca of the original": {"projection": _PCA | {"fit": "original"}},
+    "projection: pca of the protected": {"projection": _PCA | {"fit": "protected"}},
+    "projection: few components": {"projection": _PCA | {"variance": 0.5, "min": 1, "max": 2}},
+    "projection: robust pca": {"projection": _PCA | {"kind": "robust_pca"}},
+    "projection: robust pca of the original": {"projection": _PCA | {"kind": "robust_pca", "fit": "original"}},
+    "projection: random": {"projection": {"kind": "random", "components": 4}},
+    "similarity: euclidean": {"similarity": {"kind": "euclidean"}},
+    "similarity: mahalanobis": {"similarity": {"kind": "mahalanobis"}},
+    "similarity: mahalanobis unprojected": {
+        "similarity": {"kind": "mahalanobis"},
+        "projection": {"kind": "identity"},
+    },
+    "similarity: jaccard": {"similarity": {"kind": "jaccard"}},
+    "similarity: agreement": {"similarity": _WEIGHTS},
+    "knows some columns": {"knows": ["age", "colour", "when"]},
+}
+
+
+GROUPS = ("blocking", "scale", "encode", "missing", "projection", "similarity", "")
+"""Variants of one operator are tried on the same worlds; the last group takes what is left."""
+
+
+def _variants(group: str) -> list[str]:
+    named = {name: name.partition(":")[0] for name in VARIANTS}
+    if group:
+        return [name for name, kind in named.items() if kind == group]
+    return [name for name, kind in named.items() if kind not in GROUPS]
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=[group or "the rest" for group in GROUPS])
+def test_every_variant_finds_what_the_oracle_finds(group):
+    """Similarities, candidates and ties, rates, recalls, false links, hits, control and calibration agree."""
+    names = _variants(group)
+    assert names
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+    @given(worlds())
+    def agree(world: World) -> None:
+        for name in names:
+            note(f"variant: {name}")
+            written = BASE | VARIANTS[name]
+            mine = attack(world.pair, package_attacker(written), seed=7, budget=Budget(threads=1))
+            found = oracle_attack(
+                world.original,
+                world.protected,
+                world.columns,
+                written,
+                control=world.control,
+                draws=_draws(mine, written),
+            )
+            compare_search(mine.found, found)
+            compare_figures(mine, found, world)
+
+    agree()
+
+
+def _draws(mine, written):
+    """The random numbers that the package drew, handed over."""
+    space = mine.representation.space
+    draws = {}
+    bits = [scheme[1] for scheme in written["schemes"] if isinstance(scheme, tuple)]
+    if bits:
+        planes = hyperplanes(space, mine.original, max(bits), mine.seed)
+        keys = space.restricted([s.name for s in mine.original.specs if s.role == "quasi_identifier"])
+        draws["planes"] = planes[keys].T.tolist()
+    if written["projection"]["kind"] == "random":
+        draws["projection"] = mine.representation.projection.loadings.tolist()
+    return draws
+
+
+def compare_search(mine, found):
+    for i, best in enumerate(found.best):
+        assert mine.candidates[i] == len(found.candidates[i])
+        if best is None:
+            assert (mine.best[i], mine.row[i], mine.ties[i]) == (-np.inf, -1, 0)
+            continue
+        assert mine.best[i] == pytest.approx(best, abs=CLOSE)
+        assert found.similarity(i, int(mine.row[i])) == pytest.approx(best, abs=CLOSE)
+        assert mine.ties[i] == len(found.ties[i]) or _near_tie(found, i, best)
+        if found.second[i] is None:
+            assert (mine.second[i], mine.second_row[i]) == (-np.inf, -1)
+        else:
+            assert mine.second[i] == pytest.approx(found.second[i], abs=CLOSE)
+            assert mine.second_row[i] in found.candidates[i] and mine.second_row[i] != mine.row[i]
+
+
+def _near_tie(found, i, best):
+    """Whether a candidate lies so close to the edge of the tie that rounding may decide."""
+    return any(abs(best - 1e-6 - found.similarity(i, j)) < 1e-9 for j in found.candidates[i])
+
+
+def _undecided(scores, tau):
+    return any(s is not None and abs(s - tau) <= CLOSE for s in scores)
+
+
+def compare_figures(mine, found, world):
+    control = mine.search_control()
+    compare_search(control, found.control)
+    weighed = truth.weigh(mine, world.matches)
+    measured = measure(mine, world.matches, control, grid=GRID, method="wilson", replicates=100)
+    best, keys = mine.found.best, world.truth
+    wrong = figures.best_wrong(found, keys)
+    everything = [*found.best, *found.control.best, *figures.match_similarities(found, keys), *wrong]
+    non_matches = sorted(figures.non_match_similarities(found, keys))
+    assert measured.pairs.values == pytest.approx(non_matches, abs=CLOSE)
+    assert np.where(np.isneginf(weighed.best_wrong), np.nan, weighed.best_wrong) == pytest.approx(
+        [np.nan if s is None else s for s in wrong], abs=CLOSE, nan_ok=True
+    )
+    tied_edge = any(b is not None and _near_tie(found, i, b) for i, b in enumerate(found.best))
+    if not tied_edge:
+        assert _same(truth.top1_hit_rate(weighed), figures.top1_hit_rate(found, keys))
+    assert _same(truth.blocking_recall(weighed), figures.blocking_recall(found, keys))
+    if mine.attacker.on_scale and not any(_undecided(found.best, tau) for tau in GRID):
+        assert rates.risk_curve(best, GRID) == pytest.approx([rate for _, rate in figures.risk_curve(found)])
+        assert rates.worst_case_risk(best, GRID) == pytest.approx(figures.worst_case_risk(found))
+    if mine.attacker.on_scale:
+        assert rates.integrated_risk(best, GRID) == pytest.approx(figures.integrated_risk(found), abs=1e-5)
+    for tau in TAUS:
+        if _undecided([*everything, *non_matches], tau):
+            continue
+        assert rates.linkage_rate(best, tau) == pytest.approx(figures.linkage_rate(found, tau))
+        assert truth.recall_counts(weighed, tau) == figures.recall_counts(found, keys, tau)
+        assert _same(truth.matching_recall(weighed, tau), figures.matching_recall(found, keys, tau))
+        assert _same(truth.total_recall(weighed, tau), figures.total_recall(found, keys, tau))
+        assert _same(truth.false_link_rate(weighed, tau), figures.false_link_rate(found, keys, tau))
+        assert _same(exceedance(measured.pairs.values, tau), figures.pairwise_false_link_rate(found, keys, tau))
+        if not tied_edge:
+            assert _same(truth.precision_at_1(weighed, best, tau), figures.precision_at_1(found, keys, tau))
+        base = rates.linkage_rate(control.best, tau)
+        assert base == pytest.approx(figures.control_rate(found, tau))
+        expected, basis = figures.attributable_rate(found, tau)
+        assert basis == "control" and _same(attributable_rate(rates.linkage_rate(best, tau), base), expected)
+        chance, predicted, observed = figures.growth_law(found, keys, tau)
+        if chance is not None:
+            overall, groups = growth_law(weighed.best_wrong, weighed.wrong_candidates, chance, tau)
+            assert (overall.predicted, overall.observed) == pytest.approx((predicted, observed))
+            assert sum(group.records for group in groups) == len(best)
+    compare_calibration(mine, weighed, measured, found, keys)
+    scores = [_listed(best), _listed(control.best)]
+    for rate in FALSE_RATES:
+        assert power_at(best, control.best, rate) == pytest.approx(figures.power_of_scores(*scores, rate))
+    if mine.attacker.projects or mine.attacker.similarity == "jaccard":
+        compare_self_linkage(mine, found)
+    compare_contribution(mine, found)
+
+
+def compare_calibration(mine, weighed, measured, found, keys):
+    """From the package's own scores, so that the last bit of a similarity does not decide."""
+    maximum = found.maximum
+    wrong, pairs = _listed(weighed.best_wrong), measured.pairs.values.tolist()
+    mean = float(mine.found.candidates.mean())
+    for alpha in (0.05, 0.3, 0.9):
+        forms = [(weighed.best_wrong, alpha, wrong), (measured.pairs.values, alpha, pairs)]
+        if mean > 0:
+            forms.append((measured.pairs.values, alpha / mean, pairs))
+        for values, level, listed in forms:
+            if not len(values):
+                continue
+            expected = figures.smallest_threshold(listed, level, maximum)
+            assert smallest_threshold(values, level, maximum) == expected
+            if expected is not None and math.isfinite(expected):
+                assert np.mean(values >= expected) <= level < np.mean(values >= np.nextafter(expected, -np.inf))
+
+
+def compare_self_linkage(mine, found):
+    for name in ("original", "protected"):
+        if not _undecided(found.within(name).best, 0.7):
+            rate = leave_one_out(mine, name, 0.7, np.random.default_rng(0)).rate
+            assert rate == pytest.approx(figures.self_linkage_rate(found, name, 0.7))
+
+
+def compare_contribution(mine, found):
+    projection = linear(mine.representation.projection)
+    if projection is None:
+        return
+    if projection.variances is not None:
+        expected = figures.structural_contribution(found) or {}
+        shares = structural(mine.representation.space, projection.loadings, projection.variances)
+        for column, share in expected.items():  # a column without a single value has no features, hence no share
+            assert shares.get(column, 0.0) == pytest.approx(share or 0.0, abs=CLOSE)
+    if mine.attacker.similarity == "cosine":
+        linked = np.flatnonzero(mine.found.best > 0.5)
+        pairs = [(int(i), int(mine.found.row[i])) for i in linked]
+        split = split_links(mine, projection, linked, mine.found.row[linked]) if len(linked) else None
+        expected = figures.link_contribution(found, pairs) if pairs else None
+        assert (split is None) == (expected is None) or not pairs
+        if split is not None:
+            assert {column: split.get(column, 0.0) for column in expected} == pytest.approx(expected, abs=1e-5)
+            assert sum(split.values()) == pytest.approx(1)
+
+
+def _same(mine, theirs):
+    return theirs is None if mine is None else theirs is not None and mine == pytest.approx(theirs)
+
+
+def _listed(scores):
+    return [None if np.isneginf(score) else float(score) for score in scores]

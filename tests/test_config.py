@@ -1,0 +1,194 @@
+"""What a configuration may say, and how it is told what is wrong with it."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+from cvpl.cli.demo import CONFIG
+from cvpl.config.plan import load
+from cvpl.errors import InputError
+from cvpl.operators.blocking import Bin, Key, Level, Lsh, Truncate
+from cvpl.operators.projection import Pca, Saved
+from cvpl.operators.threshold import Calibrate
+
+SMALLEST = """
+columns:
+  person_id:     {role: id}
+  age:           {role: quasi_identifier, type: numeric, block: {bin: 10}}
+  gender:        {role: quasi_identifier, type: category, block: exact}
+  region:        {role: quasi_identifier, type: category, separator: "/", block: {level: 1}}
+  purchase_time: {role: attribute, type: datetime, features: [hour, day_of_week]}
+  days_after_ad: {role: attribute, type: numeric}
+  ad_channel:    {role: attribute, type: category}
+  income:        {role: sensitive}
+attacker: paper        # a preset, or the operators with their settings
+threshold: 0.90
+seed: 42
+"""
+
+
+def changed(**settings):
+    content = yaml.safe_load(SMALLEST)
+    for key, value in settings.items():
+        content[key] = content[key] | value if isinstance(value, dict) and isinstance(content.get(key), dict) else value
+    return content
+
+
+def problems(content) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(content)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_the_smallest_file_is_the_papers_attacker():
+    plan = load(yaml.safe_load(SMALLEST))
+    attacker = plan.attackers["main"]
+    assert attacker.blocking.any_of == (
+        (
+            Key(column="age", rule=Bin(bin=10)),
+            Key(column="gender", rule="exact"),
+            Key(column="region", rule=Level(level=1)),
+        ),
+    )
+    assert (attacker.projection, attacker.similarity, attacker.threshold) == (Pca(), "cosine", 0.9)
+    assert attacker.vectorization.scale == "z_score"
+    assert [spec.name for spec in plan.specs] == [
+        "age", "gender", "region", "purchase_time", "days_after_ad", "ad_channel",
+    ]  # fmt: skip
+    assert plan.identity.original == plan.identity.protected == "person_id"
+
+
+def test_the_demo_configuration_loads():
+    assert load(yaml.safe_load(CONFIG)).identity.simulated
+
+
+def test_everything_that_can_be_written_for_an_attacker():
+    attackers = {
+        "main": {
+            "knows": ["age", "region", "purchase_time"],
+            "knows_people": 0.5,
+            "blocking": {"any_of": [["age"], [{"region": {"level": 2}}], {"lsh": {"bits": 12}}, []]},
+            "ladder": {"rungs": [["age", "region"], ["age"], []], "stop_below": 0.01},
+            "vectorization": {"scale": "robust", "encode": "frequency", "missing": "indicator"},
+            "projection": {"pca": {"variance": 0.8, "min": 2, "max": 10, "fit": "original"}},
+            "similarity": "mahalanobis",
+            "threshold": {"calibrate": "existential", "alpha": 0.1},
+        },
+        "vendor": {"preset": "paper"},
+        "short": "paper",
+        "free": {"blocking": "none", "projection": "identity", "similarity": {"agreement": {"m": 0.8}}},
+        "earlier": {"projection": {"saved": "projection.json"}},
+        "times": {"blocking": [{"purchase_time": {"truncate": "month"}}]},
+    }
+    content = changed(attackers=attackers)
+    del content["attacker"]
+    plan = load(content)
+    main = plan.attackers["main"]
+    assert main.blocking.any_of == (
+        (Key(column="age", rule=Bin(bin=10)),),
+        (Key(column="region", rule=Level(level=2)),),
+        Lsh(lsh={"bits": 12}),
+        (),
+    )
+    assert [len(rung.any_of[0]) for rung in main.ladder.rungs] == [2, 1, 0]
+    assert main.threshold == Calibrate(calibrate="existential", alpha=0.1)
+    assert plan.attackers["vendor"] == plan.attackers["short"]
+    assert plan.attackers["free"].blocking.any_of == ((),)
+    assert plan.attackers["earlier"].projection == Saved(saved="projection.json")
+    assert plan.attackers["times"].blocking.any_of[0][0].rule == Truncate(truncate="month")
+    assert plan.attackers["vendor"].threshold == 0.9
+
+
+@pytest.mark.parametrize(("written", "size"), [("4GB", 4 * 10**9), ("512 MiB", 512 * 2**20), (2**21, 2**21)])
+def test_a_memory_budget_is_a_size(written, size):
+    assert load(changed(search={"memory": written})).budget.memory == size
+
+
+WRONG = {
+    "no attacker": ({"attacker": None}, ["no attacker is named"]),
+    "unknown preset": ({"attacker": "strong"}, ["`attacker`: the presets are: paper"]),
+    "unknown key": ({"tresholds": 0.9}, ["`tresholds`: there is no such setting"]),
+    "role": ({"columns": {"age": {"role": "qi"}}}, ["`columns.age.role`: input should be 'id'"]),
+    "no type": ({"columns": {"age": {"role": "attribute"}}}, ["column 'age': an observable column has no type"]),
+    "bin of nothing": (
+        {"columns": {"age": {"role": "attribute", "type": "numeric", "block": {"bin": 0}}}},
+        ["`columns.age.block.bin`"],
+    ),
+    "rule of another type": (
+        {"columns": {"age": {"role": "attribute", "type": "numeric", "block": {"prefix": 2}}}},
+        ["column 'age': this rule cannot block a numeric column. Set `block` to exact or {bin: w}"],
+    ),
+    "level without levels": (
+        {"columns": {"gender": {"role": "attribute", "type": "category", "block": {"level": 1}}}},
+        ["column 'gender': a level needs levels"],
+    ),
+    "time without features": (
+        {"columns": {"purchase_time": {"role": "attribute", "type": "datetime"}}},
+        ["column 'purchase_time': a datetime column is compared by its features"],
+    ),
+    "features of a number": (
+        {"columns": {"age": {"role": "attribute", "type": "numeric", "features": ["hour"]}}},
+        ["column 'age': only a datetime column has features"],
+    ),
+    "blocking by a sensitive column": (
+        {"columns": {"income": {"role": "sensitive", "block": "exact"}}},
+        ["column 'income': a column with the role sensitive cannot be blocked by"],
+    ),
+    "knows what nobody sees": (
+        {"attacker": {"knows": ["income", "age"]}},
+        ["column 'income': attacker 'main' knows a column that nobody can observe"],
+    ),
+    "blocks by what nobody sees": (
+        {"attacker": {"blocking": ["nowhere"]}},
+        ["column 'nowhere': attacker 'main' blocks by a column that nobody can observe"],
+    ),
+    "ladder upside down": (
+        {"attacker": {"ladder": {"rungs": [["age"], ["age", "gender"]]}}},
+        ["rung 2 does not relax rung 1"],
+    ),
+    "two ids": ({"columns": {"other": {"role": "id"}}}, ["2 columns have the role id"]),
+    "threshold in words": ({"threshold": "high"}, ["`threshold`: write a number, or {calibrate: existential"]),
+    "memory in words": ({"search": {"memory": "lots"}}, ["`search.memory`: write a size such as 512MB or 4GB"]),
+    "levers of later": ({"search": {"sample": 100}}, ["`search.sample`"]),
+    "hierarchy that is not there": (
+        {"columns": {"gender": {"role": "attribute", "type": "category", "hierarchy": "gone.csv"}}},
+        ["gone.csv: the hierarchy file cannot be read"],
+    ),
+    "several at once": (
+        {"attacker": "x", "seed": -1, "policy": {"figure": "luck", "max": 2}},
+        ["`attacker`", "`seed`", "`policy.figure`", "`policy.max`"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_told_with_its_place(name):
+    settings, expected = WRONG[name]
+    told = problems(changed(**copy.deepcopy(settings)))
+    assert len(told) == len(expected)
+    for part in expected:
+        assert any(part in text for text in told), told
+
+
+def test_a_file_that_is_not_yaml_is_told_by_line(tmp_path):
+    path = tmp_path / "audit.yaml"
+    path.write_text("columns:\n  age: {role: id\nattacker: paper\n")
+    assert "audit.yaml: the configuration is not YAML (line 3)" in problems(path)[0]
+    path.write_text("- just\n- a list\n")
+    assert "not a mapping" in problems(path)[0]
+    assert "cannot be opened" in problems(tmp_path / "gone.yaml")[0]
+
+
+def test_paths_in_a_file_are_relative_to_it(tmp_path):
+    (tmp_path / "gender.csv").write_text("M;one\nF;other\n")
+    content = changed(control={"file": "holdout.csv"})
+    content["columns"]["gender"] |= {"hierarchy": "gender.csv", "block": {"level": 1}}
+    path = tmp_path / "audit.yaml"
+    path.write_text(yaml.safe_dump(content))
+    plan = load(path)
+    assert plan.control == tmp_path / "holdout.csv"
+    gender = next(spec for spec in plan.specs if spec.name == "gender")
+    assert gender.path("F") == ("other", "F")

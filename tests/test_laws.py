@@ -1,0 +1,173 @@
+"""Laws that every operator variant passes. A new variant is checked by adding a line to VARIANTS."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from cvpl.attack import attack
+from cvpl.attacker import Attacker
+from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
+from cvpl.operators.projection import Pca, RandomProjection, RobustPca
+from cvpl.operators.similarity import Agreement
+from cvpl.operators.vectorization import ColumnChoice, Vectorization
+from cvpl.protection import Perturbation
+from cvpl.search.exact import Budget
+from cvpl.simulation import Touchpoints
+from worlds import make_pair
+
+CHOICES = {"purchase_time": ColumnChoice(features=("hour", "day_of_week", "month", "elapsed_days"))}
+AGE = Key(column="age", rule=Bin(bin=10))
+
+
+def one(*keys, **rest):
+    return {"blocking": Blocking(any_of=(keys,)), **rest}
+
+
+VARIANTS: dict[str, dict] = {
+    "no blocking": {},
+    "exact": one(Key(column="gender")),
+    "bin": one(AGE),
+    "level": one(Key(column="region", rule=Level(level=1))),
+    "prefix": one(Key(column="brand_product", rule=Prefix(prefix=9))),
+    "truncate": one(Key(column="purchase_time", rule=Truncate(truncate="week"))),
+    "lsh": {"blocking": Blocking(any_of=(Lsh(),))},
+    "ensemble": {"blocking": Blocking(any_of=((AGE,), (Key(column="gender"),), Lsh()))},
+    "robust scale": one(AGE, vectorization=Vectorization(scale="robust", columns=CHOICES)),
+    "no scale": one(AGE, vectorization=Vectorization(scale="none", columns=CHOICES)),
+    "frequency": one(AGE, vectorization=Vectorization(encode="frequency", columns=CHOICES)),
+    "hierarchical": one(AGE, vectorization=Vectorization(encode="hierarchical", columns=CHOICES)),
+    "indicator": one(AGE, vectorization=Vectorization(missing="indicator", columns=CHOICES)),
+    "identity": one(AGE, projection="identity"),
+    "pca of the original": one(AGE, projection=Pca(pca={"fit": "original"})),
+    "pca of the protected": one(AGE, projection=Pca(pca={"fit": "protected"})),
+    "robust pca": one(AGE, projection=RobustPca()),
+    "random": one(AGE, projection=RandomProjection()),
+    "euclidean": one(AGE, similarity="euclidean"),
+    "mahalanobis": one(AGE, similarity="mahalanobis"),
+    "jaccard": one(AGE, similarity="jaccard"),
+    "agreement": one(AGE, similarity=Agreement()),
+    "knows little": one(AGE, knows=("age", "gender", "ad_channel")),
+    "knows few people": one(AGE, knows_people=0.3),
+}
+
+
+def attacker(name: str) -> Attacker:
+    return Attacker(**({"vectorization": Vectorization(columns=CHOICES)} | VARIANTS[name]))
+
+
+@pytest.fixture(scope="module")
+def people():
+    """300 simulated people with some gaps, and their perturbed release."""
+    rng = np.random.default_rng(5)
+    table = Touchpoints(records=300, missing_rate=0.03).draw(rng)
+    release = Perturbation("low").protect(table, rng)
+    columns = {
+        "age": {"role": "quasi_identifier", "type": "numeric"},
+        "gender": {"role": "quasi_identifier", "type": "category"},
+        "region": {"role": "quasi_identifier", "type": "category", "separator": "/"},
+        "brand_product": {"role": "attribute", "type": "category"},
+        "purchase_time": {"role": "attribute", "type": "datetime"},
+        "days_after_ad": {"role": "attribute", "type": "numeric"},
+        "ad_channel": {"role": "attribute", "type": "category"},
+    }
+    sides = []
+    for one_table in (table, release):
+        values = one_table.to_columns()
+        sides.append({name: [_python(value) for value in values[name]] for name in columns})
+    return columns, sides
+
+
+def _python(value):
+    if value is None or value != value or (isinstance(value, np.datetime64) and np.isnat(value)):  # noqa: PLR0124
+        return None
+    return value.astype("datetime64[us]").item() if isinstance(value, np.datetime64) else value
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_answer_does_not_depend_on_threads_or_memory(name, people):
+    """One thread, two threads and a budget of a few kilobytes give the same bits."""
+    pair = make_pair(people[0], *people[1])
+    results = [
+        attack(pair, attacker(name), seed=3, budget=budget).found
+        for budget in (Budget(threads=1), Budget(threads=2), Budget(memory=1 << 12, threads=2))
+    ]
+    for other in results[1:]:
+        for part in ("best", "row", "second", "second_row", "candidates", "ties"):
+            assert np.array_equal(getattr(results[0], part), getattr(other, part)), part
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_search_equals_scoring_every_pair(name, people):
+    """Best, second best and ties are those of the formula applied to all pairs that share a block."""
+    found = attack(make_pair(people[0], *people[1]), attacker(name), seed=3)
+    n, m = found.scorer.queries, found.scorer.candidates
+    rows, others = np.indices((n, m)).reshape(2, -1)
+    scores = found.scorer.pairs(rows, others).reshape(n, m)
+    shared = np.zeros((n, m), dtype=bool)
+    for partition in found.partitions:
+        shared |= partition.queries[:, None] == partition.candidates
+    scores = np.where(shared, scores, -np.inf)
+    ranked = -np.sort(-scores, axis=1)
+    assert np.array_equal(found.found.best, ranked[:, 0])
+    assert np.array_equal(found.found.second, ranked[:, 1])
+    assert np.array_equal(found.found.candidates, shared.sum(axis=1))
+    assert np.array_equal(found.found.ties, ((scores >= ranked[:, :1] - 1e-6) & shared).sum(axis=1))
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_tile_stays_within_its_tolerance_of_the_formula(name, people):
+    scorer = attack(make_pair(people[0], *people[1]), attacker(name), seed=3).scorer
+    rows, others = np.indices((40, 50)).reshape(2, -1)
+    gap = np.abs(scorer.tile(slice(0, 40), slice(0, 50)).ravel() - scorer.pairs(rows, others))
+    assert gap.max() <= scorer.tolerance
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_score_on_the_scale_lies_on_it_and_a_record_is_most_like_itself(name, people):
+    done = attack(make_pair(people[0], *people[1]), attacker(name), seed=3)
+    scorer = done.representation.scorer(done.original, done.original)
+    n = done.original.rows
+    rows, others = np.indices((n, n)).reshape(2, -1)
+    scores = scorer.pairs(rows, others).reshape(n, n)
+    assert np.isfinite(scores).all()
+    if done.attacker.on_scale:
+        assert (scores >= -1).all() and (scores <= 1).all()
+        assert np.diag(scores) == pytest.approx(1)
+    assert np.allclose(scores, scores.T)
+    assert (np.diag(scores) >= scores.max(axis=1) - 1e-9).all()
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "knows few people"])
+def test_row_order_does_not_matter(name, people):
+    """Shuffled tables give every record the same similarities; only a draw of people depends on their order."""
+    columns, (original, protected) = people
+    rng = np.random.default_rng(8)
+    orders = [rng.permutation(len(side["age"])) for side in (original, protected)]
+    shuffled = [
+        {column: [values[at] for at in order] for column, values in side.items()}
+        for side, order in zip((original, protected), orders, strict=True)
+    ]
+    plain = attack(make_pair(columns, original, protected), attacker(name), seed=3).found
+    mixed = attack(make_pair(columns, *shuffled), attacker(name), seed=3).found
+    assert mixed.best == pytest.approx(plain.best[orders[0]], abs=1e-9)
+    assert np.array_equal(mixed.candidates, plain.candidates[orders[0]])
+    assert np.array_equal(mixed.ties, plain.ties[orders[0]])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_settings_are_frozen_and_come_back_from_what_they_print(name):
+    value = attacker(name)
+    assert Attacker.model_validate(value.model_dump(mode="json")) == value
+    with pytest.raises(ValidationError, match="frozen"):
+        value.similarity = "cosine"
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        Attacker.model_validate(value.model_dump() | {"lambda": 1})
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_same_seed_gives_the_same_attack(name, people):
+    pair = make_pair(people[0], *people[1])
+    one_run, other = (attack(pair, attacker(name), seed=3).found for _ in range(2))
+    assert np.array_equal(one_run.best, other.best) and np.array_equal(one_run.row, other.row)

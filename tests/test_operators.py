@@ -1,0 +1,211 @@
+"""Operators against second opinions and hand-worked cases."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.metrics.pairwise import cosine_similarity
+from worlds import COLUMNS, make_pair
+
+from cvpl.attack import attack
+from cvpl.attacker import Attacker
+from cvpl.errors import InputError, LimitError
+from cvpl.operators.blocking import Key, Truncate, key_codes
+from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
+from cvpl.operators.similarity import Agreement
+from cvpl.operators.threshold import Grid
+from cvpl.operators.vectorization import ColumnChoice, Vectorization
+from cvpl.saved_projection import load_projection, save_projection
+from cvpl.tables.columns import ColumnSpec, Numbers, Pair, Table, Times
+
+CHOICES = {"when": ColumnChoice(features=("hour", "day_of_week", "month", "elapsed_days"))}
+
+
+def random_pair(rng, rows=60, others=70):
+    def table(count):
+        start = np.datetime64("2024-01-01T00", "h")
+        return {
+            "age": rng.integers(18, 80, count).astype(float).tolist(),
+            "code": rng.choice(["AA", "AB", "B"], count).tolist(),
+            "place": rng.choice(["N/u", "N/r", "S/u", "S"], count).tolist(),
+            "amount": [None if rng.random() < 0.1 else float(v) for v in rng.normal(size=count)],
+            "colour": [None if rng.random() < 0.1 else str(v) for v in rng.choice(["r", "g", "b"], count)],
+            "when": [(start + np.timedelta64(int(h), "h")).item() for h in rng.integers(0, 5000, count)],
+            "secret": ["x"] * count,
+        }
+
+    return make_pair(COLUMNS, table(rows), table(others), table(20))
+
+
+@pytest.mark.parametrize("scale", ["z_score", "robust", "none"])
+@pytest.mark.parametrize("encode", ["one_hot", "frequency", "hierarchical"])
+@pytest.mark.parametrize("missing", ["neutral", "indicator"])
+def test_moments_and_projection_equal_the_dense_computation(scale, encode, missing):
+    """Sums and contingency counts give mean and covariance of the dense matrix to 1e-9, and so does the projection."""
+    pair = random_pair(np.random.default_rng(1))
+    vectorization = Vectorization(scale=scale, encode=encode, missing=missing, columns=CHOICES)
+    space = vectorization.fit([pair.original, pair.protected])
+    vectors = space(pair.original)
+    dense = vectors.dense()
+    weights = np.random.default_rng(2).random(len(dense))
+    centre = space.neutral + 0.1
+    total, first, second = vectors.moments(centre, weights)
+    offset = dense - centre
+    assert total == pytest.approx(weights.sum())
+    assert first == pytest.approx(weights @ offset, abs=1e-9)
+    assert second == pytest.approx(offset.T @ (offset * weights[:, None]), rel=1e-9, abs=1e-9)
+    loadings = np.random.default_rng(3).normal(size=(space.width, 4))
+    assert vectors.project(loadings, centre) == pytest.approx(offset @ loadings, rel=1e-9, abs=1e-9)
+    assert vectors.squared_norms(centre) == pytest.approx((offset**2).sum(axis=1))
+
+
+def test_pca_is_that_of_scikit_learn():
+    pair = random_pair(np.random.default_rng(4))
+    done = attack(pair, Attacker(vectorization=Vectorization(columns=CHOICES)))
+    space = done.representation.space
+    both = np.vstack([space(pair.original).dense(), space(pair.protected).dense()])
+    reference = PCA().fit(both)
+    shares = np.cumsum(reference.explained_variance_ratio_)
+    count = int(np.searchsorted(shares, 0.9) + 1)
+    mine = done.representation.projection
+    assert mine.components == count
+    assert mine.explained_variance == pytest.approx(shares[count - 1])
+    theirs = reference.transform(both)[:, :count]
+    scores = cosine_similarity(theirs[: pair.original.rows], theirs[pair.original.rows :])
+    assert done.found.best == pytest.approx(scores.max(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("values", "settings", "kept"),
+    [
+        ([5.0, 3.0, 1.0, 0.5, 0.5], {}, 3),  # 0.9 of 10 is reached with three
+        ([9.9, 0.05, 0.05], {}, 3),  # one would do, three is the least
+        ([9.9, 0.05, 0.05], {"min": 1}, 1),
+        ([5.0, 5.0], {"min": 1, "variance": 0.5}, 2),  # tied: both or neither
+        ([4.0, 3.0, 2.0, 1.0], {"min": 1, "max": 2}, 2),
+        ([4.0, 3.0, 3.0, 1.0], {"min": 1, "max": 2}, 3),  # the tie goes beyond the most
+        ([1.0, 0.0, 0.0], {}, 1),  # what does not vary is never kept
+        ([0.0, 0.0], {}, 0),
+    ],
+)
+def test_how_many_components_are_kept(values, settings, kept):
+    loadings, variances, total = components_of(PcaSettings(**settings), np.diag(values))
+    assert loadings.shape == (len(values), kept)
+    assert variances.tolist() == pytest.approx(sorted(values, reverse=True)[:kept])
+    assert total == pytest.approx(sum(values))
+    assert (loadings[np.abs(loadings).argmax(axis=0), np.arange(kept)] > 0).all()
+
+
+def test_datetime_features_of_known_days():
+    """2024-05-06 was a Monday, 2024-05-12 a Sunday."""
+    columns = {"t": {"role": "attribute", "type": "datetime"}}
+    times = [datetime(2024, 5, 6, 0), datetime(2024, 5, 12, 23, 59), None]
+    pair = make_pair(columns, {"t": times}, {"t": times})
+    choice = {"t": ColumnChoice(features=("hour", "day_of_week", "month", "elapsed_days"))}
+    space = Vectorization(scale="none", columns=choice).fit([pair.original, pair.protected])
+    dense = space(pair.original).dense()
+    assert dense[0].tolist() == [0, 0, 5, 0]
+    assert dense[1].tolist() == pytest.approx([23, 6, 5, 6 + (23 * 60 + 59) / 1440])
+    assert dense[2].tolist() == pytest.approx(dense[:2].mean(axis=0).tolist())
+
+
+def test_a_month_has_no_hour():
+    """A generalized time knows only what its whole span agrees on; the rest is neutral."""
+    first = np.array(["2024-05-01T00", "2024-05-06T13"], dtype="datetime64[us]")
+    last = np.array(["2024-05-31T23:59:59.999999", "2024-05-06T13"], dtype="datetime64[us]")
+    spec = ColumnSpec("t", "attribute", "datetime")
+    table = Table("original", 2, (spec,), {"t": Times(first, last)})
+    choice = {"t": ColumnChoice(features=("hour", "day_of_week", "month"))}
+    space = Vectorization(scale="none", columns=choice).fit([table, table])
+    assert space(table).dense().tolist() == [[13, 0, 5], [13, 0, 5]]
+
+
+def test_an_interval_stands_at_its_midpoint_and_blocks_by_it():
+    spec = ColumnSpec("age", "quasi_identifier", "numeric")
+    numbers = Numbers(np.array([35.0, 34.0, 41.0]), np.array([30.0, 34.0, 41.0]), np.array([40.0, 34.0, 41.0]))
+    table = Table("original", 3, (spec,), {"age": numbers})
+    assert Vectorization(scale="none").fit([table])(table).dense().ravel().tolist() == [35, 34, 41]
+    codes, count = key_codes(Truncate(truncate="day"), ColumnSpec("t", "attribute", "datetime"), [_days("2024-05-05")])
+    assert (codes.tolist(), count) == ([0], 1)
+
+
+def _days(*days):
+    moments = np.array(days, dtype="datetime64[us]")
+    return Times(moments, moments)
+
+
+def test_weeks_start_on_monday():
+    """Sunday 2024-05-05 closes a week, Monday the 6th opens the next, Sunday the 12th still lies in it."""
+    spec = ColumnSpec("t", "attribute", "datetime")
+    codes, _ = key_codes(Truncate(truncate="week"), spec, [_days("2024-05-05", "2024-05-06", "2024-05-12")])
+    assert codes.tolist() == [0, 1, 1]
+
+
+def test_the_grid_is_the_papers():
+    values = Grid().values()
+    assert (len(values), values[0], values[20], values[-1]) == (30, 0.7, 0.9, 0.99)
+
+
+def test_chance_agreement_is_the_sum_of_the_shares_products():
+    """Shares (1/2, 1/2) and (3/4, 1/4) agree with chance 1/2·3/4 + 1/2·1/4 = 1/2."""
+    columns = {"c": {"role": "attribute", "type": "category"}}
+    pair = make_pair(columns, {"c": ["a", "b"]}, {"c": ["a", "a", "a", "b"]})
+    measure = Agreement().fit(pair.original, pair.protected, ["c"])
+    assert measure.agree.tolist() == pytest.approx([np.log(0.9 / 0.5)])
+    assert measure.differ.tolist() == pytest.approx([np.log(0.1 / 0.5)])
+
+
+def test_a_category_with_too_many_labels_is_refused_with_a_way_out():
+    columns = {"c": {"role": "attribute", "type": "category"}}
+    values = {"c": [f"label {at}" for at in range(3_001)]}
+    pair = make_pair(columns, values, values)
+    with pytest.raises(LimitError, match="column 'c'.*encode: frequency"):
+        attack(pair, Attacker())
+    attack(pair, Attacker(vectorization=Vectorization(encode="frequency")))
+
+
+@pytest.mark.parametrize("encode", ["one_hot", "frequency", "hierarchical"])
+def test_a_saved_projection_gives_the_same_space_again(encode, tmp_path):
+    """Loaded for the same tables it finds the same; for others it keeps the scales it was fitted with."""
+    pair = random_pair(np.random.default_rng(6))
+    vectorization = Vectorization(encode=encode, missing="indicator", columns=CHOICES)
+    first = attack(pair, Attacker(vectorization=vectorization))
+    path = tmp_path / "projection.json"
+    save_projection(path, first.representation.space, first.representation.projection)
+    again = Attacker(vectorization=vectorization, projection=Saved(saved=str(path)))
+    assert attack(pair, again).found.best == pytest.approx(first.found.best, abs=1e-12)
+
+    other = Pair(pair.original.take(np.arange(30)), pair.protected, None)
+    moved = attack(other, again)
+    assert moved.found.best == pytest.approx(first.found.best[:30], abs=1e-12)
+    text = path.read_text()
+    assert "AA" not in text and "N/u" not in text
+
+
+def test_a_saved_projection_of_other_columns_is_refused(tmp_path):
+    pair = random_pair(np.random.default_rng(6))
+    done = attack(pair, Attacker(vectorization=Vectorization(columns=CHOICES), knows=("age", "code")))
+    path = tmp_path / "projection.json"
+    save_projection(path, done.representation.space, done.representation.projection)
+    whole = Vectorization(columns=CHOICES).fit([pair.original, pair.protected])
+    with pytest.raises(InputError) as caught:
+        load_projection(str(path), whole)
+    assert {problem.column for problem in caught.value.problems} == {"place", "amount", "colour", "when"}
+    path.write_text("{}")
+    with pytest.raises(InputError, match="cannot be read"):
+        load_projection(str(path), whole)
+
+
+def test_settings_out_of_bounds_are_refused():
+    for wrong in ({"variance": 0}, {"variance": 1.1}, {"min": 0}, {"min": 9, "max": 3}):
+        with pytest.raises(ValueError, match="pca"):
+            Pca(pca=wrong)
+    with pytest.raises(ValueError, match="alpha"):
+        Attacker(threshold={"calibrate": "existential", "alpha": 0})
+    with pytest.raises(ValueError, match="knows_people"):
+        Attacker(knows_people=0)
+    with pytest.raises(ValueError, match="rule"):
+        Key(column="x", rule={"bin": 0})

@@ -1,0 +1,39 @@
+"""The public surface, pinned."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import cvpl
+
+
+def test_the_public_names_are_these():
+    assert cvpl.__all__ == [
+        "Attacker",
+        "AuditConfig",
+        "AuditResult",
+        "CvplError",
+        "InputError",
+        "LimitError",
+        "UsageError",
+        "audit",
+    ]
+
+
+@pytest.mark.parametrize("name", cvpl.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    assert getattr(cvpl, name).__doc__.strip()
+
+
+def test_an_unknown_name_is_refused_like_any_other():
+    with pytest.raises(AttributeError, match="no attribute 'audits'"):
+        cvpl.audits  # noqa: B018 - the access is the test
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, cvpl; print(sorted({'numpy', 'duckdb', 'pydantic', 'rich', 'yaml'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"

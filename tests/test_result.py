@@ -1,0 +1,124 @@
+"""The result as a file that others rely on."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from cvpl.cli.demo import CONFIG
+from cvpl.config.plan import load
+from cvpl.config.written import AuditConfig
+from cvpl.protection import GaussianCopula, Perturbation, Rounding
+from cvpl.result import json_schema
+from cvpl.simulation import Touchpoints
+
+FIXTURES = Path(__file__).parent / "fixtures"
+SCHEMAS = files("cvpl") / "schemas"
+
+SPECIFIED = {
+    "schema", "inputs", "scenario", "attacker", "threshold", "linkage_rate", "risk_curve", "worst_case_risk",
+    "integrated_risk", "blocks", "projection", "truth", "control", "attributable_rate", "power", "attackers", "canaries",
+    "policy", "validity", "self_linkage", "feature_contribution", "warnings", "lower_bound",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(21)
+    return Touchpoints(records=500).draw(rng), Touchpoints(records=500).draw(rng)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("config") / "audit.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def frame(table):
+    return pd.DataFrame(table.to_columns())
+
+
+def test_the_published_schema_is_that_of_the_code():
+    assert json.loads((SCHEMAS / "result.json").read_text()) == json_schema()
+    assert json.loads((SCHEMAS / "config.json").read_text()) == AuditConfig.model_json_schema()
+
+
+@pytest.mark.parametrize(
+    "mechanism", [Perturbation("low"), Rounding(), GaussianCopula()], ids=["perturbation", "rounding", "copula"]
+)
+@pytest.mark.parametrize("with_control", [True, False])
+def test_every_result_validates_and_comes_back_from_its_json(mechanism, with_control, people, config):
+    original, others = people
+    released = mechanism.protect(original, np.random.default_rng(3))
+    control = frame(others) if with_control else None
+    result = cvpl.audit(frame(original), frame(released), config, control=control, fail_above=0.5)
+    content = json.loads(result.to_json())
+    jsonschema.validate(content, json_schema())
+    assert content.keys() >= SPECIFIED
+    assert cvpl.AuditResult.from_json(result.to_json()) == result
+    assert (result.control is not None) == with_control
+
+
+def test_a_result_of_an_earlier_version_is_still_read():
+    """The file was written by version 0.1; later versions are held to reading it."""
+    text = (FIXTURES / "result-0.1.json").read_text()
+    result = cvpl.AuditResult.from_json(text)
+    assert result.linkage_rate.estimate == json.loads(text)["linkage_rate"]["estimate"]
+    jsonschema.validate(json.loads(text), json_schema())
+
+
+def test_the_same_audit_gives_the_same_bytes(people, config):
+    original, others = people
+    released = frame(Perturbation("medium").protect(original, np.random.default_rng(3)))
+    one, other = (cvpl.audit(frame(original), released, config, control=frame(others)).to_json() for _ in range(2))
+    assert one == other
+
+
+def test_rounding_hides_people_from_the_rate_but_not_from_top_1(people, config):
+    """Generalization shifts the representation: the result says so instead of calling the risk low."""
+    released = Rounding().protect(people[0], np.random.default_rng(3))
+    result = cvpl.audit(frame(people[0]), frame(released), config, fail_above=0.5)
+    assert result.truth.top1_hit_rate > result.linkage_rate.estimate + 0.3
+    assert "top1_above_rate" in [warning.rule for warning in result.warnings]
+    assert not result.validity.assessable
+    assert not result.policy.met
+
+
+def test_a_synthetic_release_reads_as_base_rate(people, config):
+    """People who are not in it find a look-alike as often: nothing is attributable."""
+    released = GaussianCopula().protect(people[0], np.random.default_rng(3))
+    result = cvpl.audit(frame(people[0]), frame(released), config, control=frame(people[1]))
+    lowest = result.risk_curve[0]
+    assert lowest.linkage_rate > 0.3
+    assert abs(lowest.attributable_rate) < 0.15
+    assert result.attributable_rate.low < 0.05
+    assert result.scenario == "simulation"
+
+
+def test_an_attacker_who_knows_less_people_asks_only_these(people, config):
+    released = frame(Perturbation("low").protect(people[0], np.random.default_rng(3)))
+    plan = load(config).config
+    few = plan.model_copy(update={"attacker": plan.attacker.model_copy(update={"knows_people": 0.2})})
+    result = cvpl.audit(frame(people[0]), released, few)
+    assert result.truth.originals_with_match == 100
+    assert result.inputs["original"].rows == 500
+
+
+def test_several_attackers_have_a_row_each_and_the_first_is_the_headline(people, config):
+    released = frame(Perturbation("low").protect(people[0], np.random.default_rng(3)))
+    content = load(config).config.model_dump(exclude_unset=True, exclude={"attacker"})
+    content["attackers"] = {"loose": {"blocking": "none"}, "vendor": "paper", "weights": {"similarity": "agreement"}}
+    result = cvpl.audit(frame(people[0]), released, content)
+    assert [row.name for row in result.attackers] == ["loose", "vendor", "weights"]
+    assert result.attacker == "loose"
+    assert result.linkage_rate == result.attackers[0].linkage_rate
+    assert result.attackers[1].linkage_rate.estimate <= result.attackers[0].linkage_rate.estimate
+    assert result.attackers[2].threshold is None
