@@ -11,9 +11,6 @@ import math
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
-from oracle import figures
-from oracle.attack import attack as oracle_attack
-from worlds import BASE, World, package_attacker, worlds
 
 from cvpl.attack import attack, hyperplanes
 from cvpl.diagnostics.self_linkage import leave_one_out
@@ -27,6 +24,9 @@ from cvpl.evaluation.measurement import measure
 from cvpl.operators.threshold import Grid
 from cvpl.representation import linear
 from cvpl.search.exact import Budget
+from oracle import figures
+from oracle.attack import attack as oracle_attack
+from worlds import BASE, World, package_attacker, worlds
 
 EXAMPLES = 200
 CLOSE = 1e-6
@@ -226,7 +226,9 @@ def compare_calibration(mine, weighed, measured, found, keys):
             expected = figures.smallest_threshold(listed, level, maximum)
             assert smallest_threshold(values, level, maximum) == expected
             if expected is not None and math.isfinite(expected):
-                assert np.mean(values >= expected) <= level < np.mean(values >= np.nextafter(expected, -np.inf))
+                # The rate is met there, and no longer a float below; α n is rounded, hence the slack.
+                assert np.mean(values >= expected) <= level + 1e-12
+                assert np.mean(values >= np.nextafter(expected, -np.inf)) >= level - 1e-12
 
 
 def compare_self_linkage(mine, found):

@@ -183,12 +183,14 @@ def test_a_file_that_is_not_yaml_is_told_by_line(tmp_path):
 
 
 def test_paths_in_a_file_are_relative_to_it(tmp_path):
+    """Those of the control, of hierarchies and of a saved projection."""
     (tmp_path / "gender.csv").write_text("M;one\nF;other\n")
-    content = changed(control={"file": "holdout.csv"})
+    content = changed(control={"file": "holdout.csv"}, attacker={"projection": {"saved": "space.json"}})
     content["columns"]["gender"] |= {"hierarchy": "gender.csv", "block": {"level": 1}}
     path = tmp_path / "audit.yaml"
     path.write_text(yaml.safe_dump(content))
     plan = load(path)
     assert plan.control == tmp_path / "holdout.csv"
+    assert plan.attackers["main"].projection == Saved(saved=str(tmp_path / "space.json"))
     gender = next(spec for spec in plan.specs if spec.name == "gender")
     assert gender.path("F") == ("other", "F")

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from worlds import make_pair
 
 import cvpl
 from cvpl.attack import attack
@@ -17,6 +16,7 @@ from cvpl.operators.projection import RobustPca
 from cvpl.operators.similarity import Agreement, CosineMeasure, fit_cosine
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
+from worlds import make_pair
 
 NUMBER = {"role": "attribute", "type": "numeric"}
 LABEL = {"role": "attribute", "type": "category"}
@@ -47,7 +47,8 @@ def test_infinity_is_refused_with_its_place():
 
 def test_a_zero_vector_is_like_nothing():
     """Cosine of a zero vector is 0 with everything, itself included."""
-    scorer = fit_cosine(np.eye(2), np.eye(2)).scorer(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [2.0, 0]]))
+    measure = fit_cosine(np.eye(2), np.eye(2))
+    scorer = measure.scorer(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [2.0, 0.0]]))
     assert scorer.pairs(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])).tolist() == [0, 0, 0, 1]
 
 
@@ -222,3 +223,49 @@ def test_a_result_is_plain_json():
         raise AssertionError(constant)
 
     json.loads(text, parse_constant=refuse)
+
+
+def test_equal_records_are_linked_even_at_a_threshold_of_one():
+    """Rounding keeps the cosine of a vector with itself a hair below 1; that hair does not count."""
+    rng = np.random.default_rng(0)
+    table = frame(x=rng.normal(size=50), y=rng.normal(size=50), c=rng.choice(list("abc"), 50))
+    result = cvpl.audit(table, table, config(x=NUMBER, y=NUMBER, c=LABEL) | {"threshold": 1.0})
+    assert result.linkage_rate.estimate == 1
+
+
+@pytest.mark.parametrize("threshold", [1.5, -5, 1.0000001])
+def test_a_threshold_off_the_scale_is_refused(threshold):
+    """Above the scale nobody is linked, and a gate would open on an unprotected release."""
+    table = frame(x=[0.0, 1.0])
+    with pytest.raises(cvpl.InputError, match="off the scale of cosine"):
+        cvpl.audit(table, table, config(x=NUMBER) | {"threshold": threshold}, fail_above=0.05)
+
+
+def test_the_gate_listens_to_every_attacker():
+    """A weak attacker in front does not open it for a strong one behind."""
+    rng = np.random.default_rng(1)
+    table = frame(x=rng.normal(size=200), y=rng.normal(size=200))
+    other = frame(x=rng.normal(size=200), y=rng.normal(size=200))
+    settings = config(x=NUMBER, y=NUMBER)
+    del settings["attacker"]
+    policy = {"figure": "linkage_rate", "max": 0.9}
+    weak, strong = {"threshold": 1.0}, {"threshold": 0.5}
+    for attackers in ({"weak": weak}, {"weak": weak, "strong": strong}):
+        result = cvpl.audit(table, other, settings | {"attackers": attackers, "policy": policy})
+        assert result.policy.met == (len(attackers) == 1)
+
+
+@pytest.mark.parametrize("limit", [-0.1, 1.1, float("nan")])
+def test_a_limit_that_is_no_rate_is_refused(limit):
+    table = frame(x=[0.0, 1.0])
+    with pytest.raises(cvpl.UsageError, match="fail_above"):
+        cvpl.audit(table, table, config(x=NUMBER), fail_above=limit)
+
+
+def test_the_configuration_in_a_result_repeats_the_run():
+    table = frame(x=[0.0, 1.0, 5.0, 7.0], c=["a", "b", "a", "c"])
+    settings = config(x=NUMBER, c=LABEL)
+    settings["attacker"] = {"projection": "robust_pca", "similarity": "euclidean", "blocking": {"lsh": {"bits": 2}}}
+    first = cvpl.audit(table, table, settings)
+    again = cvpl.audit(table, table, first.provenance.config)
+    assert again == first

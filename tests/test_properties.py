@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worlds import BASE, package_attacker, worlds
 
 from cvpl.attack import attack
 from cvpl.diagnostics.progressive import climb
@@ -14,6 +15,7 @@ from cvpl.evaluation.rates import linkage_rate, risk_curve
 from cvpl.evaluation.truth import blocking_recall, matching_recall, recall_counts, total_recall, weigh
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Prefix, Truncate
 from cvpl.operators.similarity import Agreement
+from worlds import BASE, package_attacker, worlds
 
 many = settings(max_examples=200, deadline=None, derandomize=True)
 
@@ -58,7 +60,7 @@ def test_the_rate_never_falls_along_a_nested_ladder(name):
         found = [
             attack(world.pair, package_attacker(BASE).model_copy(update={"blocking": rung})).found for rung in rungs
         ]
-        for tight, loose in zip(found, found[1:], strict=False):
+        for tight, loose in itertools.pairwise(found):
             assert (tight.best <= loose.best).all()
             assert (tight.candidates <= loose.candidates).all()
             assert linkage_rate(tight.best, tau) <= linkage_rate(loose.best, tau)

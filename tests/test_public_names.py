@@ -37,3 +37,16 @@ def test_importing_the_package_loads_nothing_heavy():
     code = "import sys, cvpl; print(sorted({'numpy', 'duckdb', 'pydantic', 'rich', 'yaml'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+def test_a_public_name_is_never_hidden_by_a_module_of_the_same_name():
+    """Importing every module leaves `cvpl.audit` the function it is."""
+    code = (
+        "import importlib, pkgutil, cvpl\n"
+        "for module in pkgutil.walk_packages(cvpl.__path__, 'cvpl.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)\n"
+        "print([name for name in cvpl.__all__ if not callable(getattr(cvpl, name))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"

@@ -24,8 +24,8 @@ SCHEMAS = files("cvpl") / "schemas"
 
 SPECIFIED = {
     "schema", "inputs", "scenario", "attacker", "threshold", "linkage_rate", "risk_curve", "worst_case_risk",
-    "integrated_risk", "blocks", "projection", "truth", "control", "attributable_rate", "power", "attackers", "canaries",
-    "policy", "validity", "self_linkage", "feature_contribution", "warnings", "lower_bound",
+    "integrated_risk", "blocks", "projection", "truth", "control", "attributable_rate", "power", "attackers",
+    "canaries", "policy", "validity", "self_linkage", "feature_contribution", "warnings", "lower_bound",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cvpl.attacker import Attacker as Attacker
-    from cvpl.audit import audit as audit
+    from cvpl.auditing import audit as audit
     from cvpl.config.written import AuditConfig as AuditConfig
     from cvpl.errors import CvplError as CvplError
     from cvpl.errors import InputError as InputError
@@ -31,7 +31,7 @@ _HOMES = {
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
     "UsageError": "cvpl.errors",
-    "audit": "cvpl.audit",
+    "audit": "cvpl.auditing",
 }
 
 __all__ = [

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cvpl.operators.blocking import Blocking, Ladder
 from cvpl.operators.projection import Pca, Projection
 from cvpl.operators.similarity import Agreement, Similarity
-from cvpl.operators.threshold import DEFAULT, Threshold
+from cvpl.operators.threshold import DEFAULT, Calibrate, Threshold
 from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
@@ -37,6 +37,15 @@ class Attacker(Settings):
     projection: Projection = Pca()
     similarity: Similarity = "cosine"
     threshold: Threshold = DEFAULT
+
+    @model_validator(mode="after")
+    def _threshold_on_the_scale(self) -> Attacker:
+        if self.on_scale and not isinstance(self.threshold, Calibrate) and not -1 <= self.threshold <= 1:
+            raise ValueError(
+                f"a threshold of {self.threshold:g} lies off the scale of {self.similarity}, where nobody or everybody "
+                "would be linked; set one from -1 to 1"
+            )
+        return self
 
     @property
     def on_scale(self) -> bool:

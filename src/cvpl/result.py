@@ -321,7 +321,7 @@ class AuditResult(Section):
         folder.mkdir(parents=True, exist_ok=True)
         path, draft = folder / "result.json", folder / ".result.json.part"
         try:
-            draft.write_text(self.to_json(), encoding="utf-8")
+            draft.write_text(self.to_json(), encoding="utf-8", newline="\n")
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)

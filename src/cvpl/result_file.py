@@ -16,9 +16,22 @@ def read_result(path: Path) -> AuditResult:
     try:
         return AuditResult.from_json(file.read_bytes())
     except OSError:
-        raise InputError(
-            [Problem(str(path), "there is no result to read", "Name a result.json or its folder.")]
-        ) from None
+        cure = "Name a result.json that `cvpl audit --out` wrote, or its folder."
+        raise InputError([Problem(str(file), "there is no such file, or it cannot be opened", cure)]) from None
     except ValidationError:
-        cure = "Name a file that `cvpl audit --out` wrote."
-        raise InputError([Problem(file.name, "this is not a result of an audit", cure)]) from None
+        cure = "Name a result.json that `cvpl audit --out` wrote with this version or an earlier one."
+        raise InputError([Problem(str(file), "this is not the result of an audit", cure)]) from None
+
+
+def read_results(before: Path, after: Path) -> tuple[AuditResult, AuditResult]:
+    """Two results, or the problems of both."""
+    found: list[AuditResult] = []
+    problems: list[Problem] = []
+    for path in (before, after):
+        try:
+            found.append(read_result(path))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return found[0], found[1]

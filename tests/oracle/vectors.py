@@ -57,7 +57,7 @@ def vectorize(tables, columns, encode, scale, missing):
             known = [x for x in map(read, present) if x is not None]
             change = scaling(known, scale) if kind == "number" else (lambda x: x)
             fill = statistics.mean([change(x) for x in known]) if known else 0.0
-            median = statistics.median(known) if known else 0.0
+            median = statistics.median(known) if known else math.inf  # nothing known of the feature: nobody has it
             for table in tables:
                 for i, value in enumerate(tables[table][name]):
                     x = None if value is None else read(value)

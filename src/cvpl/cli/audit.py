@@ -2,36 +2,65 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import typer
 
+from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
 from cvpl.errors import ExitCode
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 2 the call is wrong, or the output cannot be written; 3 a table or the configuration cannot "
+    "be used; 4 a limit was hit; 5 interrupted; 6 internal error; 10 the gate (--fail-above, or the configuration's "
+    "policy) is closed."
+)
+
+
+def _rate(value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter("a number from 0 to 1 is needed, such as 0.05.")
+    return value
 
 
 def command(
-    original: Path = typer.Argument(help="The table before protection (.csv, .csv.gz, .parquet)."),
-    protected: Path = typer.Argument(help="The table after it."),
-    config: Path = typer.Option(..., "--config", "-c", help="The audit.yaml; `cvpl init` writes a first one."),
-    control: Path | None = typer.Option(None, help="People known to be absent from the release."),
-    out: Path | None = typer.Option(None, help="Folder for result.json; made if it is not there."),
+    original: Path = typer.Argument(
+        metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
+    ),
+    protected: Path = typer.Argument(metavar="PROTECTED", help="The table after it, as released.", show_default=False),
+    config: Path = typer.Option(
+        ..., "--config", "-c", metavar="FILE", help="The audit.yaml; `cvpl init` writes a first one."
+    ),
+    control: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="People like the originals who are known to be absent from the release. They tell how many look-alikes "
+        "anybody finds; without them, or true matches, a linkage rate cannot be told from chance.",
+    ),
+    out: Path | None = typer.Option(
+        None, metavar="DIR", help="Folder for result.json; made if it is not there. Without it nothing is written."
+    ),
     fail_above: float | None = typer.Option(
         None,
+        metavar="RATE",
         min=0.0,
         max=1.0,
-        help="Exit with 10 if the upper end of the policy's figure (default: the attributable rate, else the linkage "
-        "rate) is above this, or if the result cannot be relied on.",
+        callback=_rate,
+        help="A gate, such as 0.05: exit with 10 if the upper interval end of the policy's figure (default: the "
+        "attributable rate, else the linkage rate) is above RATE, or if the result cannot be relied on.",
     ),
     save_projection: Path | None = typer.Option(
-        None, help="Write the fitted projection, for `projection: {saved: FILE}`."
+        None, metavar="FILE", help="Write the fitted projection, for `projection: {saved: FILE}` in a later audit."
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print result.json instead of the summary."),
+    as_json: bool = typer.Option(False, "--json", help="Print what result.json holds instead of the summary."),
 ) -> None:
-    """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED.
+    """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
+    if out is not None:
+        check_folder(out, "--out")
+    if save_projection is not None:
+        check_file(save_projection, "--save-projection")
 
-    Exit codes: 0 done, 2 usage, 3 bad input, 4 a limit was hit, 5 interrupted, 6 internal error, 10 the gate is closed.
-    """
-    from cvpl.audit import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.auditing import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
 
     with Progress() as progress:
@@ -45,15 +74,17 @@ def command(
             report=progress,
         )
     path = None if out is None else result.write(out)
-    if as_json:
-        typer.echo(result.to_json(), nl=False)
-    else:
-        from rich.console import Console  # noqa: PLC0415
+    with reader_may_leave():
+        if as_json:
+            # Bytes, so that neither the encoding nor the line ends of the terminal change them.
+            typer.echo(result.to_json().encode(), nl=False)
+        else:
+            from cvpl.reports.terminal import show  # noqa: PLC0415
 
-        from cvpl.reports.terminal import show  # noqa: PLC0415
-
-        show(result, Console())
-        if path is not None:
-            typer.echo(f"\nWritten: {path}")
+            show(result, page())
+            if path is not None:
+                typer.echo(f"\nWritten: {path}")
     if result.policy is not None and not result.policy.met:
+        if as_json:
+            tell(f"Policy not met: {'; '.join(result.policy.reasons)}.")
         raise typer.Exit(ExitCode.GATE)

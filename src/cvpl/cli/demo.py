@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
+
+from cvpl.cli.output import check_folder, page, reader_may_leave, write_whole
+from cvpl.errors import UsageError
 
 CONFIG = """\
 # Simulated purchases: who bought what, when and after which advertisement.
@@ -26,14 +30,20 @@ seed: 42
 """
 
 
+FILES = ("original.csv", "released.csv", "holdout.csv", "audit.yaml", "result.json")
+
+
 def command(
-    out: Path = typer.Option(Path("demo"), help="Folder for the simulated tables, the configuration and the result."),
-    records: int = typer.Option(10_000, min=100, help="How many people to simulate."),
+    out: Path = typer.Option(
+        Path("demo"), metavar="DIR", help="Folder for the simulated tables, the configuration and the result."
+    ),
+    records: int = typer.Option(10_000, metavar="NUMBER", min=100, help="How many people to simulate, at least 100."),
 ) -> None:
     """Simulate people, protect their table with noise, set others aside as control, and audit the release."""
-    from rich.console import Console  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    check_folder(out, "--out")
+    _check_vacant(out)
 
-    from cvpl.audit import audit  # noqa: PLC0415
+    from cvpl.auditing import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
     from cvpl.protection import Perturbation  # noqa: PLC0415
     from cvpl.reports.terminal import show  # noqa: PLC0415
@@ -41,30 +51,32 @@ def command(
     from cvpl.streams import stream  # noqa: PLC0415
 
     out.mkdir(parents=True, exist_ok=True)
+    # First the configuration: by it a later demo knows that the folder is a demo's.
+    original, released, holdout, config = (out / name for name in FILES[:4])
+    write_whole(config, CONFIG)
     people = Touchpoints(records=records).draw(stream(42, "demo people"))
-    tables = {
-        "original.csv": people,
-        "released.csv": Perturbation("medium").protect(people, stream(42, "demo noise")),
-        "holdout.csv": Touchpoints(records=records).draw(stream(42, "demo control")),
-    }
-    for name, table in tables.items():
-        table.write(out / name)
-    (out / "audit.yaml").write_text(CONFIG, encoding="utf-8")
+    people.write(original)
+    Perturbation("medium").protect(people, stream(42, "demo noise")).write(released)
+    Touchpoints(records=records).draw(stream(42, "demo control")).write(holdout)
     with Progress() as progress:
-        result = audit(
-            out / "original.csv",
-            out / "released.csv",
-            out / "audit.yaml",
-            control=out / "holdout.csv",
-            report=progress,
-        )
+        result = audit(original, released, config, control=holdout, report=progress)
     path = result.write(out)
-    console = Console()
-    console.print(
-        f"{records:,} simulated people, released with noise on ages, times and categories; as many others as control.",
-        highlight=False,
+    told = (
+        f"{records:,} simulated people, released with noise on ages, times and categories; as many others as control."
     )
-    show(result, console)
-    typer.echo(f"\nWritten: {path}. The same by hand:")
-    files = " ".join(str(out / name) for name in ("original.csv", "released.csv"))
-    typer.echo(f"  cvpl audit {files} --config {out / 'audit.yaml'} --control {out / 'holdout.csv'} --out {out}")
+    call = ["cvpl", "audit", original, released, "--config", config, "--control", holdout, "--out", out]
+    with reader_may_leave():
+        console = page()
+        console.print(told)
+        show(result, console)
+        typer.echo(f"\nWritten: {path}. The same by hand:")
+        typer.echo("  " + shlex.join(str(part) for part in call))
+
+
+def _check_vacant(out: Path) -> None:
+    """Refuse a folder whose files a demo would replace, unless they are an earlier demo's."""
+    there = [name for name in FILES if (out / name).exists()]
+    config = out / "audit.yaml"
+    if there and not (config.is_file() and config.read_bytes() == CONFIG.encode()):
+        names = ", ".join(there)
+        raise UsageError(f"--out {out}: the demo would replace {names} in this folder. Name another folder.")

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
 
+from cvpl.cli.output import check_file, write_whole
 from cvpl.errors import UsageError
 
 
 def command(
-    original: Path = typer.Argument(help="The table before protection (.csv, .csv.gz, .parquet)."),
-    protected: Path = typer.Argument(help="The table after it."),
-    out: Path = typer.Option(Path("audit.yaml"), help="The file to write."),
-    force: bool = typer.Option(False, help="Replace the file if it is there."),
+    original: Path = typer.Argument(
+        metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
+    ),
+    protected: Path = typer.Argument(metavar="PROTECTED", help="The table after it, as released.", show_default=False),
+    out: Path = typer.Option(Path("audit.yaml"), metavar="FILE", help="The file to write."),
+    force: bool = typer.Option(False, "--force", help="Replace the file if it is there."),
 ) -> None:
     """Propose a configuration for two tables, with the reasons as comments. Check it before you audit."""
+    check_file(out, "--out")
+    if out.exists() and not force:
+        raise UsageError(f"{out} is there already. Name another file with --out, or replace it with --force.")
+
     from cvpl.tables.proposal import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    if out.exists() and not force:
-        raise UsageError(f"{out} is there already. Name another with --out, or replace it with --force.")
-    text = propose(original, protected)
-    out.write_text(text, encoding="utf-8")
-    typer.echo(f"Written: {out}. Check the roles and types, then:")
-    typer.echo(f"  cvpl audit {original} {protected} --config {out}")
+    write_whole(out, propose(original, protected))
+    typer.echo(f"Written: {out}. Its roles and types are guesses: check them, then run")
+    typer.echo("  " + shlex.join(["cvpl", "audit", str(original), str(protected), "--config", str(out)]))
+    typer.echo("and add --control FILE if you have people who are known to be absent from the release.")

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
+from typing import cast
 
-import click
 import typer
 
 from cvpl.cli import audit, demo, diff, init
+from cvpl.cli.output import tell
 from cvpl.errors import CvplError, ExitCode, InputError
 
 app = typer.Typer(
     name="cvpl",
     help="Measure how well people can still be linked across a table and its protected release.",
+    epilog="Start with `cvpl demo`, or with `cvpl init ORIGINAL PROTECTED` on tables of your own.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+_WrongCall = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
+"""The root of all complaints about a call. Typer has it from Click and, of late, from a copy of its own."""
+_TYPER_INTERRUPTED = 130
+"""What Typer makes of Ctrl-C."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @app.callback(invoke_without_command=True)
@@ -29,14 +39,18 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
         raise typer.Exit
 
 
-app.command("audit")(audit.command)
-app.command("init")(init.command)
-app.command("diff")(diff.command)
+app.command("audit", epilog=audit.EXIT_CODES, no_args_is_help=True)(audit.command)
+app.command("init", no_args_is_help=True)(init.command)
+app.command("diff", no_args_is_help=True)(diff.command)
 app.command("demo")(demo.command)
 
 
 def main() -> None:
     """Run a command; every failure ends in a message and a stated exit code, never in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks is spelled out; it must not end the program.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 
@@ -44,32 +58,40 @@ def run(arguments: list[str]) -> int:
     """Run with the given arguments, and return the exit code."""
     try:
         code = app(args=arguments, prog_name="cvpl", standalone_mode=False)
-    except click.ClickException as error:
+    except _WrongCall as error:
         error.show()
         return ExitCode.USAGE
-    except (click.Abort, KeyboardInterrupt):
-        _tell("Interrupted; nothing was written.")
-        return ExitCode.INTERRUPTED
+    except (typer.Abort, KeyboardInterrupt):
+        code = _TYPER_INTERRUPTED
+    except SystemExit as stop:
+        # So Typer and Rich end the program where the reader of a help text leaves early.
+        return ExitCode.INTERRUPTED if stop.code else ExitCode.DONE
     except InputError as error:
         count = len(error.problems)
-        _tell(f"{count} problem{'s' if count > 1 else ''} found; nothing was audited.")
+        tell(f"{count} problem{'s' if count > 1 else ''} found, and nothing was done:")
         for problem in error.problems:
-            _tell(f"  - {problem}")
+            tell(f"  - {problem}")
         return error.exit_code
     except CvplError as error:
-        _tell(str(error))
+        tell(str(error))
         return error.exit_code
+    except MemoryError:
+        tell("The memory of this machine does not suffice. Lower `search.memory`, or audit a sample of the tables.")
+        return ExitCode.LIMIT
     except OSError as error:
         # A file or folder that cannot be written; the system's own words hold a path, never a cell.
-        _tell(f"{error.strerror or 'the system refused'}: {error.filename or ''}")
-        return ExitCode.USAGE
+        tell(f"{error.filename or 'standard output'}: {error.strerror or 'the system refused'}.")
+        return ExitCode.LIMIT if error.errno in _FULL else ExitCode.USAGE
     except Exception as error:
         if os.environ.get("CVPL_DEBUG"):
             raise
         # The message of an unforeseen error could hold a cell of the input, so only its kind and place are told.
-        _tell(f"Internal error ({type(error).__name__} at {_place(error)}). This is a fault of cvpl, not of your data.")
-        _tell("Please report it. With CVPL_DEBUG=1 the full traceback is shown; it may hold values of your tables.")
+        tell(f"Internal error ({type(error).__name__} at {_place(error)}). This is a fault of cvpl, not of your data.")
+        tell("Please report it. With CVPL_DEBUG=1 the full traceback is shown; it may hold values of your tables.")
         return ExitCode.INTERNAL
+    if code == _TYPER_INTERRUPTED:
+        tell("Interrupted; no result was written.")
+        return ExitCode.INTERRUPTED
     return int(code or 0)
 
 
@@ -80,7 +102,3 @@ def _place(error: BaseException) -> str:
     if trace is None:
         return "an unknown place"
     return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
-
-
-def _tell(text: str) -> None:
-    typer.echo(text, err=True)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 DELAY = 1.0
+"""Seconds after which there is something to wait for."""
 
 
 class Progress:
@@ -18,12 +19,14 @@ class Progress:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._phase, self._share = "starting", None
+        self._phase = "starting"
+        self._share: float | None = None
+        self._over = False
         self._bar: Bar | None = None
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty():
             self._timer = threading.Timer(DELAY, self._show)
             self._timer.daemon = True
             self._timer.start()
@@ -33,6 +36,8 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._lock:
+            # The timer may have run out just now and be waiting for the lock: it must not start a bar any more.
+            self._over = True
             if self._timer is not None:
                 self._timer.cancel()
             if self._bar is not None:
@@ -42,9 +47,9 @@ class Progress:
     def __call__(self, phase: str, share: float | None) -> None:
         """A phase has begun, or so much of it is done."""
         with self._lock:
-            self._phase, self._share = phase, share  # type: ignore[assignment]
+            self._phase, self._share = phase, share
             if self._bar is not None:
-                self._update()
+                self._update(self._bar)
 
     def _show(self) -> None:
         from rich.console import Console  # noqa: PLC0415 - only for work that takes long
@@ -52,13 +57,16 @@ class Progress:
         from rich.progress import Progress as Bar  # noqa: PLC0415
 
         with self._lock:
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+            if self._over:
+                return
+            # A phase may hold the name of an attacker: it is shown as it is written.
+            text = TextColumn("{task.description}", markup=False)
+            columns = (text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
             self._bar.add_task(self._phase, total=None)
             self._bar.start()
-            self._update()
+            self._update(self._bar)
 
-    def _update(self) -> None:
-        assert self._bar is not None  # noqa: S101 - both callers have seen it
+    def _update(self, bar: Bar) -> None:
         total = None if self._share is None else 1.0
-        self._bar.update(self._bar.task_ids[0], description=self._phase, total=total, completed=self._share or 0.0)
+        bar.update(bar.task_ids[0], description=self._phase, total=total, completed=self._share or 0.0)

@@ -14,6 +14,7 @@ from cvpl.attacker import Attacker
 from cvpl.config.written import AttackerConfig, AuditConfig, ColumnConfig, EnsembleConfig
 from cvpl.errors import InputError, Problem
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
+from cvpl.operators.projection import Saved
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.exact import Budget
 from cvpl.tables.columns import ColumnSpec
@@ -63,15 +64,30 @@ def load(config: ConfigLike) -> Plan:
     return _resolve(config, base, name)
 
 
+class _Loader(yaml.SafeLoader):
+    """The safe loader, which also refuses a key that stands twice: of two meanings one would be lost silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping in which every key stands once."""
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value} stands twice", key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
 def _read_yaml(path: Path) -> Mapping[str, Any]:
     cure = "Start from the file that `cvpl init` writes."
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        content = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)  # noqa: S506 - a safe loader, made stricter
     except OSError:
         raise InputError([Problem(path.name, "the configuration cannot be opened", "Check the path.")]) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
-        what = "the configuration is not YAML" + (f" (line {mark.line + 1})" if mark else "")
+        twice = str(getattr(error, "problem", None) or "")
+        what = twice if twice.endswith("stands twice") else "the configuration is not YAML"
+        what += f" (line {mark.line + 1})" if mark else ""
         raise InputError([Problem(path.name, what, cure)]) from None
     if not isinstance(content, Mapping):
         raise InputError([Problem(path.name, "the configuration is not a mapping of settings", cure)])
@@ -124,7 +140,11 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         problems.append(Problem(name, "no column can be seen by an attacker", cure))
     attackers = {}
     for key, written in _written_attackers(config, name, problems).items():
-        attackers[key] = _resolve_attacker(key, written, config, name, problems)
+        attacker = _resolve_attacker(key, written, config, name, problems)
+        if attacker is not None and isinstance(attacker.projection, Saved):
+            place = Saved(saved=str(base / attacker.projection.saved))
+            attacker = attacker.model_copy(update={"projection": place})
+        attackers[key] = attacker
     identity = _identity(config, name, problems)
     if problems:
         raise InputError(problems)
@@ -227,16 +247,20 @@ def _resolve_attacker(
         for column, entry in config.columns.items()
         if entry.observable and (entry.encode or entry.features or not entry.vectorize)
     }
-    return Attacker(
-        knows=written.knows,
-        knows_people=written.knows_people,
-        blocking=blocking,
-        ladder=ladder,
-        vectorization=Vectorization(**written.vectorization.model_dump(), columns=columns),
-        projection=written.projection,
-        similarity=written.similarity,
-        threshold=config.threshold if written.threshold is None else written.threshold,
-    )
+    try:
+        return Attacker(
+            knows=written.knows,
+            knows_people=written.knows_people,
+            blocking=blocking,
+            ladder=ladder,
+            vectorization=Vectorization(**written.vectorization.model_dump(), columns=columns),
+            projection=written.projection,
+            similarity=written.similarity,
+            threshold=config.threshold if written.threshold is None else written.threshold,
+        )
+    except ValidationError as error:
+        problems.extend(_problems(error, f"{name}, attacker '{key}'"))
+        return None
 
 
 def _blocking(written: Any, config: AuditConfig, key: str, name: str, problems: list[Problem]) -> Blocking:

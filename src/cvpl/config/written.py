@@ -157,17 +157,34 @@ ThresholdForm = Annotated[Threshold, BeforeValidator(_threshold)]
 SchemeForm = list[str | dict[str, RuleForm]]
 
 
+def _blocking(value: object) -> object:
+    """One scheme, several, or a hash: told apart by what is written, so that only its own faults are told."""
+    if isinstance(value, Mapping):
+        return _one_of(value, {"any_of": EnsembleConfig, "lsh": Lsh})
+    if isinstance(value, str) and value not in ("columns", "none"):
+        raise ValueError("write columns, none, a list of columns, {any_of: [...]} or {lsh: {bits: n}}")
+    return value
+
+
+def _schemes(value: object) -> object:
+    return (
+        [_one_of(item, {"lsh": Lsh}) if isinstance(item, Mapping) else item for item in value]
+        if isinstance(value, list)
+        else value
+    )
+
+
 class EnsembleConfig(Settings):
     """Blocking by several schemes; a pair that shares a block in any of them is compared."""
 
     match: Literal["equality"] = "equality"
-    any_of: Annotated[list[SchemeForm | Lsh], Field(min_length=1)]
+    any_of: Annotated[list[SchemeForm | Lsh], BeforeValidator(_schemes), Field(min_length=1)]
 
 
 class LadderConfig(Settings):
     """Rungs from the most to the least restrictive blocking."""
 
-    rungs: Annotated[list[SchemeForm | EnsembleConfig], Field(min_length=2)]
+    rungs: Annotated[list[Annotated[SchemeForm | EnsembleConfig, BeforeValidator(_blocking)]], Field(min_length=2)]
     stop_below: Annotated[float, Field(ge=0, le=1)] = 0.005
 
 
@@ -178,7 +195,9 @@ class AttackerConfig(Settings):
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
     alignment: Literal["none"] = "none"
-    blocking: Literal["columns", "none"] | SchemeForm | Lsh | EnsembleConfig = "columns"
+    blocking: Annotated[Literal["columns", "none"] | SchemeForm | Lsh | EnsembleConfig, BeforeValidator(_blocking)] = (
+        "columns"
+    )
     ladder: LadderConfig | None = None
     vectorization: VectorizationConfig = VectorizationConfig()
     projection: Annotated[Projection, BeforeValidator(_projection)] = Pca()

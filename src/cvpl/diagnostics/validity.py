@@ -22,7 +22,7 @@ DEAD_TOP1 = 0.10
 """A perturbed copy must be found again for more than this share of the distinct records, ..."""
 DEAD_ZERO = 0.50
 """... and at most this share of the vectors of either table may be zero."""
-SHIFTED = 0.5
+SHIFTED = 0.6
 """Distance of the tables' mean embeddings in units of their pooled spread from which they count as shifted."""
 _SAMPLE = 20_000
 

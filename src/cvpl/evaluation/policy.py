@@ -31,5 +31,5 @@ def judge(figure: Figure, bound: Bound, limit: float, value: float | None, doubt
     if value is None:
         reasons.append(f"the {bound} end of {figure} is not known" if bound == "high" else f"{figure} is not known")
     elif value > limit:
-        reasons.append(f"{figure} ({bound}) is {value:.4f}, above {limit:.4f}")
+        reasons.append(f"{figure} ({bound}) is {value:.6g}, above {limit:.6g}")
     return Verdict(figure, bound, limit, value, tuple(reasons))

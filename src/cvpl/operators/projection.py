@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from cvpl.errors import UsageError
 from cvpl.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -116,8 +117,10 @@ class Umap(Settings):
 
     def fit(self, original: Vectors, protected: Vectors, rng: np.random.Generator) -> FixedEmbedding:
         """Embed both tables at once, on one thread, so that a run repeats."""
-        import umap  # noqa: PLC0415 - an extra, and slow to load
-
+        try:
+            import umap  # noqa: PLC0415 - an extra, and slow to load
+        except ImportError:
+            raise UsageError("the projection umap needs an extra: install cvpl[umap], or choose another") from None
         both = np.vstack([original.dense(), protected.dense()])
         mapper = umap.UMAP(
             n_components=self.umap.components,

@@ -24,7 +24,7 @@ class Grid(Settings):
 
     lowest: Annotated[float, Field(ge=-1, le=1)] = 0.70
     highest: Annotated[float, Field(ge=-1, le=1)] = 0.99
-    step: Annotated[float, Field(gt=0, le=1)] = 0.01
+    step: Annotated[float, Field(ge=0.001, le=1)] = 0.01
 
     @model_validator(mode="after")
     def _ordered(self) -> Grid:

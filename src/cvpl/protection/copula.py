@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.simulation import Coded, SimulatedTable
-from cvpl.simulation.touchpoints import UNKNOWN_ID
+from cvpl.simulation.table import UNKNOWN_ID
 
 CHUNK = 1_000_000  # rows whose scores are multiplied at once, in double precision
 

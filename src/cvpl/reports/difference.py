@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from cvpl.result import AuditResult
+
+_BY_SENTENCE = ("columns", "not_assessable")
+"""Rules that can be set off several times, each time by something else."""
+_BASES = {"control": "a control", "own_match_left_out": "the own match left out"}
+_LONGEST = 40
 
 
 @dataclass(frozen=True)
@@ -28,8 +34,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """All figures side by side, and what else differs: inputs, settings, warnings that came or went."""
+    """All figures side by side, and what else differs: inputs, settings, warnings that came or went.
 
+    `cautions` say why the figures of the two audits must not be compared as they stand.
+    """
+
+    cautions: tuple[str, ...]
     changes: tuple[Change, ...]
     inputs: tuple[str, ...]
     settings: tuple[str, ...]
@@ -58,24 +68,59 @@ def difference(before: AuditResult, after: AuditResult) -> Difference:
             None if after.attributable_rate is None else after.attributable_rate.estimate,
             _apart(before.attributable_rate, after.attributable_rate),
         ),
+    ]
+    powers = [{it.false_rate: it.power for it in side.power or []} for side in (before, after)]
+    for rate in sorted({*powers[0], *powers[1]}):
+        changes.append(Change(f"power at {rate:.0%}", powers[0].get(rate), powers[1].get(rate)))
+    changes += [
         Change("worst-case risk", before.worst_case_risk, after.worst_case_risk),
         Change("integrated risk", before.integrated_risk, after.integrated_risk),
     ]
     for name in ("top1_hit_rate", "precision_at_1", "blocking_recall", "total_recall", "false_link_rate"):
         pair = [None if side.truth is None else getattr(side.truth, name) for side in (before, after)]
-        if pair != [None, None]:
-            changes.append(Change(name.replace("top1", "top-1").replace("_", " "), pair[0], pair[1]))
-    powers = [{it.false_rate: it.power for it in side.power or []} for side in (before, after)]
-    for rate in sorted({*powers[0], *powers[1]}):
-        changes.append(Change(f"power at {rate:.0%}", powers[0].get(rate), powers[1].get(rate)))
-    rules = [{warning.rule for warning in side.warnings} for side in (before, after)]
+        changes.append(Change(name.replace("top1", "top-1").replace("_", " "), pair[0], pair[1]))
+    warnings = [_warnings(side) for side in (before, after)]
     return Difference(
-        changes=tuple(changes),
+        cautions=tuple(_cautions(before, after)),
+        changes=tuple(change for change in changes if (change.before, change.after) != (None, None)),
         inputs=tuple(_inputs(before, after)),
         settings=tuple(_settings(before, after)),
-        new_warnings=tuple(sorted(rules[1] - rules[0])),
-        gone_warnings=tuple(sorted(rules[0] - rules[1])),
+        new_warnings=tuple(text for key, text in warnings[1].items() if key not in warnings[0]),
+        gone_warnings=tuple(text for key, text in warnings[0].items() if key not in warnings[1]),
     )
+
+
+def _cautions(before: AuditResult, after: AuditResult) -> list[str]:
+    """What makes figures of the same name mean different things, or nothing."""
+    found = []
+    for side, which in ((before, "first"), (after, "second")):
+        if not side.validity.assessable:
+            reasons = "; ".join(side.validity.reasons)
+            found.append(f"the {which} audit is not assessable, so its figures are no measure of risk: {reasons}")
+        if side.lower_bound:
+            found.append(f"the figures of the {which} audit are lower bounds")
+    pair = before.threshold, after.threshold
+    if pair[0] != pair[1]:
+        at = ["a false rate of 5%" if it is None else f"threshold {it:.4g}" for it in pair]
+        found.append(f"the linkage rates are read at different places: {at[0]} and {at[1]}; compare by power")
+    if _attacker(before) != _attacker(after):
+        found.append("the attackers differ: compare by power, which means the same for each")
+    bases = [None if side.attributable_rate is None else side.attributable_rate.basis for side in (before, after)]
+    if None not in bases and bases[0] != bases[1]:
+        words = [_BASES[basis] for basis in bases if basis is not None]
+        found.append(f"the attributable rates have different bases: {words[0]} and {words[1]}")
+    return found
+
+
+def _attacker(side: AuditResult) -> dict[str, Any]:
+    """The headline attacker's settings, the threshold apart."""
+    settings = next((row.settings for row in side.attackers if row.name == side.attacker), {})
+    return {name: value for name, value in settings.items() if name != "threshold"}
+
+
+def _warnings(side: AuditResult) -> dict[tuple[str, str], str]:
+    """Each warning's sentence, by what makes it the same warning in another audit."""
+    return {(it.rule, it.message if it.rule in _BY_SENTENCE else ""): it.message for it in side.warnings}
 
 
 def _apart(before: Any, after: Any) -> bool | None:
@@ -99,14 +144,27 @@ def _inputs(before: AuditResult, after: AuditResult) -> list[str]:
 
 
 def _settings(before: AuditResult, after: AuditResult) -> list[str]:
-    one, other = _flat(before.provenance.config), _flat(after.provenance.config)
-    changed = [key for key in dict.fromkeys([*one, *other]) if one.get(key) != other.get(key)]
-    versions = [
-        f"version of {name}"
-        for name in dict.fromkeys([*before.provenance.versions, *after.provenance.versions])
-        if before.provenance.versions.get(name) != after.provenance.versions.get(name)
+    """Settings, seeds and versions that differ, each with both values."""
+    sides = [
+        _flat(side.provenance.config)
+        | {"seed": side.provenance.seed}
+        | {f"version of {name}": value for name, value in side.provenance.versions.items()}
+        for side in (before, after)
     ]
-    return changed + versions
+    one, other = sides
+    return [
+        f"{key}: {_value(one, key)} before, {_value(other, key)} after"
+        for key in dict.fromkeys([*one, *other])
+        if one.get(key) != other.get(key)
+    ]
+
+
+def _value(settings: dict[str, Any], key: str) -> str:
+    """A setting as it is written; a long one only as being there."""
+    if key not in settings:
+        return "not set"
+    text = settings[key] if isinstance(settings[key], str) else json.dumps(settings[key], ensure_ascii=False)
+    return text if len(text) <= _LONGEST else "a longer value"
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:

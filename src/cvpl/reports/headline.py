@@ -1,44 +1,83 @@
-"""The answer in one or two sentences, for the terminal and for every report."""
+"""The answer in a few sentences, for the terminal and for every report."""
 
 from __future__ import annotations
 
-from cvpl.result import AuditResult
-
-
-def percent(value: float | None) -> str:
-    """A share as a percentage with one decimal; a dash where it is not known."""
-    return "–" if value is None else f"{value:.1%}"
-
-
-def span(low: float | None, high: float | None) -> str:
-    """An interval as percentages; empty where it is not given."""
-    return "" if low is None or high is None else f"{low:.1%} to {high:.1%}"
+from cvpl.reports.wording import percent, printable, span
+from cvpl.result import AttackerRow, AuditResult
 
 
 def headline(result: AuditResult) -> str:
-    """What the audit found, with what it cannot say."""
+    """What the audit found, what speaks against reading it as it stands, and what it cannot say."""
     if not result.validity.assessable:
-        return "Not assessable: " + "; ".join(result.validity.reasons) + "."
+        return "Not assessable: " + "; ".join(printable(reason) for reason in result.validity.reasons) + "."
     rate = result.linkage_rate
     if rate.estimate is None:
         return "No linkage rate: no threshold is attainable, or nothing tells where to read the score."
-    at = "where 5% of the control is linked" if result.threshold is None else f"at threshold {result.threshold:.4g}"
-    text = f"{percent(rate.estimate)} of the originals find a candidate {at}"
-    text += f" (95% interval {span(rate.low, rate.high)})." if rate.low is not None else "."
-    return f"{text} {_beyond_look_alikes(result)}"
+    least = "At least " if result.lower_bound else ""
+    text = f"{least}{percent(rate.estimate)} of the originals find a candidate {_where(result)}{_interval(rate)}."
+    return " ".join([text, _beyond_look_alikes(result), *_objections(result)])
+
+
+def _where(result: AuditResult) -> str:
+    """At which threshold the rate is read, or at which false rate for a score without a scale of its own."""
+    if result.threshold is not None:
+        return f"at threshold {result.threshold:.4g}"
+    if result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out":
+        return "where 5% would do so without their own record"
+    return "where 5% of people who are in no release do"
+
+
+def _interval(rate: object) -> str:
+    ends = span(getattr(rate, "low", None), getattr(rate, "high", None))
+    return f" (95% interval {ends})" if ends else ""
 
 
 def _beyond_look_alikes(result: AuditResult) -> str:
     attributable = result.attributable_rate
     if attributable is None:
         return "How many would find one without being in the release is not known: there is no control."
+    share, ends = percent(attributable.estimate), _interval(attributable)
+    if result.threshold is None:
+        return f"That leaves {share}{ends} attributable to the release."
     if attributable.basis == "control":
         base = None if result.control is None else result.control.rate
-        who = "of people who are in no release do so too"
+        who = f"{percent(base)} of people who are in no release do so too"
     else:
         base = None if result.truth is None else result.truth.false_link_rate
-        who = "would do so without their own record"
+        who = f"{percent(base)} would do so without their own record"
     if attributable.estimate is None:
-        return f"{percent(base)} {who}: nothing is left to attribute to the release."
-    ends = f" (95% interval {span(attributable.low, attributable.high)})" if attributable.low is not None else ""
-    return f"{percent(base)} {who}, so {percent(attributable.estimate)}{ends} is attributable to the release."
+        return f"{who}: nothing is left to attribute to the release."
+    if attributable.estimate <= 0:
+        return f"{who}, so nothing beyond look-alikes shows at this threshold: the attributable rate is {share}{ends}."
+    return f"{who}, so {share}{ends} is attributable to the release."
+
+
+def _objections(result: AuditResult) -> list[str]:
+    """Findings that contradict the rate, told in one breath with it."""
+    rules = {warning.rule for warning in result.warnings}
+    found = []
+    if result.truth is not None and "top1_above_rate" in rules:
+        hits = percent(result.truth.top1_hit_rate)
+        found.append(
+            f"But the best candidate is the right person for {hits} of those who have a match: "
+            "the rate understates the risk."
+        )
+    if result.truth is not None and "blocking_recall_near_zero" in rules:
+        kept = percent(result.truth.blocking_recall)
+        found.append(f"But blocking kept only {kept} of the true pairs together: the rate is about other people.")
+    return found + _stronger(result)
+
+
+def _stronger(result: AuditResult) -> list[str]:
+    """The attacker that links most where 5% of the others are linked, if the headline is not its own."""
+    powers = {row.name: _power(row) for row in result.attackers}
+    strongest = max(powers, key=lambda name: powers[name], default=result.attacker)
+    mine = powers.get(result.attacker, 0.0)
+    if not powers or powers[strongest] <= mine:
+        return []
+    name, most = printable(strongest), percent(powers[strongest])
+    return [f"But attacker '{name}' is stronger: its power at 5% is {most}, this one's {percent(mine)}."]
+
+
+def _power(row: AttackerRow) -> float:
+    return next((it.power for it in row.power or [] if it.false_rate == 0.05), 0.0)

@@ -1,96 +1,315 @@
-"""A result on the terminal: the answer, the figures behind it, what to doubt."""
+"""A result on the terminal: the answer, the figures behind it, what to doubt.
+
+Whatever comes from outside (names of columns, files and attackers) is printed as Text, never as markup, and with
+anything that a terminal would obey spelled out.
+"""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from cvpl.reports.headline import headline, percent, span
-from cvpl.result import AuditResult
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cvpl.reports.difference import Difference
+from cvpl.reports.headline import headline
+from cvpl.reports.wording import UNKNOWN, percent, points, printable, sentence, span
+from cvpl.result import AuditResult, PolicyOutcome
+
+NARROW = 76
+"""Below this width a figure's meaning stands under it, not beside it."""
 
 _NEXT = {
-    "base_rate_unknown": "Set people aside before protecting, and pass them with --control.",
+    "base_rate_unknown": "How: `cvpl audit ... --control FILE`, or `control: {file: FILE}` in the configuration.",
     "top1_above_rate": "Do not read the linkage rate alone; the top-1 hit rate is the figure to look at here.",
-    "blocking_recall_near_zero": "Block by coarser keys, or write `blocking: none`.",
+    "blocking_recall_near_zero": "How: coarser `block` rules for the columns, or `blocking: none` for the attacker.",
 }
+_FIGURES = {"attributable_rate": "the attributable rate", "linkage_rate": "the linkage rate"}
+_LEGEND = (
+    ("structure", "the column's share of the space in which records are compared; it says nothing of the links"),
+    ("links", "its share of the similarity of the links that were found; below 0 where it holds them apart"),
+    (
+        "if removed",
+        "change of the linkage rate, in percentage points, when the column is left out of the comparison. "
+        "Minus: the column helps to link people. Plus: more are linked without it, because with fewer features more "
+        "records look alike; the column tells people apart, and dropping it makes look-alikes, not protection",
+    ),
+)
+
+
+class Figure(NamedTuple):
+    """One line of the summary."""
+
+    name: str
+    value: str
+    interval: str
+    meaning: str
 
 
 def show(result: AuditResult, console: Console) -> None:
     """Print the summary."""
     console.print()
-    console.print(f"[bold]{escape(headline(result))}[/bold]", highlight=False)
-    console.print()
-    console.print(_figures(result), highlight=False)
-    console.print()
-    console.print(_columns(result), highlight=False)
+    console.print(Text(headline(result), style="bold"))
+    console.print(Text(_setting(result), style="dim"))
     if result.policy is not None:
-        verdict = "met" if result.policy.met else "not met"
-        console.print(f"\nPolicy: {verdict} under the stated attacker.", highlight=False)
-        for reason in result.policy.reasons:
-            console.print(f"  - {escape(reason)}", highlight=False)
+        _show_policy(result.policy, console)
     if result.warnings:
-        console.print("\n[bold]Read this before using a figure[/bold]")
-        for warning in result.warnings:
-            console.print(f"  - {escape(warning.message)}.", highlight=False)
-            if warning.rule in _NEXT:
-                console.print(f"    {_NEXT[warning.rule]}", highlight=False)
-    console.print(
-        "\nThese are estimates under one stated attacker, no guarantee. A stronger attacker may do better.",
-        highlight=False,
-    )
+        many = len(result.warnings) > 1
+        text = f"{len(result.warnings)} warning{'s' if many else ''} below: read {'them' if many else 'it'} first."
+        console.print(Text(text, style="bold yellow"))
+    if not result.validity.assessable:
+        console.print(Text("The figures below describe the attack. They are no measure of risk."))
+    _show_figures(_groups(result), console)
+    _show_attackers(result, console)
+    _show_ladder(result, console)
+    _show_columns(result, console)
+    _show_warnings(result, console)
+    console.print()
+    console.print(Text(_closing(result)))
 
 
-def _figures(result: AuditResult) -> Table:
-    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
-    table.add_column("figure")
-    table.add_column("value", justify="right")
-    table.add_column("95% interval", justify="right")
-    table.add_column("what it is")
-    rate, attributable = result.linkage_rate, result.attributable_rate
-    table.add_row("linkage rate", percent(rate.estimate), span(rate.low, rate.high), "originals with a candidate")
-    if result.control is not None:
-        ends = span(result.control.low, result.control.high)
-        table.add_row("control rate", percent(result.control.rate), ends, "the same for people in no release")
-    if attributable is not None:
-        basis = "control" if attributable.basis == "control" else "own match left out"
-        ends = span(attributable.low, attributable.high)
-        table.add_row("attributable rate", percent(attributable.estimate), ends, f"beyond look-alikes ({basis})")
-    for power in result.power or []:
-        what = f"originals linked where {percent(power.false_rate)} of non-members are"
-        table.add_row(f"power at {power.false_rate:.0%}", percent(power.power), "", what)
-    table.add_row("worst-case risk", percent(result.worst_case_risk), "", "linkage rate at the lowest threshold")
-    table.add_row("integrated risk", percent(result.integrated_risk), "", "mean linkage rate over all thresholds")
+def show_difference(found: Difference, console: Console) -> None:
+    """Print what changed between two results."""
+    for line in found.cautions:
+        console.print(Text(sentence(printable(line)), style="bold yellow"))
+    table = _table(("figure", "left"), ("before", "right"), ("after", "right"), ("points", "right"), ("change", "left"))
+    words = {True: "beyond error", False: "may be error", None: ""}
+    for change in found.changes:
+        pair = percent(change.before), percent(change.after)
+        word = "none" if change.difference == 0 else words[change.beyond_error]
+        table.add_row(Text(change.figure), *pair, points(change.difference), word)
+    console.print(table)
+    note = "Beyond error: the two 95% intervals do not meet. May be error: they do. Empty: there are none to compare."
+    console.print(Padding(Text(note, style="dim"), (1, 0, 0, 0)))
+    sections = {
+        "Inputs that differ": found.inputs,
+        "Settings that differ": found.settings,
+        "New warnings": found.new_warnings,
+        "Warnings that went": found.gone_warnings,
+    }
+    for title, lines in sections.items():
+        if lines:
+            _title(title, console)
+            _bullets(lines, console)
+
+
+def _setting(result: AuditResult) -> str:
+    """Who was compared with whom, by which attacker, and what is known of the truth."""
+    names = {"original": "originals", "protected": "released", "control": "in the control"}
+    sizes = [f"{table.rows:,} {names.get(role, role)}" for role, table in result.inputs.items()]
+    return f"Attacker '{printable(result.attacker)}', scenario {result.scenario}: {', '.join(sizes)}."
+
+
+def _show_policy(policy: PolicyOutcome, console: Console) -> None:
+    end = "the upper interval end of " if policy.bound == "high" else ""
+    rule = f"{end}{_FIGURES.get(policy.figure, policy.figure)} at most {policy.max:.4g}"
+    found = "none" if policy.value is None else f"{policy.value:.4g}"
+    verdict = "met under the stated attacker" if policy.met else "NOT met"
+    style = "bold green" if policy.met else "bold red"
+    console.print(Text(f"Policy {verdict}: {rule}; found {found}.", style=style))
+    if not policy.met:
+        _bullets(policy.reasons, console)
+
+
+def _groups(result: AuditResult) -> dict[str, list[Figure]]:
+    """The figures, from the answer to how far it can be trusted."""
+    groups = {"The answer": _answer(result)}
+    if result.worst_case_risk is not None and result.risk_curve:
+        ends = [point.threshold for point in (result.risk_curve[0], result.risk_curve[-1])]
+        lowest, highest = (f"{end:.4g}" for end in ends if end is not None)
+        groups["At other thresholds"] = [
+            Figure("worst-case risk", percent(result.worst_case_risk), "", f"linkage rate at {lowest}, the lowest"),
+            Figure("integrated risk", percent(result.integrated_risk), "", f"mean rate from {lowest} to {highest}"),
+        ]
     truth = result.truth
     if truth is not None:
-        table.add_row("top-1 hit rate", percent(truth.top1_hit_rate), "", "the best candidate is the right person")
-        table.add_row("precision at 1", percent(truth.precision_at_1), "", "the same among linked originals")
-        table.add_row("blocking recall", percent(truth.blocking_recall), "", "true pairs that share a block")
-        table.add_row("matching recall", percent(truth.matching_recall), "", "of these, pairs above the threshold")
-        table.add_row("total recall", percent(truth.total_recall), "", "true pairs that are linked")
-        table.add_row("false link rate", percent(truth.false_link_rate), "", "originals with a wrong candidate")
+        figures = [
+            Figure("top-1 hit rate", percent(truth.top1_hit_rate), "", "best candidate is the right person"),
+            Figure("precision at 1", percent(truth.precision_at_1), "", "the same among linked originals"),
+            Figure("blocking recall", percent(truth.blocking_recall), "", "true pairs that share a block"),
+            Figure("matching recall", percent(truth.matching_recall), "", "of these, pairs above the threshold"),
+            Figure("total recall", percent(truth.total_recall), "", "true pairs that are linked"),
+            Figure("false link rate", percent(truth.false_link_rate), "", "originals with a wrong candidate"),
+        ]
+        # Without a threshold there is nothing to say of links, only of best candidates.
+        known = [figure for figure in figures if result.threshold is not None or figure.value != UNKNOWN]
+        groups["By the true matches"] = known
+    groups["How it was measured"] = _measured(result)
+    return groups
+
+
+def _answer(result: AuditResult) -> list[Figure]:
+    rate, control, attributable = result.linkage_rate, result.control, result.attributable_rate
+    what = "originals with a candidate" + (" (a lower bound)" if result.lower_bound else "")
+    figures = [Figure("linkage rate", percent(rate.estimate), span(rate.low, rate.high), what)]
+    if control is not None:
+        ends = span(control.low, control.high)
+        figures.append(Figure("control rate", percent(control.rate), ends, "the same for people in no release"))
+    if attributable is not None:
+        basis = "" if attributable.basis == "control" else ", own match left out"
+        ends = span(attributable.low, attributable.high)
+        what = f"linked beyond look-alikes{basis}"
+        figures.append(Figure("attributable rate", percent(attributable.estimate), ends, what))
+    others = "of the control is"
+    if attributable is not None and attributable.basis == "own_match_left_out":
+        others = "find a wrong person"
+    for power in result.power or []:
+        what = f"linked where {power.false_rate:.0%} {others}"
+        figures.append(Figure(f"power at {power.false_rate:.0%}", percent(power.power), "", what))
+    return figures
+
+
+def _measured(result: AuditResult) -> list[Figure]:
+    figures = []
     copied = result.self_linkage.perturbed
     if copied is not None:
-        what = "found again in a lightly perturbed copy"
-        table.add_row("self-linkage top-1", percent(copied.top1_hit_rate), "", what)
-    blocks = result.blocks
-    table.add_row("blocks", f"{blocks.count:,}", "", f"{blocks.mean_candidates:,.1f} candidates an original")
+        some = f" ({copied.asked:,} of {copied.records:,} asked)" if copied.asked < copied.records else ""
+        what = f"found in a lightly changed copy{some}"
+        figures.append(Figure("self-linkage top-1", percent(copied.top1_hit_rate), "", what))
+    blocks, projection = result.blocks, result.projection
+    what = f"{blocks.mean_candidates:,.1f} candidates each"
+    if blocks.without_candidates:
+        what += f"; {blocks.without_candidates:,} have none"
+    figures.append(Figure("blocks", f"{blocks.count:,}", "", what))
+    if projection.components is not None:
+        kept = projection.explained_variance
+        what = f"of {projection.features:,} features" + ("" if kept is None else f", {percent(kept)} of the variance")
+        figures.append(Figure("components", f"{projection.components:,}", "", what))
+    return figures
+
+
+def _show_figures(groups: dict[str, list[Figure]], console: Console) -> None:
+    """All groups with the same widths, so that the values stand in one column."""
+    lines = [figure for figures in groups.values() for figure in figures]
+    widths = [max(len(figure[at]) for figure in lines) for at in range(3)]
+    for title, figures in groups.items():
+        heading = "95% interval" if any(figure.interval for figure in figures) else ""
+        start = widths[0] + 2 + widths[1] + 2
+        _title(f"{title:<{start}}{heading:>{widths[2]}}".rstrip(), console)
+        if console.width >= NARROW:
+            table = _figure_table(widths)
+            table.add_column()
+            for figure in figures:
+                table.add_row(*figure)
+            console.print(table)
+            continue
+        for figure in figures:
+            table = _figure_table(widths)
+            table.add_row(*figure[:3])
+            console.print(table)
+            console.print(Padding(Text(figure.meaning, style="dim"), (0, 0, 0, 4)))
+
+
+def _figure_table(widths: Sequence[int]) -> Table:
+    """Name, value and interval, with the given widths."""
+    table = Table.grid(padding=(0, 2))
+    name, *figures = widths
+    table.add_column(width=name, no_wrap=True)
+    for width in figures:
+        table.add_column(width=width, no_wrap=True, justify="right")
     return table
 
 
-def _columns(result: AuditResult) -> Table:
+def _show_attackers(result: AuditResult, console: Console) -> None:
+    """Every attacker's line, where there are several; the first is the headline's."""
+    if len(result.attackers) < 2:
+        return
+    _title("The attackers", console)
+    names = ("linked", "control", "attributable", "power 5%", "top-1")
+    table = _table(("attacker", "left"), *((name, "right") for name in names))
+    for row in result.attackers:
+        power = {it.false_rate: it.power for it in row.power or []}
+        table.add_row(
+            Text(printable(row.name)),
+            percent(row.linkage_rate.estimate),
+            percent(row.control_rate),
+            percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
+            percent(power.get(0.05)),
+            percent(row.top1_hit_rate),
+        )
+    console.print(table)
+    note = "Compare attackers by power: a threshold means something else to each of them."
+    console.print(Text(note, style="dim"))
+
+
+def _show_ladder(result: AuditResult, console: Console) -> None:
+    if result.ladder is None:
+        return
+    _title("Ever looser blocking", console)
+    table = _table(("rung", "right"), ("linkage rate", "right"), ("points gained", "right"), ("pairs", "right"))
+    for rung in result.ladder.rungs:
+        gain = UNKNOWN if rung.number == 1 else points(rung.gain)
+        table.add_row(str(rung.number), percent(rung.linkage_rate), gain, f"{rung.pairs:,}")
+    console.print(table)
+    if result.ladder.stopped_early:
+        console.print(Text("Stopped early: the last rate is a lower bound for the rungs that follow.", style="dim"))
+
+
+def _show_columns(result: AuditResult, console: Console) -> None:
+    found = result.feature_contribution
+    if not any(figure is not None for it in found.columns for figure in (it.structural, it.link, it.removal)):
+        return
+    wide = console.width >= NARROW
+    _title("What makes records alike", console)
+    heads = [("column", "left"), ("role", "left"), ("structure", "right"), ("links", "right"), ("if removed", "right")]
+    table = _table(*(head for head in heads if wide or head[0] != "role"))
+    for it in sorted(found.columns, key=lambda it: -(it.link if it.link is not None else it.structural or 0.0)):
+        drop = points(None if it.removal is None else -it.removal)
+        role = [it.role.replace("_", "-")] if wide else []
+        table.add_row(Text(printable(it.column)), *role, percent(it.structural), percent(it.link), drop)
+    console.print(table)
+    console.print()
+    some = ""
+    if found.removal_asked is not None and found.removal_asked < result.inputs["original"].rows:
+        some = f" ({found.removal_asked:,} originals were asked)"
+    for name, meaning in _LEGEND:
+        text = f"{meaning}{some if name == 'if removed' else ''}."
+        _hanging(f"{name:<{len('if removed')}}", text, console, style="dim")
+
+
+def _show_warnings(result: AuditResult, console: Console) -> None:
+    if not result.warnings:
+        return
+    _title("Read this before using a figure", console, style="bold yellow")
+    for warning in result.warnings:
+        _hanging("-", sentence(printable(warning.message)), console)
+        if warning.rule in _NEXT:
+            _hanging(" ", _NEXT[warning.rule], console)
+
+
+def _closing(result: AuditResult) -> str:
+    text = "These are estimates under the stated attacker, no guarantee; a stronger attacker may do better."
+    if result.linkage_rate.low is not None and result.linkage_rate.coverage == "unmeasured":
+        text += " How often the 95% intervals hold the true rate has not been measured yet."
+    return text
+
+
+def _title(text: str, console: Console, style: str = "bold") -> None:
+    console.print()
+    console.print(Text(text, style=style))
+
+
+def _bullets(lines: Iterable[str], console: Console) -> None:
+    for line in lines:
+        _hanging("-", printable(line), console)
+
+
+def _hanging(mark: str, text: str, console: Console, style: str = "") -> None:
+    """A mark, and the text beside it however many lines it takes."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True, min_width=len(mark) + 2)
+    grid.add_column()
+    grid.add_row(Text(f"  {mark}", style=style), Text(text, style=style))
+    console.print(grid)
+
+
+def _table(*columns: Sequence[str]) -> Table:
+    """A plain table: figures are never cut, names are folded where they are too long."""
     table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
-    table.add_column("column")
-    table.add_column("role")
-    table.add_column("structure", justify="right")
-    table.add_column("links", justify="right")
-    table.add_column("if removed", justify="right")
-    ranked = sorted(
-        result.feature_contribution.columns,
-        key=lambda it: -(it.link if it.link is not None else it.structural or 0.0),
-    )
-    for it in ranked:
-        drop = "–" if it.removal is None else f"{-it.removal:+.1%}"
-        role = it.role.replace("_", "-")
-        table.add_row(escape(it.column), role, percent(it.structural), percent(it.link), drop)
+    for name, side in columns:
+        words = side == "left"
+        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     return table

@@ -1,5 +1,6 @@
 """Simulated tables of people, for whom the truth is known."""
 
-from cvpl.simulation.touchpoints import Coded, SimulatedTable, Touchpoints
+from cvpl.simulation.table import Coded, SimulatedTable
+from cvpl.simulation.touchpoints import Touchpoints
 
 __all__ = ["Coded", "SimulatedTable", "Touchpoints"]

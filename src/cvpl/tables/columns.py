@@ -44,6 +44,10 @@ class ColumnSpec:
             parts.pop()
         return tuple(parts)
 
+    def says_nothing(self, label: str) -> bool:
+        """Whether the label is stars on every level: "*", "***", "*/*"."""
+        return all(part and not part.strip("*") for part in self.path(label))
+
 
 @dataclass(frozen=True, eq=False)
 class Numbers:

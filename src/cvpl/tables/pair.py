@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cvpl.errors import InputError, Problem
 from cvpl.tables.columns import ColumnSpec, Pair, Table
-from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, read_matches
+from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Reading, Source, open_source
+from cvpl.tables.source import Reading, Source, display_name, open_source
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 @dataclass(frozen=True)
@@ -52,39 +57,58 @@ def read_inputs(
 
     reading = reading or Reading()
     problems: list[Problem] = []
-    sources: list[Source] = []
     con = duckdb.connect()
     try:
         con.execute("SET preserve_insertion_order = true")
-        for data, role in ((original, "original"), (protected, "protected"), (control, "control")):
-            if data is None:
-                continue
-            try:
-                sources.append(open_source(con, data, role, reading))
-            except InputError as error:
-                problems.extend(error.problems)
-        if problems:
-            raise InputError(problems)
-        reader = ColumnReader(con, reading, problems)
+        tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
+        sources = open_all(con, tables, reading, problems)
         notices: list[str] = []
+        reader = ColumnReader(con, reading, problems, notices)
+        if problems:
+            # One of the files cannot be opened; the cells of the others are checked all the same.
+            for spec in specs:
+                if there := [source for source in sources if spec.name in source.types]:
+                    reader.read(spec, there)
+            raise InputError(problems)
         kept = [spec for spec in specs if _present(spec, sources, problems, notices)]
-        notices.extend(_undeclared(sources, declared))
+        notices.extend(_undeclared(sources, [*declared, *(spec.name for spec in specs)]))
+        notices.extend(_nowhere(sources, declared, specs, identity))
         read = {spec.name: reader.read(spec, sources) for spec in kept}
         matches = _matches(con, reader, sources, identity, problems, notices)
         if problems:
             raise InputError(problems)
     finally:
         con.close()
-    tables = [
+    read_tables = [
         Table(source.table, source.rows, tuple(kept), {name: columns[at] for name, columns in read.items()})
         for at, source in enumerate(sources)
     ]
     descriptions = {
-        source.table: InputDescription(source.name, source.rows, len(source.types), source.fingerprint)
+        source.table: InputDescription(
+            display_name(tables[source.table], source.table), source.rows, len(source.types), source.fingerprint
+        )
         for source in sources
     }
-    pair = Pair(tables[0], tables[1], tables[2] if control is not None else None, tuple(notices))
+    pair = Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices))
     return Inputs(pair, matches, descriptions)
+
+
+def open_all(
+    con: duckdb.DuckDBPyConnection, tables: Mapping[str, object], reading: Reading, problems: list[Problem]
+) -> list[Source]:
+    """The tables that can be opened; problems of the others are added to `problems`.
+
+    Messages name a file, and where two have the same name also its part in the audit.
+    """
+    names = [display_name(data, role) for role, data in tables.items()]
+    sources = []
+    for (role, data), name in zip(tables.items(), names, strict=True):
+        told = f"{name} ({role})" if names.count(name) > 1 else name
+        try:
+            sources.append(open_source(con, data, role, reading, told))
+        except InputError as error:
+            problems.extend(error.problems)
+    return sources
 
 
 def _present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem], notices: list[str]) -> bool:
@@ -105,8 +129,19 @@ def _undeclared(sources: Sequence[Source], declared: Sequence[str]) -> list[str]
     return [f"not declared, so left out of the comparison: {listed}; declare what an attacker could know"]
 
 
+def _nowhere(
+    sources: Sequence[Source], declared: Sequence[str], specs: Sequence[ColumnSpec], identity: IdentityKeys | None
+) -> list[str]:
+    """Declared columns that nobody compares and no table has: a slip in a name, perhaps."""
+    told = {spec.name for spec in specs} | ({identity.original, identity.protected} if identity else set())
+    there = {name for source in sources for name in source.types}
+    names = [name for name in dict.fromkeys(declared) if name not in told | there]
+    listed = ", ".join(f"'{name}'" for name in names)
+    return [f"declared, but in no table: {listed}"] if names else []
+
+
 def _matches(
-    con: object,
+    con: duckdb.DuckDBPyConnection,
     reader: ColumnReader,
     sources: Sequence[Source],
     identity: IdentityKeys | None,
@@ -119,14 +154,17 @@ def _matches(
     absent = [
         (source, key)
         for source, key in ((original, identity.original), (protected, identity.protected))
-        if key not in (ROW_NUMBER, *source.types)
+        if key not in source.types and not is_position(source, key)
     ]
     if absent:
         for source, key in absent:
             notices.append(f"column '{key}', which tells who is who, is absent from {source.name}: matches are unknown")
         return None
+    for source, key in ((original, identity.original), (protected, identity.protected)):
+        if key == ROW_NUMBER and key in source.types:
+            notices.append(f"truth is read from the column '{ROW_NUMBER}' of {source.name}, not from the position")
     try:
-        return read_matches(con, reader, original, protected, identity)  # type: ignore[arg-type]
+        return read_matches(con, reader, original, protected, identity)
     except InputError as error:
         problems.extend(error.problems)
         return None
@@ -142,7 +180,7 @@ def check_files(*tables: object | None) -> list[Problem]:
         for number, data in enumerate(tables):
             if isinstance(data, str | Path):
                 try:
-                    open_source(con, data, f"table {number}", Reading())
+                    open_source(con, data, f"table {number}", guess_dialect(Path(data)).reading)
                 except InputError as error:
                     problems.extend(error.problems)
     finally:

@@ -6,289 +6,248 @@ names of columns, never a cell.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import yaml
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.protected_values import is_suppressed, read_number, read_time
-from cvpl.tables.source import Reading, Source, open_source, quoted
+from cvpl.tables.columns import OBSERVABLE
+from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.facts import Column, read_facts
+from cvpl.tables.identity import ROW_NUMBER
+from cvpl.tables.pair import open_all
+from cvpl.tables.proposed_block import add_block
+from cvpl.tables.proposed_column import Guess, guess_column, guess_type, is_plain, named_like_identity, words
+from cvpl.tables.proposed_truth import ProposedTruth, guess_truth
+from cvpl.tables.reading import ColumnReader
+from cvpl.tables.source import Reading, Source, display_name
 
-if TYPE_CHECKING:
-    import duckdb
-
-_QUASI = re.compile(
-    r"(^|[^a-z])(age|sex|gender|race|ethnic\w*|zip\w*|post\w*code|postal|region|state|country|county|city|birth\w*|dob|"
-    r"marital\w*|married|education|occupation|job|nationality|native\w*|citizen\w*|language|household|plz)([^a-z]|$)"
-)
-_IDENTITY = re.compile(r"(^|[^a-z])(id|uuid|guid|key|index|number|nr|no)([^a-z]|$)")
-_USUAL_MISSING = ("?", "NA", "N/A", "n/a", "null", "NULL", "None", "nan", "NaN", "-", ".")
+USUAL_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "nan", "NaN", "NaT")
+PERHAPS_MISSING = ("N", "-", "--", ".", "X", "U")
+"""Spellings that are as often a label: they count as a gap only where no category has them."""
 _MOST_KEYS = 3
-_FEW = 10
+_MOST_UNPROVEN_KEYS = 1
+"""Where no true pair is known, every further key may part more of them, and nobody would see it."""
+_WIDTH = 116
 
-
-@dataclass(frozen=True)
-class _Facts:
-    """What was counted of one column in one table."""
-
-    rows: int
-    missing: int
-    distinct: list[str]
-    usual_missing: int
-
-
-@dataclass(frozen=True)
-class _Guess:
-    """A column's settings, and why."""
-
-    settings: dict[str, Any]
-    reasons: tuple[str, ...]
+_HEAD = [
+    "# A first guess, made from the two tables. Check every line: what is left out here is not audited.",
+    "# Roles: id (tells who is who, never used to link), quasi_identifier (an outsider may know it, may block),",
+    "#        attribute (compared), sensitive (what is to be protected, never used), group, ignore.",
+]
+_FOOT = [
+    "# Who is assumed to attack. `paper` blocks as stated above, compares z-scored numbers and one-hot categories",
+    "# after PCA by cosine. Nothing is audited under an assumption that nobody saw, so this line is required.",
+    "attacker: paper",
+    "threshold: 0.90   # how alike two records must be to count as linked",
+    "seed: 42",
+    "# People known to be absent from the release tell how many look-alikes anybody finds:",
+    "# control: {file: holdout.csv}",
+]
 
 
 def propose(original: object, protected: object) -> str:
-    """The text of a commented `audit.yaml` for two tables."""
+    """The text of a commented `audit.yaml` for two tables. Raises InputError where they cannot be compared at all."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     reading, why = _reading(original, protected)
     problems: list[Problem] = []
-    sources: list[Source] = []
     con = duckdb.connect()
     try:
-        for data, role in ((original, "original"), (protected, "protected")):
-            try:
-                sources.append(open_source(con, data, role, reading))
-            except InputError as error:
-                problems.extend(error.problems)
+        sources = open_all(con, {"original": original, "protected": protected}, reading, problems)
         if problems:
             raise InputError(problems)
-        return _text(con, sources, reading, why)
+        _check_headers(sources)
+        reader = ColumnReader(con, reading, [], [])
+        columns = {
+            name: Column(name, read_facts(reader, sources[0], name), read_facts(reader, sources[1], name))
+            for name in sources[0].types
+            if name in sources[1].types
+        }
+        truth = guess_truth(con, reader, sources, columns)
     finally:
         con.close()
-
-
-def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
-    """Delimiter and stripping, from the first lines of the CSV files."""
-    delimiter, strip, why = ",", False, []
-    for data in (original, protected):
-        if not isinstance(data, str | Path) or ".csv" not in Path(data).name.lower() or not Path(data).is_file():
-            continue
-        opener: Any = gzip.open if str(data).lower().endswith(".gz") else open
-        try:
-            with opener(data, "rt", encoding="utf-8-sig", newline="") as file:
-                lines = [file.readline() for _ in range(50)]
-        except (OSError, UnicodeDecodeError):
-            continue
-        found = max(",;\t|", key=lines[0].count)
-        if found != "," and lines[0].count(found):
-            delimiter = found
-            why.append("the header is not separated by commas")
-        rows = list(csv.reader(lines, delimiter=delimiter))
-        blanks = sum(cell != cell.strip() for row in rows for cell in row)
-        if blanks > len(rows):
-            strip = True
-            why.append(f"{blanks} of the first cells of {Path(data).name} have blanks around them")
-    return Reading(strip=strip, delimiter=delimiter), why
-
-
-def _text(con: duckdb.DuckDBPyConnection, sources: Sequence[Source], reading: Reading, why: list[str]) -> str:
-    lines = [
-        "# A first guess, made from the two tables. Check every line: what is left out here is not audited.",
-        "# Roles: id (tells who is who, never used to link), quasi_identifier (an outsider may know it, may block),",
-        "#        attribute (compared), sensitive (what is to be protected, never used), ignore.",
-        "columns:",
-    ]
-    keys = 0
-    names = list(dict.fromkeys(name for source in sources for name in source.types))
-    width = max(len(_key(name)) for name in names) + 1
-    for name in names:
-        guess = _column(con, sources, name, reading, keys)
-        keys += "block" in guess.settings
-        lines.append(f"  {_key(name) + ':':<{width}} {_flow(guess.settings)}")
-        lines.extend(f"    # {reason}" for reason in guess.reasons)
-    if why:
-        lines.append("reading:")
-        lines.extend(f"  # {reason}" for reason in why)
-        lines.append(f"  strip: {str(reading.strip).lower()}")
-        if reading.delimiter != ",":
-            lines.append(f"  delimiter: {_flow(reading.delimiter)}")
-    lines += [
-        "# Who is assumed to attack. `paper` blocks as stated above, compares z-scored numbers and one-hot categories",
-        "# after PCA by cosine. Nothing is audited under an assumption that nobody saw, so this line is required.",
-        "attacker: paper",
-        "threshold: 0.90   # how alike two records must be to count as linked",
-        "seed: 42",
-        "# People known to be absent from the release tell how many look-alikes anybody finds:",
-        "# control: {file: holdout.csv}",
-    ]
+    types, gaps = _types(columns)
+    if gaps:
+        why.append(_gap_reason(columns, types, gaps))
+        reading = replace(reading, missing=("", *gaps))
+    columns = {name: column.without(gaps) for name, column in columns.items()}
+    guesses = _guesses(sources, columns, types, truth)
+    lines = [*_HEAD, *_column_lines(guesses), *_reading_lines(reading, why), *_truth_lines(truth), *_FOOT]
     return "\n".join(lines) + "\n"
 
 
-def _column(
-    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], name: str, reading: Reading, keys: int
-) -> _Guess:
-    present = [source for source in sources if name in source.types]
-    facts = [_facts(con, source, name, reading) for source in present]
-    if len(present) == 1:
-        where = present[0].name
-        reasons = [f"only in {where}, so it cannot be compared"]
-        if present[0].table == "protected" and _points_at_rows(facts[0], sources[0].rows):
-            reasons.append("its whole numbers fit row numbers of the original; if so, truth is known, write:")
-            reasons.append(f"truth: {{original: row_number, protected: {_key(name)}}}")
-        return _Guess({"role": "ignore"}, tuple(reasons))
-    original, protected = facts
-    reasons = []
-    if original.missing or protected.missing:
-        reasons.append(f"missing: {original.missing:,} in the original, {protected.missing:,} in the release")
-    usual = original.usual_missing + protected.usual_missing
+def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
+    """Delimiter and stripping for both tables, from the first lines of the CSV files."""
+    dialects = [guess_dialect(data) for data in (original, protected)]
+    delimiters = {dialect.reading.delimiter for dialect in dialects if dialect.is_csv}
+    if len(delimiters) > 1:
+        where = " and ".join(display_name(data, "") for data in (original, protected))
+        cure = "Write one of them again: `reading.delimiter` holds for all tables."
+        raise InputError([Problem(where, "the fields are separated in two different ways", cure)])
+    strip = any(dialect.reading.strip for dialect in dialects)
+    reading = Reading(strip=strip, delimiter=min(delimiters, default=","))
+    return reading, [reason for dialect in dialects for reason in dialect.reasons]
+
+
+def _check_headers(sources: Sequence[Source]) -> None:
+    """Refuse tables whose first line is no header: its cells would become the keys of the configuration."""
+    problems = [
+        Problem(source.name, "the first line looks like a record, not like a header", "Add a header.")
+        for source in sources
+        if sum(is_plain(name) for name in source.types) > len(source.types) / 2
+    ]
+    if not problems and not set(sources[0].types) & set(sources[1].types):
+        where = " and ".join(source.name for source in sources)
+        cure = "Check that both have a header and spell it alike."
+        problems.append(Problem(where, "the tables have no column in common", cure))
+    if problems:
+        raise InputError(problems)
+
+
+def _types(columns: Mapping[str, Column]) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Every column's type with its reason, and the spellings to be read as missing so that numbers can be read."""
+    types = {name: guess_type(column) for name, column in columns.items()}
+    found: dict[str, set[str]] = {}
+    for name, column in columns.items():
+        gaps = column.labels & {*USUAL_MISSING, *PERHAPS_MISSING}
+        bare = guess_type(column.without(sorted(gaps)))
+        if gaps and bare[0] != "category":
+            found[name], types[name] = gaps, bare
+    labels = {label for name, column in columns.items() if types[name][0] == "category" for label in column.labels}
+    for name, gaps in list(found.items()):
+        if gaps & labels & set(PERHAPS_MISSING):
+            del found[name]
+            types[name] = (
+                "category",
+                "numbers, but for a spelling that other columns have as a label; if it means missing everywhere, list "
+                "it under `reading.missing` and make this numeric",
+            )
+    return types, sorted(set().union(*found.values())) if found else []
+
+
+def _gap_reason(columns: Mapping[str, Column], types: Mapping[str, tuple[str, str]], gaps: Sequence[str]) -> str:
+    """Why spellings are listed, and what that does to categories."""
+    counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}
+    needy = [_key(name) for name, count in counts.items() if count and types[name][0] != "category"]
+    others = [_key(name) for name, count in counts.items() if count and types[name][0] == "category"]
+    more = f"; this empties cells of {', '.join(others)} too: are they labels there?" if others else ""
+    return f"spellings of a missing value that keep {', '.join(needy)} from being read as numbers or times{more}"
+
+
+def _guesses(
+    sources: Sequence[Source],
+    columns: Mapping[str, Column],
+    types: Mapping[str, tuple[str, str]],
+    truth: ProposedTruth,
+) -> dict[str, Guess]:
+    guesses: dict[str, Guess] = {}
+    blocked: set[str] = set()
+    for name in dict.fromkeys(name for source in sources for name in source.types):
+        note = truth.notes.get(name)
+        if name not in columns:
+            where = next(source.name for source in sources if name in source.types)
+            guesses[name] = Guess({"role": "ignore"}, [f"only in {where}, so it cannot be compared"])
+        elif truth.keys is not None and name == truth.keys.original:
+            guesses[name] = Guess({"role": "id"}, list(truth.reasons))
+        elif note is not None:
+            guesses[name] = Guess({"role": "ignore"})
+        elif columns[name].unique and named_like_identity(name):
+            reason = (
+                "every original value is different, and the name is an identifier's; the release does not repeat it"
+            )
+            guesses[name] = Guess({"role": "ignore"}, [reason])
+        else:
+            guesses[name] = _guess(columns[name], types[name], truth, blocked)
+        if note is not None:
+            guesses[name].reasons.append(note)
+    return guesses
+
+
+def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked: set[str]) -> Guess:
+    guess = guess_column(column, *kind)
+    usual = column.original.count(USUAL_MISSING) + column.released.count(USUAL_MISSING)
     if usual:
-        reasons.append(f"{usual:,} cells are spelled like a missing value (?, NA, null, ...); if they are, list the")
-        reasons.append('spelling: reading: {missing: ["", ...]}')
-    if _is_identity(name, original, protected):
-        return _Guess({"role": "id"}, ("every original value is different, and the release repeats them", *reasons))
-    kind, why = _kind(original, protected)
-    reasons.append(why)
-    if kind == "category" and len(original.distinct) > max(50, original.rows // 2):
-        reasons.append(
-            f"{len(original.distinct):,} different values in {original.rows:,} rows: an identifier or free text?"
+        guess.reasons.append(
+            f"{usual:,} cells are spelled like a missing value (?, NA, null, ...) and count as a label; if they are "
+            "gaps, list the spelling under `reading.missing`"
         )
-        reasons.append("left out; make it a category if an attacker could compare it")
-        return _Guess({"role": "ignore"}, tuple(reasons))
-    settings: dict[str, Any] = {"role": "attribute", "type": kind}
-    if _QUASI.search(name.lower().replace("_", " ")):
-        settings["role"] = "quasi_identifier"
-        reasons.append("a quasi-identifier by its name")
-    if kind == "category":
-        _add_levels(settings, original, protected, reasons)
-    if kind == "datetime":
-        settings["features"] = ["hour", "day_of_week"] if _has_clock(original) else ["month", "day_of_week"]
-    if settings["role"] == "quasi_identifier":
-        _add_block(settings, original, protected, keys, reasons)
-    return _Guess(settings, tuple(reasons))
-
-
-def _facts(con: duckdb.DuckDBPyConnection, source: Source, name: str, reading: Reading) -> _Facts:
-    text = f"{quoted(name)}::VARCHAR"
-    if source.types[name] in ("FLOAT", "DOUBLE"):
-        text = f"CASE WHEN isnan({quoted(name)}) THEN NULL ELSE {text} END"
-    if reading.strip:
-        text = f"trim({text})"
-    query = f"SELECT nullif({text}, '') AS value, count(*) FROM {quoted(source.table)} GROUP BY 1"
-    counts = dict(con.execute(query).fetchall())
-    missing = int(counts.pop(None, 0))
-    usual = sum(int(counts.get(spelling, 0)) for spelling in _USUAL_MISSING)
-    return _Facts(source.rows, missing, sorted(str(value) for value in counts), usual)
-
-
-def _points_at_rows(facts: _Facts, rows: int) -> bool:
-    whole = all(value.isdecimal() and int(value) < rows for value in facts.distinct)
-    return bool(facts.distinct) and whole and len(facts.distinct) == facts.rows
-
-
-def _is_identity(name: str, original: _Facts, protected: _Facts) -> bool:
-    unique = len(original.distinct) == original.rows > 1
-    shared = len(set(original.distinct) & set(protected.distinct))
-    whole_or_text = not all(_fraction(value) for value in original.distinct[:100])
-    named = bool(_IDENTITY.search(name.lower().replace("_", " ")))
-    return (
-        unique
-        and whole_or_text
-        and shared >= 0.5 * len(protected.distinct)
-        and (named or shared > 0.99 * original.rows)
-    )
-
-
-def _fraction(value: str) -> bool:
-    found = _number(value)
-    return found is not None and found != int(found)
-
-
-def _number(value: str) -> float | None:
-    found = read_number(value, whole=False, smallest=0.0, largest=0.0)
-    return found.middle if found is not None and re.fullmatch(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?", value) else None
-
-
-def _kind(original: _Facts, protected: _Facts) -> tuple[str, str]:
-    values = [value for value in original.distinct if value not in _USUAL_MISSING]
-    released = [value for value in protected.distinct if not is_suppressed(value) and value not in _USUAL_MISSING]
-    generalized = sum(_number(value) is None for value in released)
-    if values and all(_number(value) is not None for value in values):
-        if any(re.fullmatch(r"0\d+", value) for value in values):
-            return "category", "numbers with leading zeros are codes"
-        readable = all(read_number(v, whole=True, smallest=0.0, largest=1e300) is not None for v in released)
-        if not readable:
-            return "category", "numbers in the original, other text in the release"
-        if len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values):
-            return "category", f"only {len(values)} different whole numbers: codes, most likely"
-        more = f"; {generalized} interval labels in the release" if generalized else ""
-        return "numeric", f"numbers in both tables{more}"
-    if values and all(read_time(value) is not None and len(value) > 7 for value in values):
-        if all(read_time(value) is not None for value in released):
-            return "datetime", "times in both tables"
-        return "category", "times in the original, other text in the release"
-    return "category", f"{len(values):,} different labels"
-
-
-def _has_clock(facts: _Facts) -> bool:
-    return any(len(value) > 10 and not value.endswith("00:00:00") for value in facts.distinct[:1000])
-
-
-def _add_levels(settings: dict[str, Any], original: _Facts, protected: _Facts, reasons: list[str]) -> None:
-    """A separator, where every label has it, or the release stars out what follows it."""
-    for separator in ("/", "|", ">"):
-        if original.distinct and all(separator in value for value in original.distinct):
-            settings["separator"] = separator
-            reasons.append(f"every label has levels, separated by '{separator}'")
-    unknown = len([v for v in protected.distinct if v not in set(original.distinct) and not is_suppressed(v)])
-    if unknown and "separator" not in settings:
-        reasons.append(f"{unknown} labels of the release are not in the original: generalized? give a `hierarchy` file")
-
-
-def _add_block(settings: dict[str, Any], original: _Facts, protected: _Facts, keys: int, reasons: list[str]) -> None:
-    if keys >= _MOST_KEYS:
-        reasons.append(f"not blocked by: {_MOST_KEYS} keys are enough to start with, each one parts true pairs")
-        return
-    kind = settings["type"]
-    if kind == "numeric":
-        settings["block"] = {"bin": _bin(original, protected)}
-        reasons.append("blocked by bins about an eighth of the range wide")
-    elif kind == "datetime":
-        settings["block"] = {"truncate": "month"}
-    elif "separator" in settings:
-        settings["block"] = {"level": 1}
-    elif len(original.distinct) <= 50 and set(protected.distinct) <= set(original.distinct) | {"*"}:
-        settings["block"] = "exact"
+    if guess.settings["role"] != "quasi_identifier":
+        return guess
+    kin = words(column.name)
+    if len(blocked) >= (_MOST_KEYS if truth.pairs is not None else _MOST_UNPROVEN_KEYS):
+        known = "" if truth.pairs is not None else ", as no true pair is known"
+        guess.reasons.append(f"no blocking key: {len(blocked)} will do to start with{known}")
+    elif any(kin & words(name) for name in blocked):
+        guess.reasons.append("no blocking key: a column with a like name is one already")
     else:
-        reasons.append("not blocked by: too many labels, or labels that only one table has")
+        add_block(guess, column, truth.pairs)
+        if "block" in guess.settings:
+            blocked.add(column.name)
+    return guess
 
 
-def _bin(original: _Facts, protected: _Facts) -> float | int:
-    """About an eighth of the range, at least as wide as the release's intervals, as 1, 2 or 5 times a power of ten."""
-    numbers = [number for value in original.distinct if (number := _number(value)) is not None]
-    wanted = (max(numbers) - min(numbers)) / 8
-    for value in protected.distinct[:1000]:
-        found = read_number(value, whole=True, smallest=min(numbers), largest=max(numbers))
-        if found is not None and found.high - found.low < max(numbers) - min(numbers):
-            wanted = max(wanted, found.high - found.low)
-    if wanted <= 0:
-        return 1
-    power = 10.0
-    while power > wanted:
-        power /= 10
-    while power * 10 <= wanted:
-        power *= 10
-    width = next(power * step for step in (1, 2, 5, 10) if power * step >= wanted * 0.999)
-    return int(width) if width >= 1 else width
+def _column_lines(guesses: Mapping[str, Guess]) -> list[str]:
+    lines = []
+    if not any(guess.settings["role"] in OBSERVABLE for guess in guesses.values()):
+        lines.append("# No column looks comparable: give at least one the role quasi_identifier or attribute.")
+    lines.append("columns:")
+    width = max(len(_key(name)) for name in guesses) + 1
+    for name, guess in guesses.items():
+        lines.append(f"  {_key(name) + ':':<{width}} {_flow(guess.settings)}")
+        lines.extend(line for reason in guess.reasons for line in _comment(reason, "    "))
+    return lines
+
+
+def _reading_lines(reading: Reading, why: Sequence[str]) -> list[str]:
+    if reading == Reading():
+        return []
+    lines = ["reading:", *(line for reason in why for line in _comment(reason, "  "))]
+    if reading.strip:
+        lines.append("  strip: true")
+    if reading.delimiter != ",":
+        lines.append(f"  delimiter: {_flow(reading.delimiter)}")
+    if reading.missing != ("",):
+        lines.append(f"  missing: {_flow(list(reading.missing))}")
+    return lines
+
+
+def _truth_lines(truth: ProposedTruth) -> list[str]:
+    lines = []
+    if truth.same_order is not None:
+        lines += _comment(
+            f"Row i of the release seems to be row i of the original: {truth.same_order}. Whoever has the original in "
+            "its order can read off who is who: shuffle the release before it leaves."
+        )
+    if truth.keys is None:
+        lines.append(
+            "# Nothing tells who is who, so true matches are unknown. If a column or the position does, write:"
+        )
+        lines.append(f"# truth: {{original: {ROW_NUMBER}, protected: index}}")
+    elif truth.keys.original == ROW_NUMBER:
+        lines += [line for reason in truth.reasons for line in _comment(reason)]
+        lines.append(f"truth: {_flow({'original': ROW_NUMBER, 'protected': truth.keys.protected})}")
+    return lines
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    """The text as comment lines, with no line end of its own."""
+    lines = [""]
+    for word in "".join(letter if letter.isprintable() else "?" for letter in text).split(" "):
+        if lines[-1] and len(indent) + len(lines[-1]) + len(word) > _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return [f"{indent}# {line}" for line in lines]
 
 
 def _key(name: str) -> str:
-    """A column name as a YAML key."""
-    return yaml.safe_dump(name, allow_unicode=True, width=10**6, default_style=None).removesuffix("\n...\n").strip()
+    """A column name as a YAML key, on one line."""
+    plain = _flow(name)
+    if "\n" not in plain and plain.isprintable():
+        return plain
+    return yaml.safe_dump(name, default_style='"', width=10**6).strip()
 
 
 def _flow(value: Any) -> str:

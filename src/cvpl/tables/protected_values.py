@@ -1,6 +1,6 @@
 """The spellings in which protection tools write a value that is no longer exact.
 
-    30-39   [30, 40)   [30, 40[   ]30, 40]   >=80   80+   <20   123**   {31, 35}        numbers
+    30-39   [30, 40)   [30, 40[   ]30, 40]   [80, inf)   >=80   80+   <20   123**   {31, 35}    numbers
     2024    2024-05    2024-05-01    [2024-05-01, 2024-06-01)    2024-05-01 - 2024-05-31    times
     *  ***                                                                           suppressed, any type
 
@@ -17,7 +17,8 @@ from datetime import UTC, datetime, timedelta
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _PLAIN = re.compile(_NUMBER)
-_BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER})\s*[,;]\s*({_NUMBER})\s*([\[\])])")
+_ENDLESS = r"(?:inf|Inf|infinity|Infinity|∞)"
+_BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER}|-{_ENDLESS})\s*[,;]\s*({_NUMBER}|\+?{_ENDLESS})\s*([\[\])])")
 _DASHED = re.compile(rf"({_NUMBER})\s*(?:-|–|~)\s*({_NUMBER})")
 _AT_LEAST = re.compile(rf"(>=|≥|>)\s*({_NUMBER})")
 _AT_MOST = re.compile(rf"(<=|≤|<)\s*({_NUMBER})")
@@ -26,7 +27,7 @@ _MASKED = re.compile(r"(\d+)(\*+)")
 _SET = re.compile(r"\{(.*)\}", re.DOTALL)
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_CLOCK = r"[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?"
+_CLOCK = r"[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?"
 _WHEN = rf"(?:{_DAY}(?:{_CLOCK})?|\d{{4}}-\d{{2}}|\d{{4}})"
 _TIME_BRACKETS = re.compile(rf"([\[\](])\s*({_WHEN})\s*[,;]\s*({_WHEN})\s*([\[\])])")
 _TIME_DASHED = re.compile(rf"({_WHEN})\s+(?:-|–|~)\s+({_WHEN})")
@@ -59,9 +60,9 @@ def is_suppressed(label: str) -> bool:
 def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> Range | None:
     """The range of numbers that `label` allows, or None.
 
-    On a column of whole numbers (`whole`) "30-39" is [30, 40) and ">30" starts at 31; otherwise "30-39" is
-    [30, 39]. Open-ended spellings reach to the `smallest` or `largest` original value, and a bound beyond that is
-    itself the end.
+    On a column of whole numbers (`whole`) "30-39" is [30, 40), "<20" ends below 20 and ">30" starts at 31; otherwise
+    "30-39" is [30, 39]. Open-ended spellings reach to the `smallest` or `largest` original value; a bound beyond that
+    is itself the end.
     """
     text = label.strip()
     if _PLAIN.fullmatch(text):
@@ -69,21 +70,24 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
         return Range(value, value, value) if math.isfinite(value) else None
     if match := _DASHED.fullmatch(text):
         low, high = float(match[1]), float(match[2])
-        return _range(low, high + 1, open_high=True) if whole else _range(low, high)
+        # The gap to the next label belongs to this one, unless the ends are fractions and leave none.
+        gapped = whole and low.is_integer() and high.is_integer()
+        return _range(low, high + 1, open_high=True) if low <= high and gapped else _range(low, high)
     if match := _BRACKETS.fullmatch(text):
-        return _range(float(match[2]), float(match[3]), open_low=match[1] in "](", open_high=match[4] in "[)")
+        low, high = float(match[2].replace("∞", "inf")), float(match[3].replace("∞", "inf"))
+        if math.isinf(low) and math.isinf(high):
+            return _range(smallest, largest)
+        if math.isinf(high):
+            return _above(low, largest, included=match[1] == "[", whole=whole)
+        if math.isinf(low):
+            return _below(high, smallest, included=match[4] == "]", whole=whole)
+        return _range(low, high, open_low=match[1] in "](", open_high=match[4] in "[)")
     if match := _AT_LEAST.fullmatch(text):
-        bound = float(match[2])
-        if match[1] == ">":
-            return _range(bound, max(bound, largest), open_low=True) if not whole else _up(bound + 1, largest)
-        return _up(bound, largest)
+        return _above(float(match[2]), largest, included=match[1] != ">", whole=whole)
     if match := _PLUS.fullmatch(text):
-        return _up(float(match[1]), largest)
+        return _above(float(match[1]), largest, included=True, whole=whole)
     if match := _AT_MOST.fullmatch(text):
-        bound = float(match[2])
-        if match[1] == "<":
-            return _range(min(bound, smallest), bound, open_high=True)
-        return _range(min(bound, smallest), bound)
+        return _below(float(match[2]), smallest, included=match[1] != "<", whole=whole)
     if match := _MASKED.fullmatch(text):
         width = 10.0 ** len(match[2])
         return _range(float(match[1]) * width, (float(match[1]) + 1) * width, open_high=True)
@@ -95,8 +99,26 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
     return None
 
 
-def _up(low: float, largest: float) -> Range | None:
-    return _range(low, max(low, largest))
+def _above(bound: float, largest: float, *, included: bool, whole: bool) -> Range | None:
+    """From `bound` up to the largest original value; where none is above it, the first value that is allowed."""
+    if not included and whole and bound.is_integer():
+        bound, included = bound + 1, True
+    if included:
+        return _range(bound, max(bound, largest))
+    return _range(bound, largest, open_low=True) or _point(math.nextafter(bound, math.inf))
+
+
+def _below(bound: float, smallest: float, *, included: bool, whole: bool) -> Range | None:
+    """From the smallest original value up to `bound`; where none is below it, the last value that is allowed."""
+    if included:
+        return _range(min(bound, smallest), bound)
+    if whole and bound.is_integer():
+        return _range(min(bound - 1, smallest), bound, open_high=True)
+    return _range(smallest, bound, open_high=True) or _point(math.nextafter(bound, -math.inf))
+
+
+def _point(value: float) -> Range | None:
+    return _range(value, value)
 
 
 def _range(low: float, high: float, *, open_low: bool = False, open_high: bool = False) -> Range | None:
@@ -105,7 +127,7 @@ def _range(low: float, high: float, *, open_low: bool = False, open_high: bool =
         return None
     first = math.nextafter(low, math.inf) if open_low else low
     last = math.nextafter(high, -math.inf) if open_high else high
-    return Range(first, last, low + (high - low) / 2)
+    return Range(first, last, low / 2 + high / 2)
 
 
 def read_time(label: str) -> Span | None:
@@ -118,7 +140,8 @@ def read_time(label: str) -> Span | None:
         start, end = _instant(match[2]), _instant(match[3])
         if start is None or end is None:
             return None
-        first = start.first + (_MICROSECOND if match[1] in "](" else timedelta(0))
+        # "]2024-05, ..." starts after the whole of May.
+        first = start.last + _MICROSECOND if match[1] in "](" else start.first
         last = end.first - _MICROSECOND if match[4] in "[)" else end.last
         return Span(first, last) if first <= last else None
     if match := _TIME_DASHED.fullmatch(text):

@@ -11,69 +11,94 @@ from numpy.typing import NDArray
 from cvpl.errors import Problem
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.protected_values import is_suppressed, read_number, read_time
-from cvpl.tables.source import Reading, Source, literal, quoted
+from cvpl.tables.source import BLANKS, Reading, Source, literal, quoted
 
 if TYPE_CHECKING:
     import duckdb
 
 _PLAIN_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?)?"
-_NUMERIC_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?"
+_WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOAT_TYPES = ("FLOAT", "DOUBLE")
-_BLANKS = literal(" \t\r\n\f\v\u00a0")
+UNKNOWN_SHARE = 0.5
+"""From this share of the release's records on, labels that the original lacks are pointed out."""
 
 Meaning = TypeVar("Meaning")
 
 
 class ColumnReader:
-    """Reads one declared column from every table of a pair, so that all share one meaning, and collects problems."""
+    """Reads one declared column from every table of a pair, so that all share one meaning.
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, reading: Reading, problems: list[Problem]) -> None:
+    The first table is the original. Problems and notices are collected in the lists that are handed over.
+    """
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, reading: Reading, problems: list[Problem], notices: list[str]
+    ) -> None:
         self._con = con
         self._reading = reading
         self._problems = problems
+        self._notices = notices
 
-    def read(self, spec: ColumnSpec, sources: Sequence[Source], *, protected: int = 1) -> list[ColumnData]:
-        """The column's data for each source, in order; the source at `protected` may hold protected spellings."""
+    def read(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[ColumnData]:
+        """The column's data for each source, in order."""
         if spec.type == "category":
-            return list(self._labels(spec, sources, protected))
+            return list(self._labels(spec, sources))
         if spec.type == "numeric":
             return list(self._numbers(spec, sources))
         return list(self._times(spec, sources))
 
     def text(self, source: Source, column: str) -> str:
         """SQL for a cell's text, NULL where the reading calls it missing."""
-        name, kind = quoted(column), source.types[column]
+        name, kind = source.field(column), source.types[column]
         if kind in _FLOAT_TYPES:
             # A whole float is spelled like an integer: a dataframe turns integers with gaps into floats.
             whole = f"isfinite({name}) AND {name} = trunc({name}) AND abs({name}) < 1e15"
             text = (
                 f"CASE WHEN isnan({name}) THEN NULL WHEN {whole} THEN {name}::BIGINT::VARCHAR ELSE {name}::VARCHAR END"
             )
+        elif kind.startswith("DECIMAL") and not kind.endswith(",0)"):
+            text = f"rtrim(rtrim({name}::VARCHAR, '0'), '.')"
         elif kind == "TIMESTAMP WITH TIME ZONE":
             text = f"({name} AT TIME ZONE 'UTC')::VARCHAR"
         else:
             text = name if kind == "VARCHAR" else f"{name}::VARCHAR"
         if self._reading.strip:
-            text = f"trim({text}, {_BLANKS})"
+            text = f"trim({text}, {literal(BLANKS)})"
         for spelling in self._reading.missing:
             text = f"nullif({text}, {literal(spelling)})"
         return text
 
+    def codes(self, source: Source, column: str) -> tuple[NDArray[np.int32], list[str]]:
+        """Each row's place among the column's distinct texts, which are sorted; -1 where the cell is missing."""
+        labels = self._distinct(source, column)
+        return self._encode(source, column, labels), labels
+
     def _fetch(self, query: str) -> dict[str, Any]:
         return self._con.sql(query).fetchnumpy()
 
+    def _number(self, source: Source, column: str) -> str:
+        """SQL for a cell's number, NULL where it is missing or spelled in another way."""
+        kind, name, text = source.types[column], source.field(column), self.text(source, column)
+        if not _is_number(kind):
+            return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_NUMBER)}) THEN TRY_CAST({text} AS DOUBLE) END"
+        # A single-precision 0.1 is the 0.1 that a file would show, not its 0.10000000149.
+        plain = f"{name}::VARCHAR::DOUBLE" if kind == "FLOAT" else f"{name}::DOUBLE"
+        listed = any(spelling for spelling in self._reading.missing)
+        return f"CASE WHEN {text} IS NOT NULL THEN {plain} END" if listed else plain
+
+    def _time(self, source: Source, column: str) -> str:
+        """SQL for a cell's time to the microsecond, NULL where it is missing or spelled in another way."""
+        text = self.text(source, column)
+        cut = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]+', '\\1')"
+        return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_TIME)}) THEN TRY_CAST({cut} AS TIMESTAMP) END"
+
     def _numbers(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Numbers]:
-        values, columns = [], []
-        for source in sources:
-            kind, name = source.types[spec.name], quoted(spec.name)
-            if kind in _NUMERIC_TYPES or kind in _FLOAT_TYPES or kind.startswith("DECIMAL"):
-                plain = f"{name}::DOUBLE"
-            else:
-                text = self.text(source, spec.name)
-                plain = f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_NUMBER)}) THEN ({text})::DOUBLE END"
-            values.append(_filled(self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]))
-            columns.append(plain)
+        plain = [self._number(source, spec.name) for source in sources]
+        values = [
+            _filled(self._fetch(f"SELECT {number} AS v FROM {quoted(source.table)}")["v"])
+            for number, source in zip(plain, sources, strict=True)
+        ]
         known = values[0][np.isfinite(values[0])]
         whole = bool(known.size) and bool(np.all(known == np.trunc(known)))
         smallest, largest = (float(known.min()), float(known.max())) if known.size else (np.inf, -np.inf)
@@ -83,61 +108,51 @@ class ColumnReader:
             return None if found is None else (found.middle, found.low, found.high)
 
         result = []
-        for source, value in zip(sources, values, strict=True):
+        for source, number, value in zip(sources, plain, values, strict=True):
             infinite = np.flatnonzero(np.isinf(value))
             if infinite.size:
                 what, cure = "found infinity where a number is declared", "Mend the row, or empty the cell."
-                place = {"column": spec.name, "row": int(infinite[0]) + 1, "count": int(infinite.size)}
-                self._problems.append(Problem(source.name, what, cure, **place))  # type: ignore[arg-type]
+                first = int(infinite[0]) + 1
+                self._problems.append(Problem(source.name, what, cure, spec.name, first, int(infinite.size)))
             numbers = Numbers(value, value.copy(), value.copy())
-            for rows, (middle, low, high) in self._spelled(spec, source, value, meaning, "a number or an interval"):
-                numbers.values[rows], numbers.low[rows], numbers.high[rows] = middle, low, high
+            if np.isnan(value).any() and not _is_number(source.types[spec.name]):
+                for rows, meant in self._spelled(spec, source, number, meaning, "a number or an interval"):
+                    numbers.values[rows], numbers.low[rows], numbers.high[rows] = meant
             result.append(numbers)
         return result
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
+        def meaning(label: str) -> tuple[np.datetime64, np.datetime64] | None:
+            found = read_time(label)
+            return None if found is None else (np.datetime64(found.first, "us"), np.datetime64(found.last, "us"))
+
         result = []
         for source in sources:
-            text = self.text(source, spec.name)
-            plain = (
-                f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_TIME)}) THEN TRY_CAST({text} AS TIMESTAMP) END"
-            )
+            plain = self._time(source, spec.name)
             value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
             first = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
             times = Times(first, first.copy())
-
-            def meaning(label: str) -> tuple[np.datetime64, np.datetime64] | None:
-                found = read_time(label)
-                return None if found is None else (np.datetime64(found.first, "us"), np.datetime64(found.last, "us"))
-
-            for rows, (start, end) in self._spelled(spec, source, first, meaning, "a time such as 2024-05-01 13:45:00"):
-                times.first[rows], times.last[rows] = start, end
+            if np.isnat(first).any():
+                allowed = "a time such as 2024-05-01 13:45:00"
+                for rows, meant in self._spelled(spec, source, plain, meaning, allowed):
+                    times.first[rows], times.last[rows] = meant
             result.append(times)
         return result
 
     def _spelled(
-        self,
-        spec: ColumnSpec,
-        source: Source,
-        plain: NDArray[Any],
-        meaning: Callable[[str], Meaning | None],
-        allowed: str,
+        self, spec: ColumnSpec, source: Source, plain: str, meaning: Callable[[str], Meaning | None], allowed: str
     ) -> list[tuple[NDArray[np.intp], Meaning]]:
-        """The rows of every spelling that SQL did not read, with what it means; suppressed ones are left missing.
+        """The rows of every spelling that SQL could not read, with what it means; suppressed ones are left missing.
 
         Each distinct spelling is parsed once. What cannot be read becomes one problem for the column.
         """
-        rows = np.flatnonzero(np.isnat(plain) if plain.dtype.kind == "M" else np.isnan(plain))
-        if not rows.size:
-            return []
-        if source.types[spec.name] in _NUMERIC_TYPES + _FLOAT_TYPES:
-            return []
-        codes, labels = self._codes(source, spec.name, rows)
+        labels = self._distinct(source, spec.name, f"({plain}) IS NULL")
+        codes = self._encode(source, spec.name, labels)
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(len(labels) + 1))
         found, unreadable = [], []
         for code, label in enumerate(labels):
-            members = rows[order[bounds[code] : bounds[code + 1]]]
+            members = order[bounds[code] : bounds[code + 1]]
             if is_suppressed(label):
                 continue
             meant = meaning(label)
@@ -153,15 +168,9 @@ class ColumnReader:
             self._problems.append(Problem(source.name, what, cure, spec.name, first, int(at.size)))
         return found
 
-    def _codes(self, source: Source, column: str, rows: NDArray[np.intp]) -> tuple[NDArray[np.int64], list[str]]:
-        """The distinct texts of some rows, and each row's code into them; -1 where the cell is missing."""
-        labels = self._distinct(source, column)
-        codes = self._encode(source, column, labels)[rows]
-        return codes.astype(np.int64), labels
-
-    def _distinct(self, source: Source, column: str) -> list[str]:
+    def _distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
         text = self.text(source, column)
-        query = f"SELECT DISTINCT {text} AS label FROM {quoted(source.table)} WHERE {text} IS NOT NULL"
+        query = f"SELECT DISTINCT {text} AS label FROM {quoted(source.table)} WHERE {text} IS NOT NULL AND {condition}"
         return sorted(str(row[0]) for row in self._con.execute(query).fetchall())
 
     def _encode(self, source: Source, column: str, labels: Sequence[str]) -> NDArray[np.int32]:
@@ -176,13 +185,39 @@ class ColumnReader:
         self._con.execute("DROP TYPE known_label; DROP TABLE known")
         return np.ma.filled(codes, -1).astype(np.int32)
 
-    def _labels(self, spec: ColumnSpec, sources: Sequence[Source], protected: int) -> list[Labels]:
+    def _labels(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Labels]:
         distinct = [self._distinct(source, spec.name) for source in sources]
-        # Stars are suppression in a release, unless the original itself uses them as a label.
+        # Stars are suppression, unless the original itself uses them as a label.
         originals = set(distinct[0])
-        distinct[protected] = [label for label in distinct[protected] if label in originals or not is_suppressed(label)]
-        labels = tuple(sorted(set().union(*distinct)))
-        return [Labels(self._encode(source, spec.name, labels), labels) for source in sources]
+        known = originals.union(label for others in distinct[1:] for label in others if not spec.says_nothing(label))
+        labels = tuple(sorted(known))
+        read = [Labels(self._encode(source, spec.name, labels), labels) for source in sources]
+        if len(read) > 1:
+            self._notice_labels(spec, originals, read[1])
+        return read
+
+    def _notice_labels(self, spec: ColumnSpec, originals: set[str], released: Labels) -> None:
+        """Point out labels that keep a column from telling anything: unlisted in its hierarchy, or met nowhere else."""
+        unlisted = len([label for label in released.labels if label not in (spec.parents or ())])
+        if spec.parents is not None and unlisted:
+            self._notices.append(
+                f"column '{spec.name}': {unlisted} of {len(released.labels)} labels are not in its hierarchy file, "
+                "so each is a group of its own"
+            )
+        tops = {spec.path(label)[0] for label in originals}
+        met = np.array([spec.path(label)[0] in tops for label in released.labels], dtype=bool)
+        present = released.codes[released.codes >= 0]
+        if originals and present.size and np.mean(~met[present]) >= UNKNOWN_SHARE:
+            self._notices.append(
+                f"column '{spec.name}': {np.mean(~met[present]):.0%} of the release's values are labels that the "
+                "original lacks, so they agree with nobody's; if they are generalized, give a `separator` or a "
+                "`hierarchy` file, if they are spelled in another way, spell them alike"
+            )
+
+
+def _is_number(kind: str) -> bool:
+    """Whether DuckDB holds the column as numbers."""
+    return kind in _WHOLE_TYPES or kind in _FLOAT_TYPES or kind.startswith("DECIMAL")
 
 
 def _filled(values: Any) -> NDArray[np.float64]:

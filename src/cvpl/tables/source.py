@@ -2,6 +2,9 @@
 
 CSV fields arrive as the text that was written: no type is sniffed, "NA" stays "NA", "007" stays "007", an empty
 field is an empty text. What counts as missing is decided later, by the `Reading` that the configuration states.
+
+Inside DuckDB the columns are called c0, c1, ...: DuckDB would take "Age" and "age" for one column, rename duplicates
+without a word, and know no column without a name.
 """
 
 from __future__ import annotations
@@ -9,14 +12,22 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import io
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cvpl.errors import InputError, Problem
+from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
 
 if TYPE_CHECKING:
     import duckdb
+
+BLANKS = " \t\r\n\f\v\u00a0"
+"""What `reading.strip` takes away, from cells and from the header alike."""
 
 _NEVER = "\x01\x02no such field\x02\x01"
 """A spelling of NULL that no file holds, so that DuckDB turns no field into NULL by itself."""
@@ -52,10 +63,9 @@ class Source:
     rows: int
     fingerprint: str | None
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns, as in the header."""
-        return tuple(self.types)
+    def field(self, column: str) -> str:
+        """The column's SQL name."""
+        return f"c{list(self.types).index(column)}"
 
 
 def quoted(name: str) -> str:
@@ -73,122 +83,214 @@ def display_name(data: object, fallback: str) -> str:
     return Path(data).name if isinstance(data, str | Path) else fallback
 
 
-def open_source(con: duckdb.DuckDBPyConnection, data: object, role: str, reading: Reading) -> Source:
+def open_source(
+    con: duckdb.DuckDBPyConnection, data: object, role: str, reading: Reading, name: str | None = None
+) -> Source:
     """Load `data` (a path or anything that speaks Arrow) into the connection as the table `role`.
 
     Raises InputError with everything that is wrong with the file itself.
     """
-    name = display_name(data, role)
+    name = name or display_name(data, role)
+    fingerprint = None
     if isinstance(data, str | Path):
         path = Path(data)
         if not path.is_file():
             raise InputError([Problem(name, "there is no such file", "Check the path.")])
-        _load_file(con, path, role, reading)
+        columns = _load_file(con, path, role, reading, name)
         fingerprint = _sha256(path)
     else:
-        _load_frame(con, data, role)
-        fingerprint = None
+        columns = _load_frame(con, data, role, name)
     described = con.execute(f"DESCRIBE {quoted(role)}").fetchall()
     count = int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
     if not count:
         raise InputError([Problem(name, "the table has no rows", "A rate needs at least one record in each table.")])
-    return Source(name, role, {str(row[0]): str(row[1]) for row in described}, count, fingerprint)
+    types = {column: str(row[1]) for column, row in zip(columns, described, strict=True)}
+    return Source(name, role, types, count, fingerprint)
 
 
-def _load_file(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading) -> None:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] in ([".parquet"], [".pq"]):
-        _load_parquet(con, path, role)
-    elif suffixes[-1:] == [".csv"] or suffixes[-2:] == [".csv", ".gz"]:
-        _load_csv(con, path, role, reading)
-    else:
-        cure = "Name a .csv, .csv.gz or .parquet file."
-        raise InputError([Problem(path.name, "the ending of the name is not one that is read", cure)])
+def is_csv(path: Path) -> bool:
+    """Whether the file is read as CSV, by the ending of its name."""
+    return path.name.lower().endswith((".csv", ".csv.gz"))
 
 
-def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str) -> None:
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
-    try:
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_parquet({literal(str(path))})")
-    except duckdb.Error:
-        cure = "Write it again, or check that the ending of its name is right."
-        raise InputError([Problem(path.name, "the file cannot be read as Parquet", cure)]) from None
-
-
-def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading) -> None:
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
-    header = _header(path, reading)
-    columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in header)
-    options = (
-        f"columns={{{columns}}}, header=true, auto_detect=false, delim={literal(reading.delimiter)}, quote='\"', "
-        f"escape='\"', nullstr={literal(_NEVER)}, strict_mode=true, null_padding=false, store_rejects=true, "
-        "encoding='utf-8'"
-    )
-    try:
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({literal(str(path))}, {options})")
-        rejected = con.execute(
-            "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
-        ).fetchall()
-        con.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
-    except duckdb.Error:
-        cure = "Check that it is a UTF-8 text with one record a line, and that `reading.delimiter` is right."
-        raise InputError([Problem(path.name, "the file cannot be read as CSV", cure)]) from None
-    if rejected:
-        cure = "Mend the row, or set `reading.delimiter` if the table is not separated by commas."
-        raise InputError(
-            Problem(path.name, _REJECTS.get(kind, "found a record that is not CSV"), cure, row=line - 1, count=count)
-            for kind, line, count in rejected
-        )
+def _load_file(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading, name: str) -> Sequence[str]:
+    if path.name.lower().endswith((".parquet", ".pq")):
+        return _load_parquet(con, path, role, name)
+    if is_csv(path):
+        return _load_csv(con, path, role, reading, name)
+    cure = "Name a .csv, .csv.gz or .parquet file."
+    raise InputError([Problem(name, "the ending of the name is not one that is read", cure)])
 
 
-def _header(path: Path, reading: Reading) -> list[str]:
-    """The column names of a CSV file, checked: DuckDB would rename duplicates without a word."""
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file, delimiter=reading.delimiter), None)
-    except (OSError, UnicodeDecodeError, csv.Error):
-        cure = "Write it as UTF-8, plain or compressed with gzip."
-        raise InputError([Problem(path.name, "the header cannot be read as UTF-8 text", cure)]) from None
-    if not header:
-        raise InputError([Problem(path.name, "the file is empty", "It needs a header and at least one record.")])
-    names = [name.strip() for name in header] if reading.strip else header
+def _only(path: Path) -> str:
+    """The path as an SQL string that names this file alone: DuckDB would take "[1]" or "*" for a pattern."""
+    return literal("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
+
+
+def _checked(columns: Sequence[str], name: str, what: str) -> Sequence[str]:
+    """The column names, or a problem for every name that stands twice.
+
+    It is told by its place: where a file lacks a header, the "names" are the first record.
+    """
+    places: dict[str, list[str]] = {}
+    for number, column in enumerate(columns, start=1):
+        places.setdefault(column, []).append(str(number))
+    cure = "Give each its own name, and add a header if there is none."
     problems = [
-        Problem(path.name, f"the header names the column {names.count(name)} times", "Give each its own name.", name)
-        for name in dict.fromkeys(names)
-        if names.count(name) > 1
+        Problem(name, f"{what} {', '.join(numbers[:-1])} and {numbers[-1]} have the same name", cure)
+        for numbers in places.values()
+        if len(numbers) > 1
     ]
     if problems:
         raise InputError(problems)
+    return columns
+
+
+def _aliases(columns: Sequence[str]) -> str:
+    return ", ".join(f"c{number}" for number in range(len(columns)))
+
+
+def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: str) -> Sequence[str]:
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    try:
+        schema = con.execute(f"SELECT name, num_children FROM parquet_schema({_only(path)})").fetchall()
+        columns = _checked(_outermost(schema), name, "columns")
+        table = f"read_parquet({_only(path)}, hive_partitioning=false)"
+        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
+    except duckdb.Error:
+        cure = "Write it again, or check that the ending of its name is right."
+        raise InputError([Problem(name, "the file cannot be read as Parquet", cure)]) from None
+    return columns
+
+
+def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """The names of the columns from Parquet's list of all nodes, in which children follow their parent."""
+    names, below = [], 0
+    for column, children in schema[1:]:
+        if not below:
+            names.append(column)
+        below = max(0, below - 1) + (children or 0)
     return names
 
 
-def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str) -> None:
+def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading, name: str) -> Sequence[str]:
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
-    view = f"{role} frame"
-    # pandas is handed over as it is: its own Arrow export needs pyarrow, which nobody else here does.
-    frame = data if type(data).__module__.split(".")[0] == "pandas" else _ArrowStream(data)
+    names = _header(path, reading, name)
+    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(len(names)))
+    compression = "gzip" if path.suffix.lower() == ".gz" else "none"
+    options = (
+        f"columns={{{columns}}}, header=true, auto_detect=false, delim={literal(reading.delimiter)}, quote='\"', "
+        f"escape='\"', nullstr={literal(_NEVER)}, strict_mode=true, null_padding=false, store_rejects=true, "
+        f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
+    )
     try:
-        con.register(view, frame)
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)}")
+        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({_only(path)}, {options})")
+        rejected = con.execute(
+            "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
+        ).fetchall()
+    except duckdb.Error:
+        cure = (
+            "Check that it is a UTF-8 text with one record a line and the same line ending throughout, and that "
+            "`reading.delimiter` is right."
+        )
+        raise InputError([Problem(name, "the file cannot be read as CSV", cure)]) from None
+    finally:
+        con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    if rejected:
+        cure = "Mend the row, or set `reading.delimiter` if the table is not separated by commas."
+        raise InputError(
+            Problem(
+                name,
+                _REJECTS.get(kind, "found a record that is not CSV"),
+                "Write the file as UTF-8." if kind == "INVALID ENCODING" else cure,
+                row=_record(path, reading, line),
+                count=count,
+            )
+            for kind, line, count in rejected
+        )
+    return names
+
+
+def text_of(path: Path) -> io.TextIOWrapper:
+    """The file as text; bytes that are not UTF-8 become lone surrogates, for whoever reads that far to see."""
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    return io.TextIOWrapper(opener(path, "rb"), encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _header(path: Path, reading: Reading, name: str) -> Sequence[str]:
+    """The column names of a CSV file, checked."""
+    if reading.delimiter in '"\r\n':
+        cure = "Name the character between the fields, such as a comma or a semicolon."
+        raise InputError([Problem("configuration", "`reading.delimiter` cannot separate fields", cure)])
+    try:
+        if path.suffix.lower() == ".gz":
+            _check_whole(path)
+        header = _first_record(path, reading.delimiter)
+        # DuckDB lets blanks stand before a quoted field, so the header may have them too.
+        if header and any(field.lstrip(" ").startswith('"') for field in header):
+            header = _first_record(path, reading.delimiter, skip_blanks=True)
+        "".join(header or ()).encode()
+    except (OSError, EOFError, zlib.error):
+        cure = "Write or copy it again; a name that ends in .gz is read as gzip."
+        raise InputError([Problem(name, "the file cannot be opened, or is cut off or damaged", cure)]) from None
+    except (UnicodeEncodeError, csv.Error):
+        cure = "Write it as UTF-8, plain or compressed with gzip."
+        raise InputError([Problem(name, "the header cannot be read as UTF-8 text", cure)]) from None
+    if header is None:
+        raise InputError([Problem(name, "the file is empty", "It needs a header and at least one record.")])
+    if not header:
+        raise InputError([Problem(name, "the first line is empty", "It needs to be the header.")])
+    names = [field.strip(BLANKS) for field in header] if reading.strip else header
+    return _checked(names, name, "fields")
+
+
+def _first_record(path: Path, delimiter: str, *, skip_blanks: bool = False) -> list[str] | None:
+    with text_of(path) as file:
+        return next(csv.reader(file, delimiter=delimiter, skipinitialspace=skip_blanks), None)
+
+
+def _check_whole(path: Path) -> None:
+    """Read a compressed file to its end and its checksum: DuckDB may take one that was cut off for a shorter table."""
+    with gzip.open(path) as file:
+        while file.read(1 << 20):
+            pass
+
+
+def _record(path: Path, reading: Reading, line: int) -> int:
+    """The number of the record that DuckDB found in its `line`: it counts the header and blank lines, we do not."""
+    try:
+        with text_of(path) as file:
+            records = csv.reader(file, delimiter=reading.delimiter)
+            return sum(bool(record) for record in islice(records, 1, line))
+    except csv.Error:
+        return line - 1
+
+
+def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: str) -> Sequence[str]:
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    what = f"a {type(data).__name__} cannot be read as a table"
+    refused = Problem(name, what, "Pass a path, or a dataframe of pandas, Polars, pyarrow or DuckDB.")
+    if not hasattr(type(data), "__arrow_c_stream__"):
+        raise InputError([refused])
+    columns = column_names(data)
+    if columns is not None:
+        _checked(columns, name, "columns")
+    view = f"{role} frame"
+    try:
+        # Cells of a mixed column are read as their text, not as what a sample of them suggests.
+        con.execute("SET pandas_analyze_sample = 0")
+        # pandas is handed over as it is: its own Arrow export needs pyarrow, which nobody else here does.
+        con.register(view, readable(data) if is_pandas(data) else ArrowStream(data))
+        if columns is None:
+            columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]
+        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
         con.unregister(view)
     except (duckdb.Error, AttributeError, TypeError):
-        what = f"a {type(data).__name__} cannot be read as a table"
-        cure = "Pass a path, or a dataframe of pandas, Polars, pyarrow or DuckDB."
-        raise InputError([Problem(role, what, cure)]) from None
-
-
-class _ArrowStream:
-    """Shows DuckDB the Arrow side of a dataframe and nothing else, so that all kinds are read alike."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
+        raise InputError([refused]) from None
+    return columns
 
 
 def _sha256(path: Path) -> str:

@@ -18,12 +18,13 @@ from cvpl.diagnostics.progressive import climb
 from cvpl.diagnostics.removal import removal
 from cvpl.diagnostics.self_linkage import SelfLinkage, leave_one_out, perturbed
 from cvpl.diagnostics.validity import Validity, validity
-from cvpl.errors import InputError, Problem
+from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.contradictions import Notice, contradictions, recall_near_zero, top1_far_above
 from cvpl.evaluation.contribution import link, structural, structural_spread
 from cvpl.evaluation.measurement import Measurement, measure
-from cvpl.evaluation.policy import judge
+from cvpl.evaluation.policy import Bound, Figure, judge
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
+from cvpl.operators.projection import Saved
 from cvpl.representation import linear
 from cvpl.saved_projection import save_projection
 from cvpl.streams import stream
@@ -50,6 +51,8 @@ def audit(
     takes the place of the configuration's. `fail_above` sets the policy's limit. Raises InputError with every
     problem of tables and configuration. The same inputs and seed give the same result, whatever the threads.
     """
+    if fail_above is not None and not 0 <= fail_above <= 1:
+        raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     say = report or _silent
     say("reading", None)
     plan, inputs = _read(original, protected, config, control)
@@ -157,7 +160,7 @@ def _assemble(
             rungs=[out.RungRate(**vars(rung)) for rung in ladder.rungs], stopped_early=ladder.stopped_early
         ),
         attackers=[assembly.attacker_row(key, value) for key, value in all_measured.items()],
-        policy=_policy(measured, valid, plan, fail_above),
+        policy=_policy(all_measured, measured, valid, plan, fail_above),
         validity=_validity(valid),
         self_linkage=out.SelfLinkage(
             original=_self_rate(self_linkage["original"]),
@@ -170,7 +173,7 @@ def _assemble(
         provenance=out.Provenance(
             seed=done.seed,
             versions={"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")},
-            config=plan.config.model_dump(mode="json", exclude_unset=True),
+            config=plan.config.model_dump(mode="json", exclude_none=True),
         ),
     )
 
@@ -187,7 +190,9 @@ def _contribution(measured: Measurement) -> out.Contributions:
     columns = dict.fromkeys(space.owners)
     drops: dict[str, float] = {}
     asked = None
-    if threshold is not None and len(columns) > 1:
+    # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
+    refitted = done.representation.maps_others and not isinstance(done.attacker.projection, Saved)
+    if threshold is not None and len(columns) > 1 and refitted:
         for column in columns:
             drops[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
             asked = len(rows)
@@ -223,29 +228,43 @@ def _warnings(measured: Measurement, valid: Validity, inputs: Inputs) -> list[No
     return found + [Notice("columns", notice) for notice in inputs.pair.notices]
 
 
-def _policy(measured: Measurement, valid: Validity, plan: Plan, fail_above: float | None) -> out.PolicyOutcome | None:
+def _policy(
+    all_measured: dict[str, Measurement],
+    headline: Measurement,
+    valid: Validity,
+    plan: Plan,
+    fail_above: float | None,
+) -> out.PolicyOutcome | None:
+    """The gate over all attackers: the strongest of them decides, and one without the figure closes it."""
     policy = plan.config.policy
     if policy is None and fail_above is None:
         return None
-    bound = "high" if policy is None else policy.bound
-    figure = "linkage_rate" if measured.basis is None else "attributable_rate"
+    bound: Bound = "high" if policy is None else policy.bound
+    figure: Figure = "linkage_rate" if headline.basis is None else "attributable_rate"
     if policy is not None:
         figure = policy.figure
     limit = fail_above if fail_above is not None else policy.max if policy is not None else 0.0
-    estimate, ends = measured.rate, measured.rate_interval
-    if figure == "attributable_rate":
-        estimate, ends = measured.attributable, measured.attributable_interval
-    value = estimate if bound == "estimate" else (None if ends is None else ends.high)
-    seen = assembly.figures(measured)
+    values = [_bounded(measured, figure, bound) for measured in all_measured.values()]
+    known = [value for value in values if value is not None]
+    seen = assembly.figures(headline)
     doubts = [f"not assessable: {reason}" for reason in valid.reasons]
     if top1_far_above(seen):
         doubts.append("the top-1 hit rate is far above the linkage rate")
     if recall_near_zero(seen):
         doubts.append("blocking recall is near zero")
-    verdict = judge(figure, bound, limit, value, tuple(doubts))  # type: ignore[arg-type]
+    verdict = judge(figure, bound, limit, max(known) if len(known) == len(values) else None, tuple(doubts))
     return out.PolicyOutcome(
-        figure=figure, bound=bound, max=limit, value=value, met=verdict.met, reasons=list(verdict.reasons)
+        figure=figure, bound=bound, max=limit, value=verdict.value, met=verdict.met, reasons=list(verdict.reasons)
     )
+
+
+def _bounded(measured: Measurement, figure: Figure, bound: Bound) -> float | None:
+    """The end of a figure that a policy looks at."""
+    if figure == "attributable_rate":
+        estimate, ends = measured.attributable, measured.attributable_interval
+    else:
+        estimate, ends = measured.rate, measured.rate_interval
+    return estimate if bound == "estimate" else None if ends is None else ends.high
 
 
 def _validity(valid: Validity) -> out.Validity:

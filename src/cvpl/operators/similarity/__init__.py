@@ -1,0 +1,42 @@
+"""Similarity: how alike two records are.
+
+    cosine        <a, b> / (|a| |b|), in [-1, 1]; a zero vector has similarity 0 to everything
+    euclidean     1 / (1 + |a - b|)
+    mahalanobis   1 / (1 + d), d^2 = (a - b)^T S^+ (a - b), S the covariance of the fitted embeddings
+    jaccard       |a and b| / |a or b| on unprojected 0/1 features; 0 where both are empty
+    agreement     the Fellegi-Sunter weight: the sum over columns of log(m/u) where a pair agrees and of
+                  log((1-m)/(1-u)) where it does not, 0 where either value is missing; no upper limit of its own
+
+`fit` returns a `Measure`, and a measure makes a `Scorer` of two sets of records. A scorer has two ways to the same
+figure: `pairs`, the formula itself, one pair at a time and to the same bits wherever the pair stands; and `tile`, a
+whole rectangle at once by matrix products, within `tolerance` of it, which only ever serves to find the pairs that the
+formula is then applied to.
+"""
+
+from cvpl.operators.similarity.measures import (
+    Agreement,
+    AgreementMeasure,
+    AgreementSettings,
+    CosineMeasure,
+    DistanceMeasure,
+    Similarity,
+    fit_cosine,
+    fit_euclidean,
+    fit_mahalanobis,
+)
+from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer
+
+__all__ = [
+    "Agreement",
+    "AgreementMeasure",
+    "AgreementSettings",
+    "CosineMeasure",
+    "CosineScorer",
+    "DistanceMeasure",
+    "JaccardScorer",
+    "Scorer",
+    "Similarity",
+    "fit_cosine",
+    "fit_euclidean",
+    "fit_mahalanobis",
+]

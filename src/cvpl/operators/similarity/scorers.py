@@ -1,0 +1,194 @@
+"""Scorers: the similarity of two sets of records, a pair at a time by the formula or a rectangle at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+_PAIRS_AT_ONCE = 2048
+
+
+class Scorer(Protocol):
+    """Scores queries against candidates; see the package's docstring."""
+
+    @property
+    def queries(self) -> int:
+        """How many query records there are."""
+
+    @property
+    def candidates(self) -> int:
+        """How many candidate records there are."""
+
+    @property
+    def tolerance(self) -> float:
+        """How far an entry of `tile` may lie from the formula."""
+
+    def tile(self, queries: slice, candidates: slice) -> Floats:
+        """Scores of every query with every candidate of two ranges."""
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """Scores of the pairs (queries[i], candidates[i])."""
+
+    def sorted(self, queries: Rows, candidates: Rows) -> Self:
+        """The same scorer with its records in another order, so that a block is a range."""
+
+
+@dataclass(frozen=True, eq=False)
+class VectorScorer:
+    """Scores that come from inner products of two matrices, one row a record."""
+
+    a: Floats
+    b: Floats
+
+    @property
+    def queries(self) -> int:
+        """How many query records there are."""
+        return len(self.a)
+
+    @property
+    def candidates(self) -> int:
+        """How many candidate records there are."""
+        return len(self.b)
+
+    def sorted(self, queries: Rows, candidates: Rows) -> Self:
+        """The same scorer with its records in another order."""
+        return replace(self, a=self.a[queries], b=self.b[candidates])
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """The formula, in pieces that stay in the cache."""
+        result = np.empty(len(queries))
+        for start in range(0, len(queries), _PAIRS_AT_ONCE):
+            at = slice(start, start + _PAIRS_AT_ONCE)
+            result[at] = self.formula(self.a[queries[at]], self.b[candidates[at]])
+        return result
+
+    def formula(self, a: Floats, b: Floats) -> Floats:
+        """The score of each row of `a` with the same row of `b`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class CosineScorer(VectorScorer):
+    """Inner products of unit vectors; a zero vector stays zero."""
+
+    tolerance: float = 1e-12
+
+    def tile(self, queries: slice, candidates: slice) -> Floats:
+        """One matrix product."""
+        return self.a[queries] @ self.b[candidates].T
+
+    def formula(self, a: Floats, b: Floats) -> Floats:
+        """The sum of products, component by component, clipped to [-1, 1].
+
+        What rounding alone keeps from 1 is 1, so that equal records are linked at every threshold.
+        """
+        cosine = inner(a, b)
+        return np.where(cosine > 1.0 - self.tolerance, 1.0, np.maximum(cosine, -1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceScorer(VectorScorer):
+    """1 / (1 + Euclidean distance)."""
+
+    @property
+    def tolerance(self) -> float:
+        """Near d = 0 the square root magnifies the rounding of |a|^2 + |b|^2 - 2<a, b>."""
+        longest = max(_longest(self.a), _longest(self.b))
+        return float(np.sqrt(16 * (self.a.shape[1] + 2) * np.finfo(np.float64).eps) * longest)
+
+    def tile(self, queries: slice, candidates: slice) -> Floats:
+        """One matrix product and the norms."""
+        a, b = self.a[queries], self.b[candidates]
+        squared = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
+        scores: Floats = 1 / (1 + np.sqrt(np.maximum(squared, 0.0)))
+        return scores
+
+    def formula(self, a: Floats, b: Floats) -> Floats:
+        """From the differences themselves."""
+        difference = a - b
+        return 1 / (1 + np.sqrt(inner(difference, difference)))
+
+
+@dataclass(frozen=True, eq=False)
+class JaccardScorer(VectorScorer):
+    """Shared ones over all ones; whole numbers throughout, hence exact both ways."""
+
+    tolerance: float = 0.0
+
+    def tile(self, queries: slice, candidates: slice) -> Floats:
+        """One matrix product and the counts."""
+        a, b = self.a[queries], self.b[candidates]
+        shared = a @ b.T
+        return _ratio(shared, a.sum(axis=1)[:, None] + b.sum(axis=1) - shared)
+
+    def formula(self, a: Floats, b: Floats) -> Floats:
+        """From the counts of one pair."""
+        shared = inner(a, b)
+        return _ratio(shared, a.sum(axis=1) + b.sum(axis=1) - shared)
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementScorer:
+    """The Fellegi-Sunter weight of two records, from a code a column; a missing value is -1 on either side."""
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    agree: Floats
+    differ: Floats
+    tolerance: float = 1e-9
+
+    @property
+    def queries(self) -> int:
+        """How many query records there are."""
+        return len(self.a)
+
+    @property
+    def candidates(self) -> int:
+        """How many candidate records there are."""
+        return len(self.b)
+
+    def sorted(self, queries: Rows, candidates: Rows) -> AgreementScorer:
+        """The same scorer with its records in another order."""
+        return replace(self, a=self.a[queries], b=self.b[candidates])
+
+    def tile(self, queries: slice, candidates: slice) -> Floats:
+        """Both known: the weight of disagreement for all, by one product; what agreement adds, column by column."""
+        a, b = self.a[queries], self.b[candidates]
+        scores = ((a >= 0) * self.differ) @ (b >= 0).T
+        for column in range(len(self.agree)):
+            left = a[:, column]
+            same = left[:, None] == b[:, column]
+            same &= (left >= 0)[:, None]
+            scores += same * (self.agree[column] - self.differ[column])
+        return scores
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """The sum of the columns' weights."""
+        total = np.zeros(len(queries))
+        for column in range(len(self.agree)):
+            left, right = self.a[queries, column], self.b[candidates, column]
+            weight = np.where(left == right, self.agree[column], self.differ[column])
+            total += np.where((left >= 0) & (right >= 0), weight, 0.0)
+        return total
+
+
+def inner(a: Floats, b: Floats) -> Floats:
+    """Row-wise inner products, summed in the order of the components: the same bits wherever a row stands."""
+    total = np.zeros(len(a))
+    for component in range(a.shape[1]):
+        total += a[:, component] * b[:, component]
+    return total
+
+
+def _longest(vectors: Floats) -> float:
+    return float(np.sqrt((vectors**2).sum(axis=1).max(initial=0.0)))
+
+
+def _ratio(shared: Floats, either: Floats) -> Floats:
+    return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)

@@ -1,0 +1,28 @@
+"""Vectorization: from a record to a vector of features, the same for every table.
+
+    numbers and datetime features   scaled with the statistics of both tables together
+    categories                      one-hot, the label's share, or one-hot on every level of a hierarchy
+
+The one-hot matrix is never built unless somebody asks for it (`Vectors.dense`). A category stays a code; its features
+are a row of a small lookup table. Moments come from sums and contingency counts, and a projection is a sum of looked-up
+rows plus a small product for the numbers.
+
+A missing value's features stand at the pooled mean, so that it pulls a record neither towards nor away from any other
+and leaves no trace of its own; `missing: indicator` adds the trace on purpose.
+"""
+
+from cvpl.operators.vectorization.features import CategoryFeatures, Feature, NumberFeature
+from cvpl.operators.vectorization.settings import ColumnChoice, Encoding, Scaling, Vectorization
+from cvpl.operators.vectorization.vectors import FeatureSpace, Vectors
+
+__all__ = [
+    "CategoryFeatures",
+    "ColumnChoice",
+    "Encoding",
+    "Feature",
+    "FeatureSpace",
+    "NumberFeature",
+    "Scaling",
+    "Vectorization",
+    "Vectors",
+]

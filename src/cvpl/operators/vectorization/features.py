@@ -1,0 +1,163 @@
+"""Features: what one column adds to the vectors, once it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.errors import LimitError
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
+
+Floats = NDArray[np.float64]
+Feature = Literal["hour", "day_of_week", "month", "elapsed_days"]
+
+MOST_LABELS = 3_000
+"""The covariance of more one-hot features than this would take minutes to decompose and say little."""
+
+_NOTHING_ABOVE = float(np.finfo(np.float64).max)
+"""The median of a column without a single value: nobody lies above it."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberFeature:
+    """One numeric feature: (raw - centre) * factor; `neutral` stands in for a missing value."""
+
+    spec: ColumnSpec
+    name: Feature | None
+    start: int
+    origin: np.datetime64 | None = None
+    shares: Floats | None = None
+    labels: tuple[str, ...] = ()
+    centre: float = 0.0
+    factor: float = 0.0
+    neutral: float = 0.0
+    median: float = _NOTHING_ABOVE
+    width: int = 1
+
+    def raw(self, column: ColumnData) -> Floats:
+        """The unscaled numbers, NaN where missing."""
+        if self.shares is not None and isinstance(column, Labels):
+            return np.where(column.codes >= 0, np.append(self.shares, 0.0)[column.codes], np.nan)
+        return raw_numbers(column, self.name, self.origin)
+
+    def values(self, column: ColumnData) -> Floats:
+        """The scaled numbers, a missing one at the neutral value."""
+        scaled = (self.raw(column) - self.centre) * self.factor
+        return np.where(np.isnan(scaled), self.neutral, scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryFeatures:
+    """The 0/1 features of one category column: row `code` of `table`, `mean` where the value is missing.
+
+    Where a label says nothing about a level ("North/*"), its row of `table` holds the level's mean already; `known`
+    marks the entries that are 0/1 facts (None: all are). A label that the fitted tables lack has an all-zero row.
+    """
+
+    spec: ColumnSpec
+    encoding: Literal["one_hot", "hierarchical", "indicator"]
+    start: int
+    table: Floats
+    mean: Floats
+    labels: tuple[str, ...] = ()
+    known: Floats | None = None
+
+    @property
+    def width(self) -> int:
+        """How many features the column has."""
+        return int(self.table.shape[1])
+
+    def codes(self, column: ColumnData) -> NDArray[np.int32]:
+        """The row of `lookup` that each record uses."""
+        if self.encoding == "indicator":
+            return np.where(is_missing(column), 0, -1).astype(np.int32)
+        assert isinstance(column, Labels)  # noqa: S101 - a category is always fitted on labels
+        return column.codes
+
+    def lookup(self) -> Floats:
+        """The features of every code; the last row, which code -1 finds, is the missing value's."""
+        missing = np.zeros((1, self.width)) if self.encoding == "indicator" else self.mean[None, :]
+        return np.vstack([self.table, missing])
+
+    def binary(self) -> Floats:
+        """Like `lookup`, with 0 for everything that is not known."""
+        facts = self.table if self.known is None else self.table * self.known
+        return np.vstack([facts, np.zeros((1, self.width))])
+
+
+def raw_numbers(column: ColumnData, feature: Feature | None, origin: np.datetime64 | None) -> Floats:
+    """A column's numbers before scaling, NaN where missing.
+
+    A datetime feature is known only where the whole span agrees on it: "2024-05" has a month and no hour. Elapsed days
+    are counted at the midpoint, from the earliest time of both tables.
+    """
+    if isinstance(column, Numbers):
+        return column.values
+    assert isinstance(column, Times)  # noqa: S101 - labels have no raw numbers
+    if feature == "elapsed_days" and origin is not None:
+        elapsed = (column.middle() - origin) / np.timedelta64(1, "us")
+        return np.where(np.isnat(column.first), np.nan, elapsed / 86_400e6)
+    first, last = (_part(times, feature) for times in (column.first, column.last))
+    period = {"hour": "h", "day_of_week": "D", "month": "M"}[feature or "hour"]
+    same = column.first.astype(f"datetime64[{period}]") == column.last.astype(f"datetime64[{period}]")
+    return np.where(same & (first == last), first, np.nan)
+
+
+def _part(times: NDArray[np.datetime64], feature: Feature | None) -> Floats:
+    units = {"hour": "h", "day_of_week": "D", "month": "M"}
+    count = times.astype(f"datetime64[{units[feature or 'hour']}]").astype(np.int64)
+    if feature == "hour":
+        part = count % 24
+    elif feature == "day_of_week":
+        part = (count + 3) % 7  # 1970-01-01 was a Thursday
+    else:
+        part = count % 12 + 1
+    return np.where(np.isnat(times), np.nan, part.astype(np.float64))
+
+
+def earliest(columns: Sequence[ColumnData]) -> np.datetime64:
+    """The first time in any of the columns, from which elapsed days are counted."""
+    times = np.concatenate([column.middle() for column in columns if isinstance(column, Times)])
+    known = times[~np.isnat(times)]
+    return known.min() if known.size else np.datetime64(0, "us")
+
+
+def is_missing(column: ColumnData) -> NDArray[np.bool_]:
+    """Which records have no value."""
+    if isinstance(column, Labels):
+        return column.codes < 0
+    return np.isnan(column.values) if isinstance(column, Numbers) else np.isnat(column.first)
+
+
+def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, start: int) -> CategoryFeatures:
+    """One-hot on every level: feature (level, ancestors down to it). A label that stops early is neutral below."""
+    paths = [spec.path(label) for label in labels]
+    seen = [path for path, count in zip(paths, counts, strict=True) if count > 0]
+    depth = max((len(path) for path in seen), default=0)
+    features = [path for level in range(1, depth + 1) for path in sorted({p[:level] for p in seen if len(p) >= level})]
+    check_width(spec, len(features))
+    place = {path: at for at, path in enumerate(features)}
+    levels = np.array([len(path) for path in features], dtype=np.intp)
+    table, known = np.zeros((len(labels), len(features))), np.ones((len(labels), len(features)))
+    for row, path in enumerate(paths):
+        for level in range(1, len(path) + 1):
+            if path[:level] in place:
+                table[row, place[path[:level]]] = 1.0
+        known[row, levels > len(path)] = 0.0
+    present = counts @ known
+    mean = np.divide(counts @ table, present, out=np.zeros(len(features)), where=present > 0)
+    table = np.where(known == 0, mean, table)
+    return CategoryFeatures(spec, "hierarchical", start, table, mean, labels, known)
+
+
+def check_width(spec: ColumnSpec, width: int) -> None:
+    """Refuse a column whose labels would make more features than can be projected."""
+    if width > MOST_LABELS:
+        raise LimitError(
+            f"column '{spec.name}': {width} labels would each become a feature, and {MOST_LABELS} is the most that is "
+            "projected. Set `encode: frequency` for the column, shorten its labels, or set `vectorize: false`."
+        )

@@ -1,0 +1,197 @@
+"""Vectors: the records of a table in the space of the fitted features, without the matrix of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.vectorization.features import CategoryFeatures, NumberFeature
+from cvpl.tables.columns import Table
+
+Floats = NDArray[np.float64]
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """The fitted vectorization: features in the order of the columns, and the way from a table to vectors."""
+
+    parts: tuple[NumberFeature | CategoryFeatures, ...]
+    width: int
+
+    def __call__(self, table: Table) -> Vectors:
+        """The vectors of a table's records; a label that was not there on fitting has no feature of its own."""
+        numbers = [part.values(table.columns[part.spec.name]) for part in self.number_features]
+        stacked = np.column_stack(numbers) if numbers else np.zeros((table.rows, 0))
+        codes = tuple(part.codes(table.columns[part.spec.name]) for part in self.category_features)
+        return Vectors(self, stacked, codes)
+
+    @property
+    def number_features(self) -> list[NumberFeature]:
+        """The numeric features, in order."""
+        return [part for part in self.parts if isinstance(part, NumberFeature)]
+
+    @property
+    def category_features(self) -> list[CategoryFeatures]:
+        """The category columns, in order."""
+        return [part for part in self.parts if isinstance(part, CategoryFeatures)]
+
+    @property
+    def number_places(self) -> NDArray[np.intp]:
+        """Where the numeric features stand among all features."""
+        return np.array([part.start for part in self.number_features], dtype=np.intp)
+
+    @property
+    def neutral(self) -> Floats:
+        """The vector of a record of which nothing is known: the pooled mean of every feature."""
+        vector = np.zeros(self.width)
+        for part in self.parts:
+            if isinstance(part, NumberFeature):
+                vector[part.start] = part.neutral
+            else:
+                vector[part.start : part.start + part.width] = part.mean
+        return vector
+
+    def robust_centre(self, fitted_on: Sequence[Vectors]) -> Floats:
+        """The median of every number over the given records, and the share of every 0/1 feature."""
+        total = sum(len(vectors) for vectors in fitted_on)
+        centre = np.zeros(self.width)
+        if total:
+            centre[self.number_places] = np.median(np.concatenate([vectors.numbers for vectors in fitted_on]), axis=0)
+        for at, part in enumerate(self.category_features):
+            lookup = part.lookup()
+            codes = np.concatenate([vectors.codes[at] for vectors in fitted_on])
+            counts = np.bincount(np.where(codes < 0, len(lookup) - 1, codes), minlength=len(lookup))
+            centre[part.start : part.start + part.width] = counts @ lookup / max(1, total)
+        return centre
+
+    @property
+    def owners(self) -> list[str]:
+        """For each feature, the column it comes from."""
+        names = [""] * self.width
+        for part in self.parts:
+            names[part.start : part.start + part.width] = [part.spec.name] * part.width
+        return names
+
+    def restricted(self, columns: Sequence[str]) -> NDArray[np.bool_]:
+        """Which features come from one of `columns`."""
+        return np.array([owner in columns for owner in self.owners], dtype=bool)
+
+    def binary(self, table: Table) -> Floats:
+        """Unprojected 0/1 features: categories as they are, numbers above their pooled median, 0 where missing."""
+        result = np.zeros((table.rows, self.width))
+        for part in self.parts:
+            column = table.columns[part.spec.name]
+            if isinstance(part, NumberFeature):
+                raw = part.raw(column)
+                result[:, part.start] = np.where(np.isnan(raw), 0.0, raw > part.median)
+            else:
+                result[:, part.start : part.start + part.width] = part.binary()[part.codes(column)]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """The feature vectors of one table: scaled numbers, and a code into a lookup table for each category column."""
+
+    space: FeatureSpace
+    numbers: Floats
+    codes: tuple[NDArray[np.int32], ...]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def take(self, rows: NDArray[np.intp]) -> Vectors:
+        """The vectors of some of the rows."""
+        return Vectors(self.space, self.numbers[rows], tuple(codes[rows] for codes in self.codes))
+
+    def dense(self) -> Floats:
+        """The whole feature matrix."""
+        matrix = np.empty((len(self), self.space.width))
+        matrix[:, self.space.number_places] = self.numbers
+        for part, codes in zip(self.space.category_features, self.codes, strict=True):
+            matrix[:, part.start : part.start + part.width] = part.lookup()[codes]
+        return matrix
+
+    def project(self, loadings: Floats, centre: Floats) -> Floats:
+        """(v - centre) times `loadings` (features x components), without the matrix of v.
+
+        Elementwise sums only, in a fixed order: equal records get equal bits wherever they stand, and a record at the
+        centre is exactly zero.
+        """
+        tables = []
+        for part in self.space.category_features:
+            own = slice(part.start, part.start + part.width)
+            tables.append((part.lookup() - centre[own]) @ loadings[own])
+        places = self.space.number_places
+        result = np.zeros((len(self), loadings.shape[1]))
+        for at in _chunks(len(self)):
+            rows = result[at]
+            for table, codes in zip(tables, self.codes, strict=True):
+                rows += table[codes[at]]
+            for column, middle, row in zip(self.numbers[at].T, centre[places], loadings[places], strict=True):
+                rows += (column - middle)[:, None] * row
+        return result
+
+    def squared_norms(self, centre: Floats) -> Floats:
+        """|v - centre|^2 of every record."""
+        total: Floats = ((self.numbers - centre[self.space.number_places]) ** 2).sum(axis=1)
+        for part, codes in zip(self.space.category_features, self.codes, strict=True):
+            offset = part.lookup() - centre[part.start : part.start + part.width]
+            total += (offset**2).sum(axis=1)[codes]
+        return total
+
+    def moments(self, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
+        """Sum of weights, of u, and of u u^T over the records, where u = v - centre; weights are 1 by default.
+
+        Numbers by products over chunks; a category's part from counts, and a pair of categories' from their
+        contingency table, so that the cost does not depend on the number of labels.
+        """
+        space = self.space
+        places = space.number_places
+        sizes = [part.table.shape[0] + 1 for part in space.category_features]
+        offsets = [part.lookup() - centre[part.start : part.start + part.width] for part in space.category_features]
+        total, first, second = 0.0, np.zeros(space.width), np.zeros((space.width, space.width))
+        counts = [np.zeros(size) for size in sizes]
+        sums = [np.zeros((size, len(places))) for size in sizes]
+        tables = {(a, b): np.zeros(sizes[a] * sizes[b]) for b in range(len(sizes)) for a in range(b)}
+        for at in _chunks(len(self)):
+            numbers = self.numbers[at] - centre[places]
+            weight = np.ones(at.stop - at.start) if weights is None else weights[at]
+            weighted = numbers * weight[:, None]
+            total += float(weight.sum())
+            first[places] += weighted.sum(axis=0)
+            second[np.ix_(places, places)] += numbers.T @ weighted
+            # The missing value, code -1, is counted in the last place.
+            chunk = [
+                np.where(codes[at] < 0, size - 1, codes[at]) for codes, size in zip(self.codes, sizes, strict=True)
+            ]
+            for a, codes in enumerate(chunk):
+                counts[a] += np.bincount(codes, weights=weight, minlength=sizes[a])
+                for place in range(len(places)):
+                    sums[a][:, place] += np.bincount(codes, weights=weighted[:, place], minlength=sizes[a])
+            for a, b in tables:
+                joint = chunk[a].astype(np.int64) * sizes[b] + chunk[b]
+                tables[a, b] += np.bincount(joint, weights=weight, minlength=sizes[a] * sizes[b])
+        for a, part in enumerate(space.category_features):
+            own = slice(part.start, part.start + part.width)
+            first[own] = counts[a] @ offsets[a]
+            second[own, own] = (offsets[a] * counts[a][:, None]).T @ offsets[a]
+            cross = offsets[a].T @ sums[a]
+            second[own, places] = cross
+            second[places, own] = cross.T
+        for (a, b), table in tables.items():
+            one, other = space.category_features[a], space.category_features[b]
+            block = offsets[a].T @ table.reshape(sizes[a], sizes[b]) @ offsets[b]
+            second[one.start : one.start + one.width, other.start : other.start + other.width] = block
+            second[other.start : other.start + other.width, one.start : one.start + one.width] = block.T
+        return total, first, second
+
+
+def _chunks(rows: int) -> Iterator[slice]:
+    for start in range(0, rows, _CHUNK):
+        yield slice(start, min(start + _CHUNK, rows))

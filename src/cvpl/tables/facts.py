@@ -1,0 +1,125 @@
+"""What can be counted of a column before anybody has said what it is. Only for proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.reading import ColumnReader
+from cvpl.tables.source import Source
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The distinct texts of a column in one table, sorted, and each row's place among them; -1 where it is missing."""
+
+    codes: NDArray[np.int32]
+    labels: tuple[str, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many records the table has."""
+        return len(self.codes)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records have each label."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels)).astype(np.int64)
+
+    @property
+    def missing(self) -> int:
+        """How many cells are missing."""
+        return self.rows - int(self.counts.sum())
+
+    def count(self, labels: Sequence[str]) -> int:
+        """How many cells have one of these labels."""
+        wanted = set(labels)
+        return int(sum(count for label, count in zip(self.labels, self.counts, strict=True) if label in wanted))
+
+    def without(self, labels: Sequence[str]) -> Facts:
+        """The same column with these labels read as missing."""
+        gone = np.array([label in set(labels) for label in self.labels], dtype=bool)
+        places = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)
+        kept = tuple(label for label in self.labels if label not in labels)
+        return Facts(places[self.codes].astype(np.int32), kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column that both tables have."""
+
+    name: str
+    original: Facts
+    released: Facts
+
+    @cached_property
+    def shared(self) -> int:
+        """How many labels of the release the original has too."""
+        return len(set(self.original.labels) & set(self.released.labels))
+
+    @cached_property
+    def labels(self) -> set[str]:
+        """All labels of both tables."""
+        return {*self.original.labels, *self.released.labels}
+
+    @property
+    def unique(self) -> bool:
+        """Whether every original record has its own value."""
+        return len(self.original.labels) == self.original.rows > 1
+
+    def without(self, labels: Sequence[str]) -> Column:
+        """The same column with these labels read as missing."""
+        if self.labels.isdisjoint(labels):
+            return self
+        return Column(self.name, self.original.without(labels), self.released.without(labels))
+
+    def agreement(self, original: Rows, released: Rows) -> float:
+        """The share of these pairs of rows whose cells are equal."""
+        place = {label: code for code, label in enumerate(self.original.labels)}
+        # A label that the original lacks is -2, and the last entry serves the missing value, whose code is -1.
+        translated = np.array([*(place.get(label, -2) for label in self.released.labels), -1])
+        return float(np.mean(self.original.codes[original] == translated[self.released.codes[released]]))
+
+    def chance(self) -> float:
+        """The share of all pairs of an original and a released cell that are equal."""
+        ours = dict(zip(self.original.labels, self.original.counts.tolist(), strict=True))
+        theirs = zip(self.released.labels, self.released.counts.tolist(), strict=True)
+        equal = sum(ours.get(label, 0) * count for label, count in theirs)
+        equal += self.original.missing * self.released.missing
+        return float(equal / (self.original.rows * self.released.rows))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How often cells are equal where two records are said to be one person's, and where they are anybody's."""
+
+    paired: float
+    chance: float
+
+    @property
+    def above_chance(self) -> float:
+        """0 where the pairing tells nothing, 1 where all cells are equal."""
+        return (self.paired - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
+
+    def __str__(self) -> str:
+        return f"their records agree on {self.paired:.0%} of the cells, any two records on {self.chance:.0%}"
+
+
+def agreement(columns: Sequence[Column], original: Rows, released: Rows) -> Agreement | None:
+    """Over all `columns`, for these pairs of rows; None where there is nothing to compare."""
+    if not columns or not len(original):
+        return None
+    paired = [column.agreement(original, released) for column in columns]
+    return Agreement(float(np.mean(paired)), float(np.mean([column.chance() for column in columns])))
+
+
+def read_facts(reader: ColumnReader, source: Source, column: str) -> Facts:
+    """Count one column of one table."""
+    codes, labels = reader.codes(source, column)
+    return Facts(codes, tuple(labels))

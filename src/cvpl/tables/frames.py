@@ -1,0 +1,70 @@
+"""Dataframes as DuckDB can read them, without a word of what they hold being lost or guessed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_AS_IT_IS = ("string", "integer", "date", "datetime", "datetime64", "empty")
+"""Kinds of cells, all alike, whose text DuckDB writes as a file would have it."""
+
+
+class ArrowStream:
+    """Shows DuckDB the Arrow side of a dataframe and nothing else, so that all kinds are read alike."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def is_pandas(data: object) -> bool:
+    """Whether it is a pandas dataframe, without importing pandas."""
+    kind = type(data)
+    return kind.__module__.split(".")[0] == "pandas" and kind.__name__ == "DataFrame"
+
+
+def column_names(data: Any) -> list[str] | None:
+    """The columns' names where the dataframe tells them, or None: DuckDB itself renames what it takes for duplicates.
+
+    Polars, pandas and DuckDB say `columns`; for a pyarrow table these are the data, and its schema has the names.
+    """
+    names = getattr(getattr(data, "schema", None), "names", None)
+    if not isinstance(names, list):
+        names = getattr(data, "columns", None)
+    if names is None or callable(names):
+        return None
+    return [str(name) for name in names]
+
+
+def readable(frame: Any) -> Any:
+    """A pandas frame whose columns of mixed cells, intervals and periods are text.
+
+    A column of numbers into which a protection has put labels ("30-39", "*") holds cells of several kinds.
+    """
+    copy = frame.copy(deep=False)
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:, place]
+        if _is_mixed(column):
+            missing = column.isna()
+            cells = [None if gone else _text(cell) for cell, gone in zip(column, missing, strict=True)]
+            copy[name] = type(column)(cells, index=frame.index, dtype="string")
+    return copy
+
+
+def _is_mixed(column: Any) -> bool:
+    pandas = sys.modules["pandas"]  # whoever has a pandas frame has loaded it
+    kinds = getattr(column.dtype, "categories", column).dtype
+    if str(kinds.name).startswith(("interval", "period")):
+        return True
+    return bool(column.dtype == object) and pandas.api.types.infer_dtype(column, skipna=True) not in _AS_IT_IS
+
+
+def _text(cell: Any) -> str:
+    """A cell's text, as DuckDB spells a column of its kind; a whole float like an integer."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    return str(cell)

@@ -1,0 +1,265 @@
+"""What changed between two audits, and when their figures must not be compared."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cvpl.errors import InputError
+from cvpl.reports.difference import Change, difference
+from cvpl.reports.terminal import show_difference
+from cvpl.result import AuditResult
+from cvpl.result_file import read_result, read_results
+
+FIXTURE = Path(__file__).parent / "fixtures" / "result-0.1.json"
+STORED = json.loads(FIXTURE.read_text(encoding="utf-8"))
+
+
+def result(**changes) -> AuditResult:
+    """The stored result without warnings, and whatever is changed; a mapping changes only what it names."""
+    content = json.loads(json.dumps(STORED)) | {"warnings": []}
+    for key, value in changes.items():
+        merged = isinstance(value, dict) and isinstance(content[key], dict)
+        content[key] = content[key] | value if merged else value
+    return AuditResult.model_validate(content)
+
+
+def provenance(config=None, **changes) -> dict:
+    return {"seed": 1, "versions": {"cvpl": "0.1.0"}, "config": config or {}} | changes
+
+
+def warning(rule, message):
+    return {"rule": rule, "message": message}
+
+
+def rate(estimate, low=None, high=None):
+    return {"estimate": estimate, "low": low, "high": high}
+
+
+def figure(found, name) -> Change:
+    (change,) = [it for it in found.changes if it.figure == name]
+    return change
+
+
+def shown(before, after, width=100) -> str:
+    page = Console(width=width, file=io.StringIO(), force_terminal=False)
+    show_difference(difference(before, after), page)
+    return page.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gap", "beyond"),
+    [
+        (rate(0.30, 0.25, 0.35), rate(0.40, 0.36, 0.44), 0.10, True),
+        (rate(0.40, 0.36, 0.44), rate(0.30, 0.25, 0.35), -0.10, True),
+        (rate(0.30, 0.25, 0.35), rate(0.40, 0.35, 0.45), 0.10, False),
+        (rate(0.30, 0.25, 0.35), rate(0.30, 0.25, 0.35), 0.0, False),
+        (rate(0.30, 0.25, 0.35), rate(0.40), 0.10, None),
+        (rate(0.30), rate(None), None, None),
+    ],
+    ids=["apart", "apart, falling", "meeting in one point", "the same", "no interval", "no rate"],
+)
+def test_a_difference_is_beyond_error_where_the_intervals_do_not_meet(before, after, gap, beyond):
+    change = figure(difference(result(linkage_rate=before), result(linkage_rate=after)), "linkage rate")
+    assert change.difference == (None if gap is None else pytest.approx(gap))
+    assert change.beyond_error is beyond
+
+
+def test_figures_stand_in_the_order_of_the_summary():
+    names = [change.figure for change in difference(result(), result()).changes]
+    assert names == [
+        "linkage rate", "control rate", "attributable rate", "power at 1%", "power at 5%", "power at 10%",
+        "worst-case risk", "integrated risk", "top-1 hit rate", "precision at 1", "blocking recall", "total recall",
+        "false link rate",
+    ]  # fmt: skip
+
+
+def test_a_figure_that_neither_audit_has_is_left_out_and_one_that_only_one_has_is_kept():
+    blind = {"truth": None, "control": None, "attributable_rate": None, "power": None}
+    names = {change.figure for change in difference(result(**blind), result(**blind)).changes}
+    assert names == {"linkage rate", "worst-case risk", "integrated risk"}
+    change = figure(difference(result(), result(control=None)), "control rate")
+    assert change.before is not None and change.after is None and change.difference is None
+
+
+def test_the_same_result_differs_in_nothing():
+    found = difference(result(), result())
+    assert not (found.cautions or found.inputs or found.settings or found.new_warnings or found.gone_warnings)
+    assert all(change.difference == 0 for change in found.changes)
+
+
+ATTACKER = STORED["attackers"][0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            {},
+            {"validity": {"assessable": False, "reasons": ["it is dead", "it is shifted"]}},
+            "the second audit is not assessable, so its figures are no measure of risk: it is dead; it is shifted",
+        ),
+        (
+            {"validity": {"assessable": False, "reasons": ["it is dead"]}},
+            {},
+            "the first audit is not assessable, so its figures are no measure of risk: it is dead",
+        ),
+        ({"lower_bound": True}, {}, "the figures of the first audit are lower bounds"),
+        (
+            {},
+            {"threshold": 0.8},
+            "the linkage rates are read at different places: threshold 0.9 and threshold 0.8; compare by power",
+        ),
+        (
+            {"threshold": None},
+            {},
+            "the linkage rates are read at different places: a false rate of 5% and threshold 0.9; compare by power",
+        ),
+        (
+            {},
+            {"attackers": [{**ATTACKER, "settings": {**ATTACKER["settings"], "similarity": "jaccard"}}]},
+            "the attackers differ: compare by power, which means the same for each",
+        ),
+        (
+            {},
+            {"attributable_rate": {"basis": "own_match_left_out"}},
+            "the attributable rates have different bases: a control and the own match left out",
+        ),
+    ],
+)
+def test_figures_that_mean_different_things_are_not_compared_without_a_word(before, after, told):
+    pair = result(**before), result(**after)
+    assert difference(*pair).cautions == (told,)
+    text = " ".join(shown(*pair).split())
+    assert text.startswith(told[0].upper() + told[1:])
+
+
+def test_another_threshold_alone_does_not_make_another_attacker():
+    other = {**ATTACKER, "settings": {**ATTACKER["settings"], "threshold": 0.5}}
+    assert difference(result(), result(attackers=[other])).cautions == ()
+
+
+TABLE = {"name": "original.csv", "rows": 1_000, "columns": 3, "sha256": "a"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({"original": TABLE}, {"original": TABLE}, ()),
+        ({"original": TABLE}, {"original": {**TABLE, "name": "elsewhere.csv"}}, ()),
+        (
+            {"original": TABLE},
+            {"original": {**TABLE, "sha256": "b", "rows": 2_000}},
+            ("original: another file (1,000 and 2,000 rows)",),
+        ),
+        ({"original": TABLE}, {"original": TABLE, "control": TABLE}, ("control: only in the second audit",)),
+        ({"original": TABLE, "control": TABLE}, {"original": TABLE}, ("control: only in the first audit",)),
+        (
+            {"original": TABLE},
+            {"original": {**TABLE, "sha256": None}},
+            ("original: a dataframe without a fingerprint, so it may differ",),
+        ),
+    ],
+)
+def test_inputs_are_compared_by_their_fingerprints(before, after, told):
+    sides = [AuditResult.model_validate({**STORED, "inputs": inputs}) for inputs in (before, after)]
+    assert difference(*sides).inputs == told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({"threshold": 0.9}, {"threshold": 0.8}, ("threshold: 0.9 before, 0.8 after",)),
+        ({}, {"grid": {"lowest": 0.5}}, ("grid.lowest: not set before, 0.5 after",)),
+        (
+            {"columns": {"age": {"block": {"bin": 10}}}},
+            {"columns": {"age": {"block": "exact"}}},
+            ("columns.age.block.bin: 10 before, not set after", "columns.age.block: not set before, exact after"),
+        ),
+        ({"a": ["x"] * 30}, {"a": ["y"]}, ('a: a longer value before, ["y"] after',)),
+        ({"a": 1, "b": {"c": None}}, {"b": {"c": None}, "a": 1}, ()),
+    ],
+)
+def test_settings_that_differ_are_listed_with_both_values(before, after, told):
+    sides = [result(provenance=provenance(config)) for config in (before, after)]
+    assert difference(*sides).settings == told
+
+
+def test_seeds_and_versions_count_as_settings():
+    sides = [result(provenance=provenance(seed=n, versions={"numpy": f"2.{n}"})) for n in (1, 2)]
+    assert difference(*sides).settings == (
+        "seed: 1 before, 2 after",
+        "version of numpy: 2.1 before, 2.2 after",
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "new", "gone"),
+    [
+        ([], [("few_records", "19 are few")], ("19 are few",), ()),
+        ([("few_records", "19 are few")], [], (), ("19 are few",)),
+        ([("few_records", "19 are few")], [("few_records", "20 are few")], (), ()),
+        (
+            [("columns", "column 'a' is absent"), ("columns", "column 'b' is absent")],
+            [("columns", "column 'b' is absent"), ("columns", "column 'c' is absent")],
+            ("column 'c' is absent",),
+            ("column 'a' is absent",),
+        ),
+    ],
+    ids=["new", "gone", "the same with another figure", "one rule, several columns"],
+)
+def test_warnings_that_came_or_went_are_told_by_their_sentences(before, after, new, gone):
+    found = difference(*(result(warnings=[warning(*it) for it in side]) for side in (before, after)))
+    assert (found.new_warnings, found.gone_warnings) == (new, gone)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_shown_difference_is_whole_at_every_width(width):
+    before = result(linkage_rate=rate(0.30, 0.25, 0.35), worst_case_risk=0.5)
+    after = result(
+        linkage_rate=rate(0.40, 0.36, 0.44),
+        worst_case_risk=0.5,
+        warnings=[warning("columns", "column '[red]x[/red]' is absent")],
+        provenance=provenance({"threshold": 0.8}),
+    )
+    text = shown(before, after, width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert "…" not in text
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "linkage rate 30.0% 40.0% +10.0 beyond error" in lines
+    assert "worst-case risk 50.0% 50.0% 0.0 none" in lines
+    assert "- column '[red]x[/red]' is absent" in lines
+
+
+def test_a_difference_in_points_is_not_called_a_percentage():
+    text = shown(result(worst_case_risk=0.5), result(worst_case_risk=0.6))
+    (line,) = [line for line in text.splitlines() if line.startswith("worst-case risk")]
+    assert line.split()[2:] == ["50.0%", "60.0%", "+10.0"]
+
+
+def test_a_result_is_read_from_its_file_or_its_folder(tmp_path):
+    (tmp_path / "result.json").write_bytes(FIXTURE.read_bytes())
+    assert read_result(tmp_path) == read_result(tmp_path / "result.json") == AuditResult.model_validate(STORED)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not json", b"[]", b"{}", b"\xff\xfe", json.dumps({**STORED, "schema": "cvpl/audit/99"}).encode()],
+    ids=["empty", "no JSON", "a list", "nothing in it", "no UTF-8", "another schema"],
+)
+def test_what_is_no_result_is_refused_by_name(tmp_path, content):
+    path = tmp_path / "other.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not the result of an audit") as told:
+        read_result(path)
+    assert str(path) in str(told.value)
+
+
+def test_two_files_that_cannot_be_read_are_two_problems(tmp_path):
+    with pytest.raises(InputError) as told:
+        read_results(tmp_path / "one", tmp_path / "other")
+    assert [problem.where for problem in told.value.problems] == [str(tmp_path / "one"), str(tmp_path / "other")]

@@ -1,0 +1,485 @@
+"""What a person reads on the terminal: the summary of a result, and the progress of the work."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cvpl.cli import progress
+from cvpl.reports.headline import headline
+from cvpl.reports.terminal import show
+from cvpl.reports.wording import percent, points, printable, sentence, span
+from cvpl.result import AuditResult
+
+STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
+WIDTHS = (60, 80, 120)
+
+RATE = {"estimate": 0.319, "low": 0.288, "high": 0.352, "method": "wilson"}
+CONTROL = {"rate": 0.049, "low": 0.033, "high": 0.069, "method": "wilson", "records": 900}
+ATTRIBUTABLE = {"estimate": 0.284, "low": 0.253, "high": 0.315, "method": "wilson", "basis": "control"}
+
+
+def column(name, role="attribute", structural=0.5, link=0.4, removal=0.01):
+    ends = {"structural_low": None, "structural_high": None}
+    return {"column": name, "role": role, "structural": structural, "link": link, "removal": removal, **ends}
+
+
+def attacker(name, power, rate=0.3):
+    row = {**STORED["attackers"][0], "name": name, "power": [{"false_rate": 0.05, "power": power}]}
+    return {**row, "linkage_rate": {**RATE, "estimate": rate}}
+
+
+def warning(rule, message="a message"):
+    return {"rule": rule, "message": message}
+
+
+def result(**changes) -> AuditResult:
+    """The stored result with plain figures, and whatever is changed; a mapping changes only what it names."""
+    content = json.loads(json.dumps(STORED)) | {
+        "linkage_rate": RATE,
+        "control": CONTROL,
+        "attributable_rate": ATTRIBUTABLE,
+        "warnings": [],
+        "attackers": [attacker("main", 0.2)],
+    }
+    for key, value in changes.items():
+        merged = isinstance(value, dict) and isinstance(content[key], dict)
+        content[key] = content[key] | value if merged else value
+    return AuditResult.model_validate(content)
+
+
+def shown(found: AuditResult, width: int = 400) -> str:
+    """The summary as plain text."""
+    page = Console(width=width, file=io.StringIO(), force_terminal=False, highlight=False)
+    show(found, page)
+    return page.file.getvalue()
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+RICH_RESULT = {
+    "scenario": "controlled",
+    "policy": {
+        "figure": "attributable_rate", "bound": "high", "max": 0.05, "value": 0.315, "met": False,
+        "reasons": ["the top-1 hit rate is far above the linkage rate"],
+    },
+    "warnings": [
+        warning("top1_above_rate", "the best candidate is the right person for 46.1% of those who have a match"),
+        warning("base_rate_unknown", "how much of the linkage rate is look-alikes is not known"),
+        warning("columns", "not declared, so left out of the comparison: 'shoe_size'"),
+    ],
+    "attackers": [attacker("main", 0.2), attacker("another one", 0.1)],
+    "ladder": {
+        "rungs": [
+            {"number": 1, "linkage_rate": 0.1, "gain": 0.1, "pairs": 2_000_000},
+            {"number": 2, "linkage_rate": 0.25, "gain": 0.15, "pairs": 40_000_000},
+        ],
+        "stopped_early": True,
+    },
+    "feature_contribution": {
+        "columns": [column("age", "quasi_identifier"), column("a_rather_long_name_of_a_column", removal=-0.389)],
+        "removal_asked": 1_000,
+    },
+}  # fmt: skip
+
+
+# Figures and names
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"), (0, "0.0%"), (2e-19, "0.0%"), (0.00001, "<0.1%"), (0.00049, "<0.1%"), (0.0005, "0.1%"),
+        (0.319, "31.9%"), (0.9994, "99.9%"), (0.9995, ">99.9%"), (0.99999, ">99.9%"), (1 - 1e-16, "100.0%"),
+        (1, "100.0%"), (-0.0004, "0.0%"), (-0.03, "-3.0%"),
+    ],
+)  # fmt: skip
+def test_a_share_never_reads_as_nothing_or_everything_unless_it_is(value, text):
+    assert percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("difference", "text"),
+    [(None, "-"), (0.0, "0.0"), (0.0001, "<+0.1"), (-0.0001, ">-0.1"), (0.389, "+38.9"), (-0.04, "-4.0")],
+)
+def test_a_difference_is_told_in_points_with_its_sign(difference, text):
+    assert points(difference) == text
+
+
+def test_an_interval_is_told_by_its_two_ends_or_not_at_all():
+    assert span(0.1, 0.25) == "10.0% to 25.0%"
+    assert span(None, 0.25) == span(0.1, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("age", "age"), ("größe é ☃", "größe é ☃"), ("a\nb\tc", "a\\nb\\tc"), ("\x1b[31mred", "\\x1b[31mred"),
+        ("\u202eabc", "\\u202eabc"), ("\udcff", "\\udcff"), ("[red]x[/red]", "[red]x[/red]"),
+    ],
+)  # fmt: skip
+def test_what_a_terminal_would_obey_is_spelled_out(text, safe):
+    assert printable(text) == safe
+
+
+def test_a_sentence_has_a_capital_letter_and_one_full_stop():
+    assert sentence("a rate") == sentence("a rate.") == "A rate."
+
+
+# The headline
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (
+            {},
+            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 4.9% of people "
+            "who are in no release do so too, so 28.4% (95% interval 25.3% to 31.5%) is attributable to the release.",
+        ),
+        (
+            {"attributable_rate": {"basis": "own_match_left_out"}, "truth": {"false_link_rate": 0.062}},
+            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 6.2% would do so "
+            "without their own record, so 28.4% (95% interval 25.3% to 31.5%) is attributable to the release.",
+        ),
+        (
+            {"attributable_rate": None, "control": None},
+            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). How many would "
+            "find one without being in the release is not known: there is no control.",
+        ),
+        (
+            {"attributable_rate": {"estimate": -0.03, "low": -0.08, "high": 0.02}, "control": {"rate": 0.339}},
+            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 33.9% of people "
+            "who are in no release do so too, so nothing beyond look-alikes shows at this threshold: the attributable "
+            "rate is -3.0% (95% interval -8.0% to 2.0%).",
+        ),
+        (
+            {"attributable_rate": {"estimate": None, "low": None, "high": None}, "control": {"rate": 1.0}},
+            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 100.0% of people "
+            "who are in no release do so too: nothing is left to attribute to the release.",
+        ),
+        (
+            {"threshold": None, "linkage_rate": {"low": None, "high": None}, "control": {"rate": 0.05}},
+            "31.9% of the originals find a candidate where 5% of people who are in no release do. That leaves 28.4% "
+            "(95% interval 25.3% to 31.5%) attributable to the release.",
+        ),
+        (
+            {"threshold": None, "linkage_rate": {"estimate": None, "low": None, "high": None}},
+            "No linkage rate: no threshold is attainable, or nothing tells where to read the score.",
+        ),
+        (
+            {"validity": {"assessable": False, "reasons": ["the representation is dead"]}},
+            "Not assessable: the representation is dead.",
+        ),
+    ],
+    ids=["control", "own match left out", "no base", "no excess", "all base", "off scale", "no threshold", "dead"],
+)
+def test_the_headline_is_the_answer_with_what_it_rests_on(changes, text):
+    assert headline(result(**changes)) == text
+
+
+@pytest.mark.parametrize(
+    ("changes", "objection"),
+    [
+        (
+            {"warnings": [warning("top1_above_rate")], "truth": {"top1_hit_rate": 0.76}},
+            "But the best candidate is the right person for 76.0% of those who have a match: the rate understates the "
+            "risk.",
+        ),
+        (
+            {"warnings": [warning("blocking_recall_near_zero")], "truth": {"blocking_recall": 0.02}},
+            "But blocking kept only 2.0% of the true pairs together: the rate is about other people.",
+        ),
+        (
+            {"attackers": [attacker("main", 0.2), attacker("keen", 0.6)]},
+            "But attacker 'keen' is stronger: its power at 5% is 60.0%, this one's 20.0%.",
+        ),
+    ],
+    ids=["top-1", "blocking recall", "a stronger attacker"],
+)
+def test_what_contradicts_the_rate_is_told_in_one_breath_with_it(changes, objection):
+    assert headline(result(**changes)).endswith(f"attributable to the release. {objection}")
+
+
+def test_a_lower_bound_is_called_one():
+    assert headline(result(lower_bound=True)).startswith("At least 31.9% of the originals")
+    assert "originals with a candidate (a lower bound)" in shown(result(lower_bound=True))
+
+
+# The summary
+
+
+def test_the_eye_is_led_from_the_answer_to_the_doubts():
+    text = flat(shown(result(**RICH_RESULT)))
+    steps = [
+        "31.9% of the originals",
+        "Attacker 'main', scenario controlled",
+        "Policy NOT met: the upper interval end of the attributable rate at most 0.05; found 0.315.",
+        "3 warnings below: read them first.",
+        "The answer",
+        "linkage rate 31.9% 28.8% to 35.2%",
+        "control rate 4.9% 3.3% to 6.9%",
+        "attributable rate 28.4% 25.3% to 31.5%",
+        "power at 1%",
+        "At other thresholds",
+        "By the true matches",
+        "How it was measured",
+        "The attackers",
+        "Ever looser blocking",
+        "What makes records alike",
+        "Read this before using a figure",
+        "no guarantee",
+    ]
+    places = [text.find(step) for step in steps]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_line_is_wider_than_the_terminal_and_no_word_or_figure_is_cut(width):
+    found = result(**RICH_RESULT)
+    text = shown(found, width)
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert "…" not in text
+    # The widest page holds every word whole; roles are the one thing that a narrow page leaves out.
+    expected = set(shown(found).split()) - ({"role", "quasi-identifier", "attribute"} if width < 76 else set())
+    assert expected <= set(text.split())
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_figure_and_its_interval_stand_in_one_line(width):
+    lines = [flat(line) for line in shown(result(), width).splitlines()]
+    assert any(line.startswith("attributable rate 28.4% 25.3% to 31.5%") for line in lines)
+
+
+def test_a_long_name_of_a_column_is_folded_not_cut():
+    name = "x" * 100
+    lines = shown(result(feature_contribution={"columns": [column(name)], "removal_asked": 1}), 60).splitlines()
+    assert "".join(line[:60].split()[0] for line in lines if line.startswith("xx")) == name
+    assert sum("50.0%" in line and "40.0%" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_both_signs_of_a_removal_are_explained(width):
+    columns = [column("helps", removal=0.04), column("parts", removal=-0.389)]
+    lines = shown(result(feature_contribution={"columns": columns, "removal_asked": 1_000}), width)
+    text = flat(lines)
+    assert any(line.split()[0] == "helps" and line.split()[-1] == "-4.0" for line in lines.splitlines() if line.split())
+    assert any(
+        line.split()[0] == "parts" and line.split()[-1] == "+38.9" for line in lines.splitlines() if line.split()
+    )
+    assert "change of the linkage rate, in percentage points" in text
+    assert "Minus: the column helps to link people." in text
+    assert "Plus: more are linked without it, because with fewer features more records look alike" in text
+
+
+@pytest.mark.parametrize(("asked", "told"), [(10_000, False), (2_000, True)])
+def test_figures_of_a_sample_say_so(asked, told):
+    rows = {"original": {**STORED["inputs"]["original"], "rows": 10_000}}
+    copied = {"perturbed": {"rate": 0.9, "top1_hit_rate": 0.9, "asked": asked, "records": 10_000}}
+    text = shown(result(inputs=rows, self_linkage=copied, feature_contribution={"removal_asked": asked}))
+    assert ("2,000 of 10,000 asked" in text) == told
+    assert ("2,000 originals were asked" in text) == told
+
+
+def test_names_are_shown_as_they_are_written_never_as_markup():
+    names = ["[red]x[/red]", "[/bold]", ":smile:", "a\x1b[2Jb"]
+    found = result(
+        feature_contribution={"columns": [column(name) for name in names], "removal_asked": 1},
+        attacker="[b]me[/b]",
+        attackers=[attacker("[b]me[/b]", 0.2), attacker("[b]you[/b]", 0.1)],
+        warnings=[warning("columns", "column '[red]x[/red]' is absent")],
+        validity={"assessable": False, "reasons": ["because of [red]x[/red]"]},
+    )
+    for width in WIDTHS:
+        text = shown(found, width)
+        for name in ("[red]x[/red]", "[/bold]", ":smile:", "a\\x1b[2Jb", "[b]me[/b]", "[b]you[/b]"):
+            assert name in text
+        assert "\x1b" not in text
+        assert "Column '[red]x[/red]' is absent." in flat(text)
+
+
+def test_the_lowest_threshold_of_the_worst_case_is_named():
+    curve = [{**STORED["risk_curve"][0], "threshold": value} for value in (0.65, 0.8, 0.95)]
+    text = shown(result(risk_curve=curve, worst_case_risk=0.782, integrated_risk=0.44))
+    assert "linkage rate at 0.65, the lowest" in text
+    assert "mean rate from 0.65 to 0.95" in text
+
+
+def test_a_result_that_is_not_assessable_shows_its_figures_as_no_measure_of_risk():
+    text = flat(shown(result(validity={"assessable": False, "reasons": ["the representation is shifted"]})))
+    assert text.startswith("Not assessable: the representation is shifted.")
+    assert "They are no measure of risk." in text
+    assert "attributable to the release" not in text
+
+
+def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_columns():
+    figures = ("precision_at_1", "matching_recall", "total_recall", "true_link_rate", "false_link_rate")
+    found = result(
+        threshold=None,
+        worst_case_risk=None,
+        integrated_risk=None,
+        truth=dict.fromkeys(figures),
+        feature_contribution={"columns": [column("age", "attribute", None, None, None)], "removal_asked": None},
+    )
+    text = shown(found)
+    assert "top-1 hit rate" in text and "blocking recall" in text
+    for absent in ("At other thresholds", "precision at 1", "false link rate", "What makes records alike"):
+        assert absent not in text
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        (
+            {"figure": "linkage_rate", "bound": "estimate", "max": 0.5, "value": 0.319, "met": True, "reasons": []},
+            "Policy met under the stated attacker: the linkage rate at most 0.5; found 0.319.",
+        ),
+        (
+            {
+                "figure": "attributable_rate",
+                "bound": "high",
+                "max": 0.05,
+                "value": None,
+                "met": False,
+                "reasons": ["x"],
+            },
+            "Policy NOT met: the upper interval end of the attributable rate at most 0.05; found none.",
+        ),
+    ],
+)
+def test_a_policy_is_met_under_an_attacker_or_not_met_never_safe(policy, told):
+    text = shown(result(policy=policy))
+    assert told in text
+    assert "safe" not in text.lower()
+
+
+def test_warnings_come_with_what_to_do():
+    text = flat(shown(result(warnings=[warning("base_rate_unknown", "there is no control")])))
+    assert "1 warning below: read it first." in text
+    assert "- There is no control. How: `cvpl audit ... --control FILE`" in text
+    assert "warning" not in shown(result())
+
+
+def test_an_interval_whose_coverage_was_not_measured_says_so():
+    assert "has not been measured yet" in shown(result())
+    assert "has not been measured yet" not in shown(result(linkage_rate={"coverage": "0.947"}))
+
+
+# Progress
+
+
+class Terminal(io.StringIO):
+    """Standard error that is, or is not, a terminal."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+class Clock:
+    """Stands for threading.Timer: runs out when the test says so."""
+
+    made: list[Clock]
+
+    def __init__(self, delay, call) -> None:
+        self.delay, self.call, self.started, self.cancelled = delay, call, False, False
+        self.made.append(self)
+
+    def start(self) -> None:
+        self.started = True
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    Clock.made = []
+    monkeypatch.setattr(threading, "Timer", Clock)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    return Clock
+
+
+def on(monkeypatch, terminal: bool) -> Terminal:
+    page = Terminal(terminal)
+    monkeypatch.setattr(sys, "stderr", page)
+    return page
+
+
+def test_a_bar_is_shown_on_a_terminal_once_a_second_has_passed(clock, monkeypatch):
+    page = on(monkeypatch, terminal=True)
+    with progress.Progress() as report:
+        report("reading", None)
+        (timer,) = clock.made
+        assert timer.started and timer.delay == 1.0
+        assert page.getvalue() == ""
+        timer.call()
+        assert "reading" in page.getvalue()
+        report("searching", 0.25)
+    assert "searching" in page.getvalue() and "25%" in page.getvalue()
+    assert timer.cancelled
+
+
+def test_work_of_less_than_a_second_shows_no_bar(clock, monkeypatch):
+    page = on(monkeypatch, terminal=True)
+    with progress.Progress() as report:
+        report("searching", 0.5)
+    assert page.getvalue() == ""
+    assert clock.made[0].cancelled
+
+
+@pytest.mark.parametrize("stream", ["no terminal", "closed"])
+def test_without_a_terminal_there_is_no_bar_and_no_timer(clock, stream, monkeypatch):
+    page = on(monkeypatch, terminal=False)
+    if stream == "closed":
+        monkeypatch.setattr(sys, "stderr", None)
+    with progress.Progress() as report:
+        report("searching", 0.5)
+    assert clock.made == []
+    assert page.getvalue() == ""
+
+
+def test_a_timer_that_runs_out_at_the_very_end_starts_no_bar(clock, monkeypatch):
+    page = on(monkeypatch, terminal=True)
+    with progress.Progress() as report:
+        report("searching", 1.0)
+    clock.made[0].call()
+    assert page.getvalue() == ""
+
+
+def test_a_bar_is_taken_away_when_the_work_fails(clock, monkeypatch):
+    page = on(monkeypatch, terminal=True)
+    report = progress.Progress()
+
+    def work():
+        with report:
+            clock.made[0].call()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    before = page.getvalue()
+    report("evaluating", None)
+    assert page.getvalue() == before
+    assert before.rstrip().endswith("\x1b[2K")  # the line is wiped
+
+
+def test_the_name_of_an_attacker_in_a_phase_is_shown_as_it_is_written(clock, monkeypatch):
+    page = on(monkeypatch, terminal=True)
+    with progress.Progress() as report:
+        clock.made[0].call()
+        report("searching ([/red])", 0.5)
+    assert "searching ([/red])" in page.getvalue()
