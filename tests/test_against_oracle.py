@@ -78,22 +78,14 @@ VARIANTS: dict[str, dict] = {
 }
 
 
-GROUPS = ("blocking", "scale", "encode", "missing", "projection", "similarity", "")
-"""Variants of one operator are tried on the same worlds; the last group takes what is left."""
+CHUNKS = 8
+"""The variants are dealt out in so many hands, which cores can play at the same time; a hand shares its worlds."""
 
 
-def _variants(group: str) -> list[str]:
-    named = {name: name.partition(":")[0] for name in VARIANTS}
-    if group:
-        return [name for name, kind in named.items() if kind == group]
-    return [name for name, kind in named.items() if kind not in GROUPS]
-
-
-@pytest.mark.parametrize("group", GROUPS, ids=[group or "the rest" for group in GROUPS])
-def test_every_variant_finds_what_the_oracle_finds(group):
+@pytest.mark.parametrize("hand", range(CHUNKS))
+def test_every_variant_finds_what_the_oracle_finds(hand):
     """Similarities, candidates and ties, rates, recalls, false links, hits, control and calibration agree."""
-    names = _variants(group)
-    assert names
+    names = list(VARIANTS)[hand::CHUNKS]
 
     @settings(
         max_examples=EXAMPLES,
@@ -141,14 +133,18 @@ def compare_search(mine, found):
         if best is None:
             assert (mine.best[i], mine.row[i], mine.ties[i]) == (-np.inf, -1, 0)
             continue
-        assert mine.best[i] == pytest.approx(best, abs=CLOSE)
-        assert found.similarity(i, int(mine.row[i])) == pytest.approx(best, abs=CLOSE)
+        assert _close(mine.best[i], best)
+        assert _close(found.similarity(i, int(mine.row[i])), best)
         assert mine.ties[i] == len(found.ties[i]) or _near_tie(found, i, best)
         if found.second[i] is None:
             assert (mine.second[i], mine.second_row[i]) == (-np.inf, -1)
         else:
-            assert mine.second[i] == pytest.approx(found.second[i], abs=CLOSE)
+            assert _close(mine.second[i], found.second[i])
             assert mine.second_row[i] in found.candidates[i] and mine.second_row[i] != mine.row[i]
+
+
+def _close(mine, theirs):
+    return abs(mine - theirs) <= CLOSE
 
 
 def _near_tie(found, i, best):
@@ -185,7 +181,7 @@ def compare_figures(mine, found, world):
     for tau in TAUS:
         if _undecided([*everything, *non_matches], tau):
             continue
-        assert rates.linkage_rate(best, tau) == pytest.approx(figures.linkage_rate(found, tau))
+        assert _same(rates.linkage_rate(best, tau), figures.linkage_rate(found, tau))
         assert truth.recall_counts(weighed, tau) == figures.recall_counts(found, keys, tau)
         assert _same(truth.matching_recall(weighed, tau), figures.matching_recall(found, keys, tau))
         assert _same(truth.total_recall(weighed, tau), figures.total_recall(found, keys, tau))
@@ -194,18 +190,18 @@ def compare_figures(mine, found, world):
         if not tied_edge:
             assert _same(truth.precision_at_1(weighed, best, tau), figures.precision_at_1(found, keys, tau))
         base = rates.linkage_rate(control.best, tau)
-        assert base == pytest.approx(figures.control_rate(found, tau))
+        assert _same(base, figures.control_rate(found, tau))
         expected, basis = figures.attributable_rate(found, tau)
         assert basis == "control" and _same(attributable_rate(rates.linkage_rate(best, tau), base), expected)
         chance, predicted, observed = figures.growth_law(found, keys, tau)
         if chance is not None:
             overall, groups = growth_law(weighed.best_wrong, weighed.wrong_candidates, chance, tau)
-            assert (overall.predicted, overall.observed) == pytest.approx((predicted, observed))
+            assert _same(overall.predicted, predicted) and _same(overall.observed, observed)
             assert sum(group.records for group in groups) == len(best)
     compare_calibration(mine, weighed, measured, found, keys)
     scores = [_listed(best), _listed(control.best)]
     for rate in FALSE_RATES:
-        assert power_at(best, control.best, rate) == pytest.approx(figures.power_of_scores(*scores, rate))
+        assert _same(power_at(best, control.best, rate), figures.power_of_scores(*scores, rate))
     if mine.attacker.projects or mine.attacker.similarity == "jaccard":
         compare_self_linkage(mine, found)
     compare_contribution(mine, found)
@@ -235,7 +231,7 @@ def compare_self_linkage(mine, found):
     for name in ("original", "protected"):
         if not _undecided(found.within(name).best, 0.7):
             rate = leave_one_out(mine, name, 0.7, np.random.default_rng(0)).rate
-            assert rate == pytest.approx(figures.self_linkage_rate(found, name, 0.7))
+            assert _same(rate, figures.self_linkage_rate(found, name, 0.7))
 
 
 def compare_contribution(mine, found):
@@ -259,7 +255,10 @@ def compare_contribution(mine, found):
 
 
 def _same(mine, theirs):
-    return theirs is None if mine is None else theirs is not None and mine == pytest.approx(theirs)
+    """Both not defined, or the same ratio of counts."""
+    if mine is None or theirs is None:
+        return mine is theirs
+    return math.isclose(mine, theirs, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _listed(scores):

@@ -129,6 +129,8 @@ class Umap(Settings):
             n_jobs=1,
         )
         embedded = np.asarray(mapper.fit_transform(both), dtype=np.float64)
+        # Where the map puts its origin means nothing; about the centre a cosine does.
+        embedded -= embedded.mean(axis=0)
         return FixedEmbedding(embedded[: len(original)], embedded[len(original) :])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,9 @@ from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Source
 
 Rows = NDArray[np.int64]
+
+_TELLING = 0.2
+_ERRORS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +105,14 @@ class Agreement:
 
     paired: float
     chance: float
+    pairs: int
 
     @property
-    def above_chance(self) -> float:
-        """0 where the pairing tells nothing, 1 where all cells are equal."""
-        return (self.paired - self.chance) / (1 - self.chance) if self.chance < 1 else 0.0
+    def telling(self) -> bool:
+        """Whether the pairing makes a fifth of the way from chance to equality, and is no accident of a few rows."""
+        above = self.paired - self.chance
+        error = math.sqrt(self.chance * (1 - self.chance) / self.pairs)
+        return above >= _TELLING * (1 - self.chance) and above > _ERRORS * error
 
     def __str__(self) -> str:
         return f"their records agree on {self.paired:.0%} of the cells, any two records on {self.chance:.0%}"
@@ -116,7 +123,7 @@ def agreement(columns: Sequence[Column], original: Rows, released: Rows) -> Agre
     if not columns or not len(original):
         return None
     paired = [column.agreement(original, released) for column in columns]
-    return Agreement(float(np.mean(paired)), float(np.mean([column.chance() for column in columns])))
+    return Agreement(float(np.mean(paired)), float(np.mean([column.chance() for column in columns])), len(original))
 
 
 def read_facts(reader: ColumnReader, source: Source, column: str) -> Facts:

@@ -20,9 +20,6 @@ from cvpl.tables.source import Source
 if TYPE_CHECKING:
     import duckdb
 
-_TELLING = 0.2
-"""So far above chance records must agree before a pairing that nobody declared is believed."""
-
 
 @dataclass(frozen=True)
 class ProposedTruth:
@@ -49,7 +46,7 @@ def guess_truth(
         found = read_matches(con, reader, sources[0], sources[1], keys)
         pairs = (found.original, found.protected)
         seen = agreement([other for other in columns.values() if other is not column], *pairs)
-        telling = seen is not None and seen.above_chance >= _TELLING
+        telling = seen is not None and seen.telling
         if _counts_rows(column.released) and not telling:
             notes[name] = "counts the rows of the release, and tells nothing of who is who"
             continue
@@ -66,7 +63,7 @@ def guess_truth(
             continue
         pairs = (rows, np.arange(facts.rows))
         seen = agreement(list(columns.values()), *pairs)
-        if seen is not None and seen.above_chance >= _TELLING:
+        if seen is not None and seen.telling:
             notes[name] = "the row of the original, counted from 0; see `truth`"
             return ProposedTruth(
                 IdentityKeys(ROW_NUMBER, name), pairs, (f"Paired by row number, {seen}.",), notes, order
@@ -85,7 +82,7 @@ def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
         return None
     rows = np.arange(first.original.rows)
     seen = agreement(list(columns.values()), rows, rows)
-    return seen if seen is not None and seen.above_chance >= _TELLING else None
+    return seen if seen is not None and seen.telling else None
 
 
 def _could_identify(column: Column) -> bool:

@@ -1,0 +1,110 @@
+from pathlib import Path
+
+import pytest
+
+from cvpl.errors import InputError
+from cvpl.tables.hierarchy import read_hierarchy
+
+SHARED = Path(__file__).parents[2] / "shared" / "data" / "adult" / "hierarchies"
+
+
+def read(tmp_path, text, **settings):
+    path = tmp_path / "edu.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_hierarchy(path, **settings)
+
+
+def problems(tmp_path, text, **settings):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text, **settings)
+    return caught.value.problems
+
+
+def test_a_path_runs_from_the_coarsest_group_to_the_label(tmp_path):
+    """Stars, the level at which everything is suppressed, are no level; every group has its own shorter path."""
+    assert read(tmp_path, "Bachelors;Under;Higher;*\nMasters;Grad;Higher;*\n") == {
+        "Bachelors": ("Higher", "Under", "Bachelors"),
+        "Masters": ("Higher", "Grad", "Masters"),
+        "Under": ("Higher", "Under"),
+        "Grad": ("Higher", "Grad"),
+        "Higher": ("Higher",),
+    }
+
+
+def test_a_hierarchy_of_one_suppressed_level_has_the_labels_alone(tmp_path):
+    assert read(tmp_path, "Male;*\nFemale;*\n") == {"Male": ("Male",), "Female": ("Female",)}
+
+
+def test_partly_masked_groups_are_levels(tmp_path):
+    parents = read(tmp_path, "12345;1234*;123**;*****\n12399;1239*;123**;*****\n")
+    assert parents["12345"] == ("123**", "1234*", "12345")
+    assert parents["1239*"] == ("123**", "1239*")
+
+
+@pytest.mark.parametrize("text", [b"\xef\xbb\xbfa;x\nb;x\n", "a;x\r\nb;x\r\n", '"a";"x"\n\nb;x\n', "a;x\nb;x"])
+def test_byte_order_mark_line_ends_quotes_and_blank_lines_change_nothing(tmp_path, text):
+    assert read(tmp_path, text) == {"a": ("x", "a"), "b": ("x", "b"), "x": ("x",)}
+
+
+def test_another_delimiter(tmp_path):
+    assert read(tmp_path, "a,x\n", delimiter=",") == {"a": ("x", "a"), "x": ("x",)}
+
+
+def test_a_label_that_names_its_own_group_counts_as_the_label(tmp_path):
+    assert read(tmp_path, "Other;Other;*\nChef;Kitchen;*\n")["Other"] == ("Other", "Other")
+
+
+# what is written, the row that is told, how many rows
+REFUSED = {
+    "one label in two groups": ("a;x;*\nb;x;*\na;y;*\n", 3, 1),
+    "one group in two groups": ("a;x;north\nb;x;south\n", 2, 1),
+    "a label that is the group of another": ("a;b;*\nb;c;*\n", 1, 1),
+    "uneven lines": ("a;x;*\nb;*\nc;x;*;*\n", 2, 2),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_ambiguous_is_refused_with_its_row(tmp_path, name):
+    text, row, count = REFUSED[name]
+    (problem,) = problems(tmp_path, text)
+    assert (problem.where, problem.row, problem.count) == ("edu.csv", row, count)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "a,x\nb,x\n", b"a;\xff\n"])
+def test_a_file_without_groups_is_refused(tmp_path, text):
+    """Empty, separated by something else, or not UTF-8: a silent hierarchy of nothing would hide agreement."""
+    (problem,) = problems(tmp_path, text)
+    assert problem.where == "edu.csv"
+
+
+def test_a_missing_file_is_a_problem_without_its_folder(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_hierarchy(tmp_path / "none.csv")
+    assert "none.csv" in str(caught.value) and str(tmp_path) not in str(caught.value)
+
+
+def test_no_label_is_told(tmp_path):
+    for text, _, _ in REFUSED.values():
+        marked = text.replace("a", "SECRETCELL").replace("b", "SECRETCELL2")
+        assert "SECRETCELL" not in str(problems(tmp_path, marked)[0])
+
+
+@pytest.mark.skipif(
+    not SHARED.is_dir(), reason="the shared data folder with ARX's hierarchies is not beside the repository"
+)
+@pytest.mark.parametrize(
+    ("name", "label", "path"),
+    [
+        ("age", "17", ("0-19", "10-19", "15-19", "17")),
+        ("education", "Bachelors", ("Higher education", "Undergraduate", "Bachelors")),
+        ("marital-status", "Divorced", ("spouse not present", "Divorced")),
+        ("native-country", "England", ("Europe", "England")),
+        ("occupation", "Tech-support", ("Technical", "Tech-support")),
+        ("race", "White", ("White",)),
+        ("salary-class", ">50K", (">50K",)),
+        ("sex", "Male", ("Male",)),
+        ("workclass", "Private", ("Non-Government", "Private")),
+    ],
+)
+def test_hierarchies_written_by_arx(name, label, path):
+    assert read_hierarchy(SHARED / f"adult_hierarchy_{name}.csv")[label] == path

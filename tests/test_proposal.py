@@ -1,0 +1,430 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import yaml
+
+import cvpl
+from cvpl.config.plan import load
+from cvpl.errors import InputError
+from cvpl.protection import GaussianCopula, Perturbation, Rounding
+from cvpl.simulation import Touchpoints
+from cvpl.tables.proposal import propose
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
+RNG = np.random.default_rng(5)
+LETTERS = [str(letter) for letter in RNG.choice(list("ABCD"), 60)]
+NUMBERS = [str(number) for number in RNG.integers(18, 90, 60)]
+
+
+def write(path, columns, delimiter=","):
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows([columns.keys(), *zip(*columns.values(), strict=True)])
+    return path
+
+
+def proposed(tmp_path, original, protected):
+    """The settings that are proposed for two tables, given as columns of text, after `load` has accepted them."""
+    text = propose(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+    return checked(tmp_path, text)
+
+
+def checked(tmp_path, text):
+    path = tmp_path / "audit.yaml"
+    path.write_text(text, encoding="utf-8")
+    load(path)
+    return yaml.safe_load(text)
+
+
+def column(tmp_path, ours, theirs, name="x"):
+    """The settings proposed for one column of 60 cells, beside an attribute that tells nobody apart."""
+    columns = proposed(tmp_path, {name: ours, "other": LETTERS}, {name: theirs, "other": LETTERS[::-1]})["columns"]
+    return columns[name]
+
+
+# Simulated tables: the proposal is accepted and the audit runs untouched ---------------------------------------------
+
+MECHANISMS = {
+    "perturbed a little": Perturbation("low"),
+    "perturbed much": Perturbation("high"),
+    "rounded": Rounding(),
+    "rounded to months": Rounding(age=5, region_level=2, time="month"),
+    "rounded to weeks": Rounding(time="week"),
+    "synthetic": GaussianCopula(),
+}
+
+
+@pytest.fixture(scope="module")
+def people():
+    return Touchpoints(records=400, missing_rate=0.02, anomaly_rate=0.02).draw(np.random.default_rng(1))
+
+
+def release(people, mechanism):
+    return MECHANISMS[mechanism].protect(people, np.random.default_rng(2))
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_proposal_for_simulated_tables_can_be_audited_as_it_is(tmp_path, people, mechanism, ending):
+    """A declared key keeps 99 of 100 true pairs, and three of them at least 97."""
+    original, protected = tmp_path / f"o.{ending}", tmp_path / f"p.{ending}"
+    people.write(original)
+    release(people, mechanism).write(protected)
+    settings = checked(tmp_path, propose(original, protected))
+    assert settings["columns"]["age"]["type"] == "numeric"
+    assert settings["columns"]["person_id"]["role"] == ("ignore" if mechanism == "synthetic" else "id")
+    result = cvpl.audit(original, protected, tmp_path / "audit.yaml")
+    assert 0 <= result.linkage_rate.estimate <= 1
+    if mechanism == "synthetic":
+        assert result.truth is None
+    else:
+        assert result.truth.blocking_recall >= 0.97
+
+
+def test_a_dataframe_gets_the_same_proposal_as_its_file(tmp_path, people):
+    tables = {"o": people, "p": release(people, "rounded")}
+    for name, table in tables.items():
+        table.write(tmp_path / f"{name}.parquet")
+    frames = [pl.read_parquet(tmp_path / f"{name}.parquet") for name in tables]
+    assert propose(*frames) == propose(tmp_path / "o.parquet", tmp_path / "p.parquet")
+
+
+def test_rounded_times_and_levels_are_compared_by_what_is_left_of_them(tmp_path, people):
+    people.write(tmp_path / "o.csv")
+    features = {"rounded": ["elapsed_days", "day_of_week", "month"], "rounded to weeks": ["elapsed_days", "month"]}
+    for mechanism, expected in features.items():
+        release(people, mechanism).write(tmp_path / "p.csv")
+        columns = checked(tmp_path, propose(tmp_path / "o.csv", tmp_path / "p.csv"))["columns"]
+        assert columns["purchase_time"]["features"] == expected
+        assert columns["region"]["separator"] == "/"
+        assert (columns["region"]["encode"], columns["region"]["block"]) == ("hierarchical", {"level": 1})
+
+
+# Types and roles -----------------------------------------------------------------------------------------------------
+
+CODES = [f"{number:05d}" for number in RNG.choice(90_000, 60, replace=False)]
+DAYS = [f"{1950 + at}-0{1 + at % 9}-1{at % 10}" for at in range(60)]
+
+# name: original cells, released cells, and what is proposed at least
+TYPES = {
+    "numbers": (NUMBERS, NUMBERS[::-1], {"type": "numeric", "role": "attribute"}),
+    "numbers and intervals": (NUMBERS, ["20-29", "[30, 40)", ">=80"] * 20, {"type": "numeric"}),
+    "numbers and stars": (NUMBERS, ["*"] * 60, {"type": "numeric"}),
+    "numbers and words": (NUMBERS, ["old", "young"] * 30, {"type": "category"}),
+    "a few whole numbers": (["1", "2", "3"] * 20, ["3", "2", "1"] * 20, {"type": "category"}),
+    "a few whole numbers, then intervals": (["1", "2", "3"] * 20, ["1-3"] * 60, {"type": "numeric"}),
+    "leading zeros": (["01", "02", "13"] * 20, ["02", "13", "01"] * 20, {"type": "category"}),
+    "labels": (LETTERS, LETTERS[::-1], {"type": "category"}),
+    "days": (DAYS, DAYS[::-1], {"type": "datetime", "features": ["elapsed_days", "day_of_week", "month"]}),
+    "days, then months": (DAYS, [day[:7] for day in DAYS], {"type": "datetime", "features": ["elapsed_days", "month"]}),
+    "days, then words": (DAYS, ["spring", "autumn"] * 30, {"role": "ignore"}),
+    "levels": (["N/u", "S/r", "N/r"] * 20, ["N/u"] * 60, {"type": "category", "separator": "/"}),
+    "levels, then stars": (["N/u", "S/r", "N/r"] * 20, ["N/*"] * 60, {"separator": "/", "encode": "hierarchical"}),
+    "free text": ([f"{SECRET} {at}" for at in range(60)], [f"{SECRET} {at}!" for at in range(60)], {"role": "ignore"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_type_of_a_column(tmp_path, name):
+    ours, theirs, expected = TYPES[name]
+    found = column(tmp_path, ours, theirs)
+    assert {key: found.get(key) for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "age",
+        "AGEP",
+        "Sex",
+        "birthDate",
+        "native-country",
+        "zip_code",
+        "RAC1P",
+        "marital.status",
+        "Residence_type",
+        "PUMA",
+    ],
+)
+def test_a_quasi_identifier_by_its_name(tmp_path, name):
+    assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "quasi_identifier"
+
+
+@pytest.mark.parametrize("name", ["agent", "stage", "sextant", "package", "income", "diagnosis", "statement"])
+def test_what_only_sounds_like_one_is_an_attribute(tmp_path, name):
+    """And nothing is guessed to be sensitive: it would be left out of the attack."""
+    assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "attribute"
+
+
+def test_more_than_500_labels_are_not_one_hot(tmp_path):
+    labels = [f"label {at}" for at in range(501) for _ in range(3)]
+    original, protected = pl.DataFrame({"x": labels, "y": range(1503)}), pl.DataFrame({"x": labels[::-1], "y": 1503})
+    assert checked(tmp_path, propose(original, protected))["columns"]["x"]["encode"] == "frequency"
+
+
+# Blocking keys -------------------------------------------------------------------------------------------------------
+
+
+def test_without_known_pairs_a_key_is_proposed_only_where_no_label_speaks_against_it(tmp_path):
+    """Numbers from 18 to 89: an eighth of the range is 9, so bins of 10, 20; wider ones than 36 part too little."""
+    ages = ["18", "89", *NUMBERS[:58]]
+    cases = {
+        "plain": (NUMBERS, {"bin": 10}),
+        "tens": ([f"{at}-{at + 9}" for at in range(20, 80, 10)] * 10, {"bin": 10}),
+        "twenties": ([f"{at}-{at + 19}" for at in (20, 40, 60)] * 20, {"bin": 20}),
+        "crossing every bin": (["15-24", "35-44"] * 30, None),
+        "one wide interval": (["[18, 90["] * 59 + ["20"], None),
+        "suppressed": (["*", *NUMBERS[:59]], None),
+        "emptied": (["", *NUMBERS[:59]], None),
+    }
+    for name, (theirs, expected) in cases.items():
+        assert (name, column(tmp_path, ages, theirs, "age").get("block")) == (name, expected)
+
+
+def test_a_label_is_a_key_where_the_release_has_no_other(tmp_path):
+    cases = {
+        "the same": (LETTERS[::-1], "exact"),
+        "fewer": (["A"] * 60, "exact"),
+        "another": (["E", *LETTERS[:59]], None),
+        "suppressed": (["*"] * 60, None),
+        "emptied": (["", *LETTERS[:59]], None),
+    }
+    for name, (theirs, expected) in cases.items():
+        assert (name, column(tmp_path, LETTERS, theirs, "sex").get("block")) == (name, expected)
+
+
+def test_a_masked_code_is_a_key_as_far_as_it_is_shown(tmp_path):
+    codes = [f"1{at % 5}0{at % 10}9" for at in range(60)]
+    found = column(tmp_path, codes, [f"{code[:2]}***" for code in reversed(codes)], "zip")
+    assert (found["type"], found["block"]) == ("category", {"prefix": 2})
+
+
+def test_with_known_pairs_a_key_must_keep_them(tmp_path):
+    """60 people: noise moves one of them (1.7%) out of the bin and all of them out of their letter."""
+    ids = [f"p{at}" for at in range(60)]
+    moved = ["85" if int(NUMBERS[0]) < 50 else "20", *NUMBERS[1:]]
+    turned = ["B" if letter == "A" else "A" for letter in LETTERS]
+    original = {"id": ids, "age": NUMBERS, "sex": LETTERS, "race": LETTERS, "city": LETTERS}
+    protected = {"id": ids, "age": moved, "sex": turned, "race": LETTERS, "city": LETTERS}
+    columns = proposed(tmp_path, original, protected)["columns"]
+    assert [columns[name].get("block") for name in ("age", "sex", "race", "city")] == [None, None, "exact", "exact"]
+
+
+def test_one_key_where_no_pair_is_known_and_three_where_they_are(tmp_path):
+    """Nobody would see how many true pairs a second unproven key parts."""
+    names = ("sex", "race", "city", "job", "state")
+    original = dict.fromkeys(names, LETTERS)
+    blind = proposed(tmp_path, original, dict.fromkeys(names, LETTERS[::-1]))["columns"]
+    assert ["block" in blind[name] for name in names] == [True, False, False, False, False]
+    known = proposed(tmp_path, original, original)["columns"]
+    assert ["block" in known[name] for name in names] == [True, True, True, False, False]
+
+
+# Missing values and reading ------------------------------------------------------------------------------------------
+
+
+def test_namibia_stays_a_label_where_no_number_needs_it(tmp_path):
+    settings = proposed(tmp_path, {"country": ["NA", "DE"] * 30}, {"country": ["DE", "DE", "NA"] * 20})
+    assert "reading" not in settings
+
+
+def test_a_gap_that_keeps_numbers_from_being_read_is_listed(tmp_path):
+    """And whoever has the same spelling as a label is warned by name."""
+    original = {"bmi": ["N/A", *NUMBERS[1:]], "when": ["NA", *DAYS[1:]], "country": ["NA", "DE"] * 30}
+    protected = {"bmi": NUMBERS[::-1], "when": DAYS[::-1], "country": ["DE", "NA"] * 30}
+    text = propose(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+    settings = checked(tmp_path, text)
+    assert settings["reading"]["missing"] == ["", "N/A", "NA"]
+    assert settings["columns"]["bmi"]["type"] == "numeric" and settings["columns"]["when"]["type"] == "datetime"
+    assert "this empties cells of country too" in " ".join(text.replace("#", " ").split())
+    cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml")
+
+
+def test_a_spelling_that_is_a_label_elsewhere_is_not_listed(tmp_path):
+    """N may be "not applicable" in one column and "no" in the next."""
+    original = {"pay": ["N", *NUMBERS[1:]], "smokes": ["Y", "N"] * 30}
+    protected = {"pay": NUMBERS[::-1], "smokes": ["N", "Y"] * 30}
+    settings = proposed(tmp_path, original, protected)
+    assert "reading" not in settings and settings["columns"]["pay"]["type"] == "category"
+    alone = proposed(tmp_path, {**original, "smokes": LETTERS}, {**protected, "smokes": LETTERS})
+    assert alone["reading"]["missing"] == ["", "N"] and alone["columns"]["pay"]["type"] == "numeric"
+
+
+def test_padded_fields_and_semicolons_are_seen(tmp_path):
+    table = {" age": [f" {number}" for number in NUMBERS], " sex": [f" {letter}" for letter in LETTERS]}
+    paths = [write(tmp_path / name, table, delimiter=";") for name in ("o.csv", "p.csv")]
+    settings = checked(tmp_path, propose(*paths))
+    assert settings["reading"] == {"strip": True, "delimiter": ";"}
+    assert list(settings["columns"]) == ["age", "sex"]
+    cvpl.audit(*paths, tmp_path / "audit.yaml")
+
+
+# Who is who ----------------------------------------------------------------------------------------------------------
+
+SHUFFLED = [int(row) for row in RNG.permutation(60)]
+TABLE = {"age": NUMBERS, "sex": LETTERS, "city": LETTERS[::-1]}
+
+
+def rows(table, order):
+    return {name: [cells[row] for row in order] for name, cells in table.items()}
+
+
+def test_a_shared_id_is_proposed_as_the_id(tmp_path):
+    ids = {"person_id": [str(1000 + at) for at in range(60)]}
+    settings = proposed(tmp_path, ids | TABLE, rows(ids | TABLE, SHUFFLED))
+    assert settings["columns"]["person_id"] == {"role": "id"} and "truth" not in settings
+
+
+def test_of_two_unique_columns_the_one_named_so_is_the_id(tmp_path):
+    both = {"mail": [f"{SECRET}{at}" for at in range(60)], "id": [str(at + 5) for at in range(60)]}
+    columns = proposed(tmp_path, both | TABLE, rows(both | TABLE, SHUFFLED))["columns"]
+    assert (columns["id"]["role"], columns["mail"]["role"]) == ("id", "ignore")
+
+
+def test_times_and_measurements_are_no_ids_though_all_differ(tmp_path):
+    unique = {"when": DAYS, "weight": [f"{at}.5" for at in range(60)]}
+    columns = proposed(tmp_path, unique | TABLE, rows(unique | TABLE, SHUFFLED))["columns"]
+    assert [columns[name]["role"] for name in unique] == ["attribute", "attribute"]
+
+
+def test_row_numbers_in_the_release_are_truth_where_the_records_agree(tmp_path):
+    index = {"index": [str(row) for row in SHUFFLED[:40]]}
+    settings = proposed(tmp_path, TABLE, index | rows(TABLE, SHUFFLED[:40]))
+    assert settings["truth"] == {"original": "row_number", "protected": "index"}
+    false = {"index": [str(row) for row in SHUFFLED[20:]]}
+    assert "truth" not in proposed(tmp_path, TABLE, false | rows(TABLE, SHUFFLED[:40]))
+
+
+def test_a_count_of_the_releases_own_rows_is_no_id(tmp_path):
+    """Both tables have a column 0, 1, 2, ..., as pandas writes it, and the release is shuffled."""
+    count = {"": [str(at) for at in range(60)]}
+    columns = proposed(tmp_path, count | TABLE, count | rows(TABLE, SHUFFLED))["columns"]
+    assert columns[""] == {"role": "ignore"}
+
+
+def test_a_release_in_the_originals_order_is_truth_and_said_to_be_a_leak(tmp_path):
+    text = propose(write(tmp_path / "o.csv", TABLE), write(tmp_path / "p.csv", TABLE | {"age": NUMBERS[::-1]}))
+    assert checked(tmp_path, text)["truth"] == {"original": "row_number", "protected": "row_number"}
+    assert "shuffle the release" in text
+    assert "truth" not in proposed(tmp_path, TABLE, rows(TABLE, SHUFFLED))
+
+
+# Text and refusals ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "yes", "null", "12a", "a: b", "#x", "a # b", "[red]", "{a}", "é ü", "a\nb", 'q"q', "'", "- a", "\ttab", "~"],
+)
+def test_any_name_of_a_column_comes_back_from_the_file(tmp_path, name):
+    frames = [pl.DataFrame({name: LETTERS[::step], "other": LETTERS[::step]}) for step in (1, -1)]
+    assert list(checked(tmp_path, propose(*frames))["columns"]) == [name, "other"]
+
+
+def test_no_cell_is_written(tmp_path):
+    marked = [f"{SECRET}{letter}" for letter in LETTERS]
+    original = {
+        "id": [f"{SECRET}{at}" for at in range(60)], "sex": marked, "text": [f"{SECRET} {at} x" for at in range(60)],
+        "level": [f"{SECRET}/{letter}" for letter in LETTERS], "age": ["873.25", "-873.25"] * 30, "when": DAYS,
+    }  # fmt: skip
+    protected = rows(original, SHUFFLED) | {"age": ["[-873.25, 873.25]"] * 60, "level": [f"{SECRET}/*"] * 60}
+    text = propose(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+    assert SECRET not in text and "873" not in text and DAYS[0] not in text
+
+
+def test_nothing_comparable_is_said_in_the_file(tmp_path):
+    ids = {"id": [str(1000 + at) for at in range(60)]}
+    text = propose(write(tmp_path / "o.csv", ids), write(tmp_path / "p.csv", rows(ids, SHUFFLED)))
+    assert "No column looks comparable" in text
+    assert yaml.safe_load(text)["columns"] == {"id": {"role": "id"}}
+
+
+REFUSED = {
+    "no header": (
+        {"34": ["35"], "180": ["170"], SECRET: ["x"]},
+        {"34": ["35"], "180": ["170"], SECRET: ["x"]},
+        "header",
+    ),
+    "nothing in common": ({SECRET: ["a"]}, {"b": ["a"]}, "no column in common"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_tables_that_cannot_be_proposed_for(tmp_path, name):
+    original, protected, what = REFUSED[name]
+    with pytest.raises(InputError) as caught:
+        propose(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+    assert what in str(caught.value) and SECRET not in str(caught.value)
+
+
+def test_two_separators_cannot_be_configured(tmp_path):
+    with pytest.raises(InputError, match="two different ways"):
+        propose(write(tmp_path / "o.csv", TABLE), write(tmp_path / "p.csv", TABLE, delimiter=";"))
+
+
+def test_files_that_cannot_be_opened_are_all_told(tmp_path):
+    (tmp_path / "p.txt").write_text("x")
+    with pytest.raises(InputError) as caught:
+        propose(tmp_path / "none.csv", tmp_path / "p.txt")
+    assert [problem.where for problem in caught.value.problems] == ["none.csv", "p.txt"]
+
+
+def test_a_pandas_frame_with_gaps_and_labels(tmp_path):
+    original = pd.DataFrame({"age": [34.0, None, *range(20, 78)], "sex": LETTERS})
+    protected = pd.DataFrame({"age": pd.Series(["30-39", None, "*", 34.0] * 15, dtype=object), "sex": LETTERS[::-1]})
+    settings = checked(tmp_path, propose(original, protected))
+    assert settings["columns"]["age"]["type"] == "numeric"
+    cvpl.audit(original, protected, tmp_path / "audit.yaml")
+
+
+# Tables made by others -----------------------------------------------------------------------------------------------
+
+# original, release: columns that are ids, keys and numbers, the truth, and the reading
+OTHERS = {
+    "adult": (
+        "adult/adult.csv", "adult/adult_k10_anjana.csv",
+        {"age": {"bin": 10}, "workclass": "exact", "education": "exact"},
+        {"original": "row_number", "protected": "index"}, {"strip": True},
+    ),
+    "stroke": ("stroke/stroke.csv", "stroke/stroke_k10.csv", {}, None, {"missing": ["", "N/A", "NULL"]}),
+    "pram": (
+        "nist_ma/ma2019.csv", "nist_ma/pram.csv", {"AGEP": {"bin": 20}, "SEX": "exact"},
+        {"original": "row_number", "protected": "row_number"}, None,
+    ),
+    "subsample": (
+        "nist_ma/ma2019.csv", "nist_ma/subsample40_all.csv", {"PUMA": "exact", "AGEP": {"bin": 20}, "SEX": "exact"},
+        {"original": "row_number", "protected": "target"}, None,
+    ),
+    "not truth": ("nist_ma/ma2019.csv", "nist_ma/synthpop_cart.csv", {"AGEP": {"bin": 20}}, None, None),
+    "flipped": (
+        "adult_study_2021/trn.csv.gz", "adult_study_2021/flip10.csv.gz", {"age": {"bin": 10}}, None, None,
+    ),
+    "itself": (
+        "german/german.csv", "german/german.csv",
+        {"employment": "exact", "residence_since": "exact", "age": {"bin": 10}},
+        {"original": "row_number", "protected": "row_number"}, None,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_proposal_for_tables_made_by_others(tmp_path, name):
+    original, protected, blocks, truth, reading = OTHERS[name]
+    settings = checked(tmp_path, propose(SHARED / original, SHARED / protected))
+    assert {key: entry["block"] for key, entry in settings["columns"].items() if "block" in entry} == blocks
+    assert (settings.get("truth"), settings.get("reading")) == (truth, reading)
+    if name == "stroke":
+        assert settings["columns"]["id"] == {"role": "id"}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+def test_the_proposed_audit_of_a_table_against_itself_finds_everybody(tmp_path):
+    table = SHARED / "german/german.csv"
+    (tmp_path / "audit.yaml").write_text(propose(table, table))
+    result = cvpl.audit(table, table, tmp_path / "audit.yaml")
+    assert result.truth.top1_hit_rate == result.linkage_rate.estimate == 1.0
