@@ -95,6 +95,16 @@ def test_few_links_make_a_wide_attributable_interval_not_a_narrow_one():
     assert attributable_interval(scores(5, 10), scores(10, 10), 0.9, None, paired=False) is None
 
 
+def test_a_release_of_doubles_does_not_make_an_interval_of_width_zero():
+    """Every original has a wrong candidate just like its own: 0 of the 40 without one are linked by their own match."""
+    base = scores(60, 100)
+    replicates = Replicates.draw(np.repeat(np.arange(25), 4), 500, np.random.default_rng(7), "block_bootstrap")
+    found = attributable_interval(base, base, 0.9, replicates, paired=True)
+    assert found == wilson(0, 40)
+    assert found.high > 0.05
+    assert attributable_interval(scores(100, 100), scores(100, 100), 0.9, replicates, paired=True) is None
+
+
 @pytest.mark.parametrize(
     ("alpha", "power"),
     [(0.0, 0.5), (0.125, 0.625), (0.25, 0.75), (0.5, 1.0), (1.0, 1.0)],

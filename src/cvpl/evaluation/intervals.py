@@ -108,25 +108,34 @@ def attributable_interval(
 
     Where both are `paired` figures of the same records (the own match left out), `replicates` covers these; otherwise
     it covers the originals followed by the controls, so that a drawn block brings both. Where a rate is too close to 0
-    or 1 to resample, the far ends of the two Wilson intervals are combined, which is never too narrow. None where the
-    control's interval reaches 1, and nothing is left to attribute.
+    or 1 to resample, Wilson intervals take over: paired, the figure is itself a share, that of the records linked only
+    by their own match among those without a wrong link; otherwise the far ends of the two rates' intervals are
+    combined, which is never too narrow. None where nothing is left to attribute.
     """
-    counts = [int((group >= threshold).sum()) for group in (originals, controls)]
-    if replicates is None or not all(
-        _resampled(count, len(group)) for count, group in zip(counts, (originals, controls), strict=True)
-    ):
-        mine, base = (wilson(count, len(group)) for count, group in zip(counts, (originals, controls), strict=True))
-        if base.high >= 1:
+    if paired:
+        free = originals[controls < threshold]
+        if not len(free):
             return None
-        return Interval((mine.low - base.high) / (1 - base.high), (mine.high - base.low) / (1 - base.low), "wilson")
+        own = int((free >= threshold).sum())
+        if replicates is None or not _resampled(own, len(free)):
+            return wilson(own, len(free))
+    else:
+        counts = [int((group >= threshold).sum()) for group in (originals, controls)]
+        sizes = [len(originals), len(controls)]
+        if replicates is None or not all(map(_resampled, counts, sizes)):
+            mine, base = (wilson(count, size) for count, size in zip(counts, sizes, strict=True))
+            if base.high >= 1:
+                return None
+            low, high = (mine.low - base.high) / (1 - base.high), (mine.high - base.low) / (1 - base.low)
+            return Interval(low, high, "wilson")
     first = slice(0, len(originals))
     other = first if paired else slice(len(originals), None)
     at = np.array([threshold])
     rate, base_rate = replicates.rates(originals, at, first)[:, 0], replicates.rates(controls, at, other)[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         figure = (rate - base_rate) / (1 - base_rate)
-    low, high = _ends(np.where(np.isfinite(figure), figure, np.nan))
-    return Interval(float(low), float(high), replicates.method)
+    ends = _ends(np.where(np.isfinite(figure), figure, np.nan))
+    return Interval(float(ends[0]), float(ends[1]), replicates.method)
 
 
 def _ends(values: Floats) -> tuple[Floats, Floats]:
