@@ -150,11 +150,42 @@ def test_negative_numbers_fall_into_the_bin_below():
     assert found.candidates.tolist() == [1, 2, 1]
 
 
-def test_everything_missing_is_not_assessable():
+def test_a_table_without_a_single_value_is_refused():
     empty = frame(x=[None, None], c=[None, None]).astype({"x": float, "c": object})
-    result = cvpl.audit(empty, empty, config(x=NUMBER, c=LABEL))
-    assert result.linkage_rate.estimate == 0
-    assert not result.validity.assessable
+    with pytest.raises(cvpl.InputError, match="no observable column"):
+        cvpl.audit(empty, empty, config(x=NUMBER, c=LABEL))
+
+
+def test_a_column_that_the_release_suppresses_throughout_is_left_out_and_told():
+    """It would only push records apart: the rate is that of the other columns."""
+    rng = np.random.default_rng(3)
+    original = frame(x=rng.normal(size=60), y=rng.normal(size=60), gone=rng.normal(size=60))
+    released = original.assign(gone=["*"] * 60)
+    with_it = cvpl.audit(original, released, config(x=NUMBER, y=NUMBER, gone=NUMBER))
+    without = cvpl.audit(original, released, config(x=NUMBER, y=NUMBER, gone={"role": "ignore"}))
+    assert with_it.risk_curve == without.risk_curve
+    assert with_it.linkage_rate.estimate == 1
+    assert any("'gone' has no value in protected" in warning.message for warning in with_it.warnings)
+
+
+def test_the_original_is_no_control(tmp_path):
+    """The same file twice would attribute nothing to any release, and open every gate."""
+    table = frame(x=[0.0, 1.0, 5.0], c=["a", "b", "c"])
+    for name in ("original", "control"):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    paths = [tmp_path / "original.csv", tmp_path / "original.csv"]
+    with pytest.raises(cvpl.InputError, match=r"control.csv: the control is the same file as the original table"):
+        cvpl.audit(*paths, config(x=NUMBER, c=LABEL), control=tmp_path / "control.csv")
+
+
+def test_a_top_1_that_the_attributable_rate_does_not_own_up_to_is_said_and_closes_the_gate():
+    """The originals themselves as control: nothing is attributed, yet everybody is found."""
+    rng = np.random.default_rng(4)
+    table = frame(id=range(80), x=rng.normal(size=80), y=rng.normal(size=80))
+    settings = config(id={"role": "id"}, x=NUMBER, y=NUMBER)
+    result = cvpl.audit(table, table, settings, control=table, fail_above=0.5)
+    assert result.attributable_rate.estimate is None or result.attributable_rate.estimate <= 0
+    assert not result.policy.met
 
 
 def test_identical_records_share_the_hit():
@@ -237,7 +268,7 @@ def test_equal_records_are_linked_even_at_a_threshold_of_one():
 def test_a_threshold_off_the_scale_is_refused(threshold):
     """Above the scale nobody is linked, and a gate would open on an unprotected release."""
     table = frame(x=[0.0, 1.0])
-    with pytest.raises(cvpl.InputError, match="off the scale of cosine"):
+    with pytest.raises(cvpl.InputError, match="off the scale"):
         cvpl.audit(table, table, config(x=NUMBER) | {"threshold": threshold}, fail_above=0.05)
 
 

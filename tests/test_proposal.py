@@ -114,6 +114,7 @@ TYPES = {
     "numbers": (NUMBERS, NUMBERS[::-1], {"type": "numeric", "role": "attribute"}),
     "numbers and intervals": (NUMBERS, ["20-29", "[30, 40)", ">=80"] * 20, {"type": "numeric"}),
     "numbers and stars": (NUMBERS, ["*"] * 60, {"type": "numeric"}),
+    "numbers beyond all bounds": (["1e999", *NUMBERS[1:]], NUMBERS[::-1], {"type": "category"}),
     "numbers and words": (NUMBERS, ["old", "young"] * 30, {"type": "category"}),
     "a few whole numbers": (["1", "2", "3"] * 20, ["3", "2", "1"] * 20, {"type": "category"}),
     "a few whole numbers, then intervals": (["1", "2", "3"] * 20, ["1-3"] * 60, {"type": "numeric"}),

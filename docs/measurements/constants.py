@@ -291,10 +291,25 @@ def intervals(_: Path) -> None:
         ):
             yield name, f"{drawn.rates(best, np.array([0.5]))[:, 0].std():.5f}"
 
+    def replicate_rows() -> Iterable[Iterable[object]]:
+        rng = np.random.default_rng(3)
+        block = np.repeat(np.arange(90), 110)
+        best = (rng.random(len(block)) < rng.beta(3, 7, size=90)[block]).astype(float)
+        for count in (100, 1_000, 10_000):
+            ends = []
+            for _ in range(20):
+                drawn = Replicates.draw(block, count, rng, "block_bootstrap")
+                found = rate_intervals(best, np.array([0.5]), drawn)[0]
+                ends.append((found.high, (found.high - found.low) / 2))
+            high, half = np.array(ends).T
+            yield count, f"{half.mean():.4f}", f"{high.std():.4f}"
+
     head = ("blocks", "rates vary: blocks drawn", "records drawn", "rates fixed: blocks drawn", "records drawn")
     table("Coverage by the number of blocks", head, block_rows())
     table("Coverage with few links of 1,000", ("expected links", "bootstrap", "Wilson"), few_rows())
     table("Standard error", ("units", "of the rate"), unit_rows())
+    head = ("replicates", "half-width of the interval", "standard deviation of its upper end over 20 draws")
+    table("Replicates", head, replicate_rows())
 
 
 def _coverage(block: Any, unit: Any, fixed: Any, rng: np.random.Generator, runs: int = 500) -> float:

@@ -19,7 +19,7 @@ from cvpl.diagnostics.removal import removal
 from cvpl.diagnostics.self_linkage import SelfLinkage, leave_one_out, perturbed
 from cvpl.diagnostics.validity import Validity, validity
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.evaluation.contradictions import Notice, contradictions, recall_near_zero, top1_far_above
+from cvpl.evaluation.contradictions import Notice, contradictions, recall_near_zero, top1_far_above, top1_unexplained
 from cvpl.evaluation.contribution import link, structural, structural_spread
 from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.policy import Bound, Figure, judge
@@ -250,6 +250,8 @@ def _policy(
     doubts = [f"not assessable: {reason}" for reason in valid.reasons]
     if top1_far_above(seen):
         doubts.append("the top-1 hit rate is far above the linkage rate")
+    if figure == "attributable_rate" and top1_unexplained(seen):
+        doubts.append("the top-1 hit rate is far above the attributable rate")
     if recall_near_zero(seen):
         doubts.append("blocking recall is near zero")
     verdict = judge(figure, bound, limit, max(known) if len(known) == len(values) else None, tuple(doubts))

@@ -148,6 +148,10 @@ def _similarity(value: object) -> object:
 
 
 def _threshold(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool) and not -1 <= value <= 1:
+        raise ValueError(
+            "a threshold lies off the scale, where nobody or everybody would be linked; set one from -1 to 1"
+        )
     if isinstance(value, str):
         raise ValueError("write a number, or {calibrate: existential, alpha: 0.05}")  # noqa: TRY004 - told by pydantic
     return _one_of(value, {"calibrate": Calibrate}) if isinstance(value, Mapping) else value

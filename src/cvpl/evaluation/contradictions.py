@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 TOP1_ABOVE = 0.10
 """Top-1 hit rate above the linkage rate (same denominator) by more than this."""
+TOP1_ABOVE_ATTRIBUTABLE = 0.30
+"""Top-1 hit rate above the attributable rate by more than this."""
 RECALL_NEAR_ZERO = 0.10
 """A blocking recall below this says that blocking parted nearly all true pairs."""
 ALL_BASE_RATE = 0.05
@@ -46,6 +48,15 @@ def contradictions(figures: Figures) -> list[Notice]:
                 "risk, most likely because protection shifted the representation",
             )
         )
+    if top1_unexplained(figures):
+        found.append(
+            Notice(
+                "top1_above_attributable",
+                f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
+                f"but only {figures.attributable_rate:.1%} is attributed to the release: at this threshold look-alikes "
+                "hide the links, or the control is no control",
+            )
+        )
     if recall_near_zero(figures):
         found.append(
             Notice(
@@ -83,6 +94,13 @@ def top1_far_above(figures: Figures) -> bool:
     if figures.top1_hit_rate is None or figures.linkage_rate_of_matched is None:
         return False
     return figures.top1_hit_rate - figures.linkage_rate_of_matched > TOP1_ABOVE
+
+
+def top1_unexplained(figures: Figures) -> bool:
+    """Whether far more people are found by their best candidate than the attributable rate owns up to."""
+    if figures.top1_hit_rate is None or figures.attributable_rate is None:
+        return False
+    return figures.top1_hit_rate - figures.attributable_rate > TOP1_ABOVE_ATTRIBUTABLE
 
 
 def recall_near_zero(figures: Figures) -> bool:

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 STABILITY_REPLICATES = 50
 STABILITY_GROUPS = 50
 STABILITY_RECORDS = 10_000
+STABILITY_FEATURES = 500
+"""With more features than this the fifty eigenvalue problems would take longer than the audit."""
 MOST_LINKS = 10_000
 
 
@@ -35,11 +37,13 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
     """The 2.5% and 97.5% ends of each column's structural share when the fitting records are drawn anew.
 
     Up to 10,000 records a table are thrown at random into 50 groups, and groups are drawn: their moments are summed
-    once, so a replicate costs one small eigenvalue problem. Only for PCA.
+    once, so a replicate costs one small eigenvalue problem. Only for PCA, and up to 500 features.
     """
     representation = attack.representation
     settings = pca_settings(attack)
     if settings is None or isinstance(attack.attacker.projection, RobustPca):
+        return {}
+    if representation.space.width > STABILITY_FEATURES:
         return {}
     space = representation.space
     tables = {"joint": ("original", "protected"), "original": ("original",), "protected": ("protected",)}[settings.fit]

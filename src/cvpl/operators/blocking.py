@@ -27,6 +27,8 @@ _COARSER: dict[Unit, tuple[Unit, ...]] = {
     "month": ("month", "year"),
     "year": ("year",),
 }
+_ON_THE_PLANE = 1e-9
+"""A record this close to a hyperplane lies on it but for rounding, and counts to its positive side."""
 _NUMPY_UNIT: dict[Unit, str] = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h"}
 
 
@@ -182,7 +184,7 @@ def lsh_codes(projected: Sequence[NDArray[np.float64]]) -> list[Codes]:
     """The block of every record from its inner products with the hyperplanes, one array (n x bits) a table."""
     bits = projected[0].shape[1]
     weights = np.int64(1) << np.arange(bits, dtype=np.int64)
-    stacked = np.concatenate([(products >= 0) @ weights for products in projected])
+    stacked = np.concatenate([(products >= -_ON_THE_PLANE) @ weights for products in projected])
     codes, _ = _compressed(stacked, 1 << bits)
     ends = np.cumsum([len(products) for products in projected])[:-1]
     return list(np.split(codes, ends))

@@ -65,6 +65,10 @@ class Numbers:
         """The same column for some of the rows."""
         return Numbers(self.values[rows], self.low[rows], self.high[rows])
 
+    def known(self) -> NDArray[np.bool_]:
+        """Which records have a value."""
+        return ~np.isnan(self.values)
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -80,6 +84,10 @@ class Labels:
         """The same column for some of the rows."""
         return Labels(self.codes[rows], self.labels)
 
+    def known(self) -> NDArray[np.bool_]:
+        """Which records have a value."""
+        return self.codes >= 0
+
 
 @dataclass(frozen=True, eq=False)
 class Times:
@@ -91,6 +99,10 @@ class Times:
     def take(self, rows: NDArray[np.intp]) -> Times:
         """The same column for some of the rows."""
         return Times(self.first[rows], self.last[rows])
+
+    def known(self) -> NDArray[np.bool_]:
+        """Which records have a value."""
+        return ~np.isnat(self.first)
 
     def middle(self) -> NDArray[np.datetime64]:
         """The midpoint, at which a generalized time is compared."""

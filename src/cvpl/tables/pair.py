@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.columns import ColumnSpec, Pair, Table
+from cvpl.tables.columns import ColumnData, ColumnSpec, Pair, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.reading import ColumnReader
@@ -75,12 +75,14 @@ def read_inputs(
         notices.extend(_nowhere(sources, declared, specs, identity))
         read = {spec.name: reader.read(spec, sources) for spec in kept}
         matches = _matches(con, reader, sources, identity, problems, notices)
+        problems.extend(_no_control(sources))
         if problems:
             raise InputError(problems)
+        kept = [spec for spec in kept if _has_values(spec, sources, read[spec.name], notices)]
     finally:
         con.close()
     read_tables = [
-        Table(source.table, source.rows, tuple(kept), {name: columns[at] for name, columns in read.items()})
+        Table(source.table, source.rows, tuple(kept), {spec.name: read[spec.name][at] for spec in kept})
         for at, source in enumerate(sources)
     ]
     descriptions = {
@@ -119,6 +121,25 @@ def _present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem
     elif lacking:
         notices.append(f"column '{spec.name}' is absent from {' and '.join(lacking)} and left out of the comparison")
     return not lacking
+
+
+def _has_values(spec: ColumnSpec, sources: Sequence[Source], read: Sequence[ColumnData], notices: list[str]) -> bool:
+    """Whether both tables hold a value; a column that one of them suppresses throughout is as good as absent."""
+    empty = [source.name for source, data in zip(sources[:2], read[:2], strict=True) if not data.known().any()]
+    if empty:
+        notices.append(f"column '{spec.name}' has no value in {' and '.join(empty)} and is left out of the comparison")
+    return not empty
+
+
+def _no_control(sources: Sequence[Source]) -> list[Problem]:
+    """A control that is one of the other two tables: its people are no strangers to the release."""
+    same = [
+        source.table
+        for source in sources[:2]
+        if len(sources) == 3 and source.fingerprint is not None and source.fingerprint == sources[2].fingerprint
+    ]
+    cure = "Pass people who are known to be absent from the release, set aside before it was made."
+    return [Problem(sources[2].name, f"the control is the same file as the {table} table", cure) for table in same[:1]]
 
 
 def _undeclared(sources: Sequence[Source], declared: Sequence[str]) -> list[str]:

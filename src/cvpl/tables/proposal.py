@@ -113,7 +113,7 @@ def _types(columns: Mapping[str, Column]) -> tuple[dict[str, tuple[str, str]], l
     found: dict[str, set[str]] = {}
     for name, column in columns.items():
         gaps = column.labels & {*USUAL_MISSING, *PERHAPS_MISSING}
-        bare = guess_type(column.without(sorted(gaps)))
+        bare = guess_type(column.without(sorted(gaps))) if gaps else types[name]
         if gaps and bare[0] != "category":
             found[name], types[name] = gaps, bare
     labels = {label for name, column in columns.items() if types[name][0] == "category" for label in column.labels}

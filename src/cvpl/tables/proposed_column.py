@@ -6,6 +6,7 @@ out of the attack.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -60,8 +61,8 @@ def named_like_identity(name: str) -> bool:
 
 
 def is_plain(label: str) -> bool:
-    """Whether the label is a plain number."""
-    return _PLAIN.fullmatch(label) is not None
+    """Whether the label is a plain, finite number."""
+    return _PLAIN.fullmatch(label) is not None and math.isfinite(float(label))
 
 
 def is_time(label: str) -> bool:
@@ -76,7 +77,8 @@ def guess_type(column: Column) -> tuple[str, str]:
     if values and all(is_plain(value) for value in values):
         return _type_of_numbers(column, released)
     if values and all(is_time(value) for value in values):
-        if all(read_time(label) is not None for label in released):
+        known = set(values)
+        if all(label in known or read_time(label) is not None for label in released):
             return "datetime", "times in both tables"
         return "category", "times in the original, other text in the release"
     if values and all(_OTHER_DATE.fullmatch(value) for value in values):
@@ -86,17 +88,17 @@ def guess_type(column: Column) -> tuple[str, str]:
 
 def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]:
     values = column.original.labels
-    intervals = sum(not is_plain(label) for label in released)
     if any(re.fullmatch(r"0\d+", value) for value in values):
         return "category", "numbers with leading zeros are codes"
     if words(column.name) & _CODES:
         return "category", "codes, by the name"
-    if any(read_number(label, whole=True, smallest=0.0, largest=0.0) is None for label in released):
+    spelled = [label for label in released if not is_plain(label)]
+    if any(read_number(label, whole=True, smallest=0.0, largest=0.0) is None for label in spelled):
         return "category", "numbers in the original, other text in the release"
     few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
-    if few and not intervals and not words(column.name) & _AMOUNTS:
+    if few and not spelled and not words(column.name) & _AMOUNTS:
         return "category", f"only {len(values)} different whole numbers: codes, most likely"
-    more = f", {intervals:,} of the release's spellings are intervals" if intervals else ""
+    more = f", {len(spelled):,} of the release's spellings are intervals" if spelled else ""
     return "numeric", f"numbers in both tables{more}"
 
 

@@ -74,7 +74,7 @@ class CategoryFeatures:
     def codes(self, column: ColumnData) -> NDArray[np.int32]:
         """The row of `lookup` that each record uses."""
         if self.encoding == "indicator":
-            return np.where(is_missing(column), 0, -1).astype(np.int32)
+            return np.where(~column.known(), 0, -1).astype(np.int32)
         assert isinstance(column, Labels)  # noqa: S101 - a category is always fitted on labels
         return column.codes
 
@@ -124,13 +124,6 @@ def earliest(columns: Sequence[ColumnData]) -> np.datetime64:
     times = np.concatenate([column.middle() for column in columns if isinstance(column, Times)])
     known = times[~np.isnat(times)]
     return known.min() if known.size else np.datetime64(0, "us")
-
-
-def is_missing(column: ColumnData) -> NDArray[np.bool_]:
-    """Which records have no value."""
-    if isinstance(column, Labels):
-        return column.codes < 0
-    return np.isnan(column.values) if isinstance(column, Numbers) else np.isnat(column.first)
 
 
 def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, start: int) -> CategoryFeatures:

@@ -16,7 +16,6 @@ from cvpl.operators.vectorization.features import (
     check_width,
     earliest,
     hierarchical,
-    is_missing,
     raw_numbers,
 )
 from cvpl.operators.vectorization.vectors import FeatureSpace
@@ -62,7 +61,7 @@ class Vectorization(Settings):
             else:
                 fitted = self._fit_numbers(spec, columns, choice.features, start)
             start += sum(part.width for part in fitted)
-            if self.missing == "indicator" and any(is_missing(column).any() for column in columns):
+            if self.missing == "indicator" and not all(column.known().all() for column in columns):
                 fitted.append(CategoryFeatures(spec, "indicator", start, np.eye(1), np.zeros(1)))
                 start += 1
             parts.extend(fitted)
