@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/cvpl demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
