@@ -120,6 +120,28 @@ def test_no_block_in_common_links_nobody_and_closes_the_gate():
     assert not result.policy.met
 
 
+def test_blocking_that_parts_everybody_is_not_assessable_even_without_truth():
+    original = frame(x=[0.0, 1.0, 2.0], k=["a/1", "a/2", "b/1"])
+    released = frame(x=[0.0, 1.0, 2.0], k=["a/*", "a/*", "b/*"])
+    result = cvpl.audit(original, released, config(x=NUMBER, k=KEY), fail_above=0.5)
+    assert "without a single candidate" in result.validity.reasons[0]
+    assert not result.policy.met
+
+
+def test_incomplete_truth_knows_no_wrong_candidate():
+    """An unknown match would count as a look-alike, and most of the risk as base rate."""
+    rng = np.random.default_rng(6)
+    original = frame(id=range(50), x=rng.normal(size=50), y=rng.normal(size=50))
+    released = original.assign(id=[str(at) if at < 5 else None for at in range(50)])
+    settings = config(x=NUMBER, y=NUMBER, id={"role": "ignore"})
+    settings["truth"] = {"original": "id", "protected": "id", "complete": False}
+    result = cvpl.audit(original, released, settings)
+    assert result.scenario == "partial"
+    assert result.truth.originals_with_match == 5
+    assert (result.truth.false_link_rate, result.truth.precision_at_1, result.attributable_rate) == (None, None, None)
+    assert "base_rate_unknown" in [warning.rule for warning in result.warnings]
+
+
 def test_a_category_in_one_table_only_is_a_feature_like_any_other():
     original = frame(c=["a", "b", "only here"], x=[0.0, 1.0, 2.0])
     released = frame(c=["a", "b", "only there"], x=[0.0, 1.0, 2.0])

@@ -142,8 +142,9 @@ def truth(measured: Measurement) -> out.TruthFigures | None:
         matching_recall=matching_recall(known, tau) if at_threshold else None,
         total_recall=total if at_threshold else None,
         true_link_rate=matching_recall(known, tau) if at_threshold else None,
-        false_link_rate=false_link_rate(known, tau) if at_threshold else None,
-        pairwise_false_link_rate=pairwise_false_link_rate(measured),
+        # Where a match may be unknown, no candidate is known to be wrong.
+        false_link_rate=false_link_rate(known, tau) if at_threshold and known.complete else None,
+        pairwise_false_link_rate=pairwise_false_link_rate(measured) if known.complete else None,
         recall_gap=linkage_rate(best, tau) - total if at_threshold and total is not None else None,
         top1_hit_rate=top1_hit_rate(known),
         precision_at_1=precision_at_1(known, best, tau) if at_threshold else None,

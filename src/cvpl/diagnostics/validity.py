@@ -22,6 +22,8 @@ DEAD_TOP1 = 0.10
 """A perturbed copy must be found again for more than this share of the distinct records, ..."""
 DEAD_ZERO = 0.50
 """... and at most this share of the vectors of either table may be zero."""
+ALONE = 0.50
+"""At most this share of the originals may share a block with nobody."""
 SHIFTED = 0.6
 """Distance of the tables' mean embeddings in units of their pooled spread from which they count as shifted."""
 _SAMPLE = 20_000
@@ -68,6 +70,9 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
     distance, correlation = _covariances(attack, rng)
     top1 = None if perturbed is None else perturbed.top1_hit_rate
     reasons = []
+    alone = float(np.mean(attack.found.candidates == 0))
+    if alone > ALONE:
+        reasons.append(f"blocking leaves {alone:.0%} of the originals without a single candidate")
     if max(zeros) > DEAD_ZERO:
         reasons.append("the representation is dead: most vectors are zero")
     elif top1 is not None and top1 <= DEAD_TOP1 * distinct:

@@ -75,7 +75,7 @@ def measure(
     base: Floats | None = None
     if control is not None:
         basis, base = "control", control.best
-    elif truth is not None and truth.has_match.any():
+    elif truth is not None and truth.complete and truth.has_match.any():
         basis, base = "own_match_left_out", truth.best_wrong
     power = None if base is None else {rate: power_at(best, base, rate) for rate in FALSE_RATES}
     threshold = resolve_threshold(attack, truth, pairs, base)
@@ -134,6 +134,8 @@ def resolve_threshold(
     setting = attack.attacker.threshold
     if not isinstance(setting, Calibrate):
         return float(setting) if attack.attacker.on_scale else None
+    if truth is not None and not truth.complete:
+        truth = None  # an unknown match would count as wrong, and raise the threshold beyond what was asked for
     if truth is None and (base is None or setting.calibrate != "existential"):
         what = f"a threshold calibrated {setting.calibrate} needs candidates that are known to be wrong"
         cure = (
