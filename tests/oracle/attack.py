@@ -180,5 +180,6 @@ def simhash(phi, columns, planes):
         bits[table] = []
         for row in rows:
             centred = [row[f] - means[f] for f in chosen]
-            bits[table].append([1 if latent.dot(centred, plane) >= 0 else 0 for plane in planes])
+            # A record on the plane is put to either side by rounding; up to 1e-9 it counts to the positive one.
+            bits[table].append([1 if latent.dot(centred, plane) >= -1e-9 else 0 for plane in planes])
     return bits
