@@ -340,11 +340,13 @@ def test_nan_and_null_are_missing(frame, kind):
         assert shown(column) == ["1", None, "3"]
 
 
-def test_a_whole_column_of_nothing_is_missing():
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_without_a_single_value_is_left_out_and_told(kind):
+    """Whatever its type; the columns beside it stay."""
     frame = pd.DataFrame({"x": pd.Series([None, None], dtype=object), "y": ["a", "b"]})
-    found = {kind: read(frame, frame, [spec("x", kind)]).pair.original.columns["x"] for kind in KINDS}
-    assert np.isnan(found["numeric"].values).all() and np.isnat(found["datetime"].first).all()
-    assert shown(found["category"]) == [None, None] and found["category"].labels == ()
+    pair = read(frame, frame, [spec("x", kind), spec("y", "category")]).pair
+    assert list(pair.original.columns) == list(pair.protected.columns) == ["y"]
+    assert any("column 'x' has no value in original and protected" in notice for notice in pair.notices)
 
 
 def test_a_pandas_column_of_mixed_cells_is_read_cell_by_cell():
