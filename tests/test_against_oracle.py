@@ -23,7 +23,7 @@ from cvpl.evaluation.growth import growth_law
 from cvpl.evaluation.measurement import measure
 from cvpl.operators.threshold import Grid
 from cvpl.representation import linear
-from cvpl.search.exact import Budget
+from cvpl.search.budget import Budget
 from oracle import figures
 from oracle.attack import attack as oracle_attack
 from worlds import BASE, World, package_attacker, worlds

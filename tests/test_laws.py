@@ -13,7 +13,7 @@ from cvpl.operators.projection import Pca, RandomProjection, RobustPca
 from cvpl.operators.similarity import Agreement
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.protection import Perturbation
-from cvpl.search.exact import Budget
+from cvpl.search.budget import Budget
 from cvpl.simulation import Touchpoints
 from worlds import make_pair
 

@@ -15,7 +15,8 @@ from cvpl.operators.vectorization import FeatureSpace
 from cvpl.representation import Representation, fit_representation
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.exact import Budget, find_best
+from cvpl.search.budget import Budget
+from cvpl.search.exact import find_best
 from cvpl.streams import stream
 from cvpl.tables.columns import Pair, Table
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,21 @@ from numpy.typing import NDArray
 from cvpl.attacker import Attacker
 from cvpl.errors import UsageError
 from cvpl.operators.projection import Fitted as FittedProjection
-from cvpl.operators.projection import FixedEmbedding, Identity, LinearProjection, Pca, RandomProjection, RobustPca, Umap
+from cvpl.operators.projection import (
+    FixedEmbedding,
+    Identity,
+    LinearProjection,
+    Pca,
+    RandomProjection,
+    RobustPca,
+    Sums,
+    Umap,
+)
 from cvpl.operators.similarity import (
     Agreement,
     AgreementMeasure,
     CosineMeasure,
+    CosineScorer,
     DistanceMeasure,
     JaccardScorer,
     Scorer,
@@ -31,11 +42,69 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
+_PAIRS_AT_ONCE = 1 << 15
+CHUNK = 1 << 16
+"""Records that are embedded at a time where all of them are gone through."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableScorer:
+    """Cosines of the records of two tables, without their embeddings: those that are asked for are made when they are.
+
+    So the embeddings of a table never stand in memory as a whole, and equal records get equal bits all the same.
+    """
+
+    projection: LinearProjection
+    measure: CosineMeasure
+    a: Vectors
+    b: Vectors
+
+    @property
+    def queries(self) -> int:
+        """How many query records there are."""
+        return len(self.a)
+
+    @property
+    def candidates(self) -> int:
+        """How many candidate records there are."""
+        return len(self.b)
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of an embedding."""
+        return 8 * self.projection.components
+
+    @property
+    def tolerance(self) -> float:
+        """That of a scorer with embeddings."""
+        return self.sorted(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)).tolerance
+
+    def sorted(self, queries: Rows, candidates: Rows) -> CosineScorer:
+        """A scorer that holds the embeddings of some of the records, in the order given."""
+        return self.measure.scorer(self.projection(self.a, queries), self.projection(self.b, candidates))
+
+    def tile(self, queries: slice, candidates: slice) -> NDArray[np.floating]:
+        """Scores of every query with every candidate of two ranges."""
+        rows = [np.arange(side.start, side.stop) for side in (queries, candidates)]
+        return self.sorted(*rows).tile(slice(0, len(rows[0])), slice(0, len(rows[1])))
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """The formula, some pairs at a time; a query that stands many times in a row is embedded once."""
+        result = np.empty(len(queries))
+        for start in range(0, len(queries), _PAIRS_AT_ONCE):
+            at = slice(start, start + _PAIRS_AT_ONCE)
+            fresh = np.append(True, np.diff(queries[at]) != 0)
+            scorer = self.sorted(queries[at][fresh], candidates[at])
+            result[at] = scorer.formula(scorer.a[np.cumsum(fresh) - 1], scorer.b)
+        return result
+
+
 @dataclass(frozen=True, eq=False)
 class Representation:
     """Vectorization, projection and similarity, fitted on one pair of tables.
 
-    `projection` and `measure` are None where the similarity does without them.
+    `projection` and `measure` are None where the similarity does without them. The vectors of the two tables, their
+    embeddings and their moments about the neutral vector are kept once they are made; under PCA the moments always are.
     """
 
     attacker: Attacker
@@ -45,6 +114,8 @@ class Representation:
     original: Table
     protected: Table
     embedded: dict[str, Floats] = field(default_factory=dict)
+    vectorized: dict[str, Vectors] = field(default_factory=dict)
+    sums: dict[str, Sums] = field(default_factory=dict)
 
     @property
     def maps_others(self) -> bool:
@@ -52,8 +123,12 @@ class Representation:
         return not isinstance(self.projection, FixedEmbedding)
 
     def vectors(self, table: Table) -> Vectors:
-        """The feature vectors of a table."""
-        return self.space(table)
+        """The feature vectors of a table; those of the two fitted tables are made once."""
+        if table is not self.original and table is not self.protected:
+            return self.space(table)
+        if table.name not in self.vectorized:
+            self.vectorized[table.name] = self.space(table)
+        return self.vectorized[table.name]
 
     def embed(self, table: Table) -> Floats:
         """What the similarity compares: the projected vectors, or the 0/1 features under Jaccard.
@@ -75,12 +150,38 @@ class Representation:
             if table is self.protected:
                 return self.projection.protected
             raise UsageError("this projection has no map for records outside the two fitted tables")
-        return self.projection(self.space(table))
+        return self.projection(self.vectors(table))
+
+    def chunks(self, table: Table) -> Iterator[Floats]:
+        """The embeddings of a table, some records at a time."""
+        if not isinstance(self.projection, LinearProjection):
+            yield self.embed(table)
+            return
+        vectors = self.vectors(table)
+        for start in range(0, table.rows, CHUNK):
+            yield self.projection(vectors, np.arange(start, min(start + CHUNK, table.rows)))
+
+    def without(self, column: str) -> Representation | None:
+        """The representation fitted anew without a column; None where that takes more than the moments.
+
+        Under PCA, with every column scaled by itself, a column goes by going from the covariance.
+        """
+        if not isinstance(self.attacker.projection, Pca) or self.attacker.similarity != "cosine" or not self.sums:
+            return None
+        kept = ~self.space.restricted([column])
+        projection = self.attacker.projection.fit_sums(self.sums, self.space.neutral, kept)
+        return replace(self, projection=projection, measure=_cosine(projection, self.sums, self.space), embedded={})
 
     def scorer(
         self, queries: Table, candidates: Table, query_rows: Rows | None = None, candidate_rows: Rows | None = None
     ) -> Scorer:
         """Scores the records of one table (or some of its rows) against those of another."""
+        if isinstance(self.measure, CosineMeasure) and isinstance(self.projection, LinearProjection):
+            sides = [
+                self.vectors(table) if rows is None else self.vectors(table).take(rows)
+                for table, rows in ((queries, query_rows), (candidates, candidate_rows))
+            ]
+            return TableScorer(self.projection, self.measure, *sides)
         if isinstance(self.measure, AgreementMeasure):
             return self.measure.scorer(_rows(queries, query_rows), _rows(candidates, candidate_rows))
         a, b = self.embed(queries), self.embed(candidates)
@@ -110,8 +211,16 @@ def fit_representation(original: Table, protected: Table, attacker: Attacker, se
             ]
             measure = attacker.similarity.fit(original, protected, columns)
         return Representation(attacker, space, None, measure, original, protected)
-    space, projection = _project(original, protected, attacker, space, seed)
-    bare = Representation(attacker, space, projection, None, original, protected)
+    vectorized = {table.name: space(table) for table in (original, protected)}
+    if isinstance(attacker.projection, Pca):
+        sums = {name: vectors.moments(space.neutral) for name, vectors in vectorized.items()}
+        pca = attacker.projection.fit_sums(sums, space.neutral)
+        if attacker.similarity == "cosine":
+            cosine = _cosine(pca, sums, space)
+            return Representation(attacker, space, pca, cosine, original, protected, {}, vectorized, sums)
+    own, projection = _project(vectorized, attacker, space, seed)
+    known = vectorized if own is space else {}
+    bare = Representation(attacker, own, projection, None, original, protected, {}, known)
     a, b = bare.embed(original), bare.embed(protected)
     fitted_on = {"joint": (a, b), "original": (a,), "protected": (b,)}[_fit_of(attacker)]
     if attacker.similarity == "cosine":
@@ -120,18 +229,24 @@ def fit_representation(original: Table, protected: Table, attacker: Attacker, se
         fitted = fit_euclidean(np.vstack(fitted_on))
     else:
         fitted = fit_mahalanobis(np.vstack(fitted_on))
-    return Representation(attacker, space, projection, fitted, original, protected, bare.embedded)
+    return replace(bare, measure=fitted)
+
+
+def _cosine(projection: LinearProjection, sums: Mapping[str, Sums], space: FeatureSpace) -> CosineMeasure:
+    """The mean square norm follows from the moments, so that nobody needs to be embedded for it."""
+    squares = sum(projection.energy(table, space.neutral) for table in sums.values())
+    return CosineMeasure.of_mean_square(squares / max(1.0, sum(table[0] for table in sums.values())))
 
 
 def _project(
-    original: Table, protected: Table, attacker: Attacker, space: FeatureSpace, seed: int
+    vectorized: Mapping[str, Vectors], attacker: Attacker, space: FeatureSpace, seed: int
 ) -> tuple[FeatureSpace, FittedProjection]:
     settings = attacker.projection
     if settings == "identity":
         return space, Identity()
     if isinstance(settings, RandomProjection):
         return space, settings.fit(space.width, stream(seed, "random projection"))
-    a, b = space(original), space(protected)
+    a, b = vectorized["original"], vectorized["protected"]
     if isinstance(settings, Pca):
         return space, settings.fit(a, b, space.neutral)
     if isinstance(settings, RobustPca):

@@ -16,7 +16,7 @@ from cvpl.errors import InputError, Problem
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
 from cvpl.operators.projection import Saved
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.search.exact import Budget
+from cvpl.search.budget import Budget
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.identity import IdentityKeys

@@ -28,7 +28,9 @@ def removal(attack: Attack, column: str, threshold: float, rng: np.random.Genera
     without = attack.attacker.model_copy(
         update={"vectorization": vectorization.model_copy(update={"columns": choices})}
     )
-    representation = fit_representation(attack.original, attack.protected, without, attack.seed)
+    representation = attack.representation.without(column) or fit_representation(
+        attack.original, attack.protected, without, attack.seed
+    )
     scorer = representation.scorer(attack.original, attack.protected, rows)
     partitions = attack.blocks.partitions("original", "protected", rows)
     found = find_best(scorer, partitions, budget=attack.budget)

@@ -7,6 +7,7 @@ is "not assessable", never "low".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,10 +62,10 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
     representation = attack.representation
     projection = linear(representation.projection)
     if attack.attacker.on_scale:
-        a, b = representation.embed(attack.original), representation.embed(attack.protected)
-        distinct, duplicates = _distinct(a)
-        zeros = _zero_share(a), _zero_share(b)
-        shift = _shift(a, b) if attack.attacker.projects else None
+        summaries = [_Summary.of(representation.chunks(table)) for table in (attack.original, attack.protected)]
+        distinct, duplicates = summaries[0].distinct()
+        zeros = summaries[0].zero_share(), summaries[1].zero_share()
+        shift = _shift(*summaries) if attack.attacker.projects else None
     else:
         distinct, duplicates, zeros, shift = 1.0, 0.0, (0.0, 0.0), None
     distance, correlation = _covariances(attack, rng)
@@ -95,27 +96,56 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
     )
 
 
-def _distinct(embedded: Floats) -> tuple[float, float]:
-    """Distinct vectors / n, the highest top-1 that fair ties allow, and the share of records with a double."""
-    if not embedded.shape[1]:
-        return 1 / len(embedded), float(len(embedded) > 1)
-    rounded = np.ascontiguousarray(np.round(embedded, 9) + 0.0)
-    rows = rounded.view(np.dtype((np.void, rounded.dtype.itemsize * rounded.shape[1]))).ravel()
-    _, counts = np.unique(rows, return_counts=True)
-    return len(counts) / len(rows), float(counts[counts > 1].sum() / len(rows))
+@dataclass(frozen=True, eq=False)
+class _Summary:
+    """What is to be known of a table's embeddings: their norms, a hash of each, their sum and their squares' sum."""
+
+    norms: Floats
+    hashes: NDArray[np.uint64]
+    total: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, chunks: Iterable[Floats]) -> _Summary:
+        """From embeddings that come some records at a time."""
+        parts = [
+            (np.sqrt((chunk**2).sum(axis=1)), _hashed(chunk), chunk.sum(axis=0), (chunk**2).sum(axis=0))
+            for chunk in chunks
+        ]
+        norms, hashes, totals, squares = zip(*parts, strict=True)
+        return cls(np.concatenate(norms), np.concatenate(hashes), np.sum(totals, axis=0), np.sum(squares, axis=0))
+
+    def distinct(self) -> tuple[float, float]:
+        """Distinct vectors / n, the highest top-1 that fair ties allow, and the share of records with a double."""
+        _, counts = np.unique(self.hashes, return_counts=True)
+        return len(counts) / len(self.hashes), float(counts[counts > 1].sum() / len(self.hashes))
+
+    def zero_share(self) -> float:
+        """The share of vectors without a length."""
+        return float(np.mean(self.norms <= 1e-9 * max(np.sqrt((self.norms**2).mean()), 1e-300)))
 
 
-def _zero_share(embedded: Floats) -> float:
-    norms = np.sqrt((embedded**2).sum(axis=1))
-    return float(np.mean(norms <= 1e-9 * max(np.sqrt((norms**2).mean()), 1e-300)))
+def _hashed(embedded: Floats) -> NDArray[np.uint64]:
+    """A hash of every vector, rounded to 9 decimals; two of ten million share one by a chance of 3 in a million."""
+    state = np.full(len(embedded), 0x9E3779B97F4A7C15, dtype=np.uint64)
+    for component in np.ascontiguousarray((np.round(embedded, 9) + 0.0).T).view(np.uint64):
+        state = (state ^ component) * np.uint64(0xFF51AFD7ED558CCD)
+        state ^= state >> np.uint64(33)
+    return state
 
 
-def _shift(a: Floats, b: Floats) -> float | None:
-    variance = (a.var(axis=0).sum() * len(a) + b.var(axis=0).sum() * len(b)) / (len(a) + len(b))
-    gap = float(np.sqrt(((a.mean(axis=0) - b.mean(axis=0)) ** 2).sum()))
-    if variance <= 0:
+def _shift(one: _Summary, other: _Summary) -> float | None:
+    counts = len(one.norms), len(other.norms)
+    means = one.total / counts[0], other.total / counts[1]
+    inner = sum(
+        float((side.squares - count * mean**2).sum())
+        for side, count, mean in zip((one, other), counts, means, strict=True)
+    )
+    gap = float(np.sqrt(((means[0] - means[1]) ** 2).sum()))
+    scale = float((one.squares + other.squares).sum())
+    if inner <= 1e-12 * scale:
         return None if gap == 0 else float("inf")
-    return gap / float(np.sqrt(variance))
+    return gap / float(np.sqrt(inner / sum(counts)))
 
 
 def _covariances(attack: Attack, rng: np.random.Generator) -> tuple[float | None, float | None]:

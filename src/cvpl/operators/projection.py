@@ -14,6 +14,7 @@ projected geometry is unique. Signs are those that make the largest loading posi
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Protocol
 
@@ -25,8 +26,13 @@ from cvpl.errors import UsageError
 from cvpl.settings import Settings
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
 Fit = Literal["joint", "original", "protected"]
 
+Sums = tuple[float, Floats, Floats]
+"""The weight of some records, and the sums of u and of u u^T over them."""
+
+_FITTED_ON = {"joint": ("original", "protected"), "original": ("original",), "protected": ("protected",)}
 _NO_VARIANCE = 1e-12
 _TIED = 1e-9
 
@@ -36,7 +42,7 @@ class Vectors(Protocol):
 
     def __len__(self) -> int: ...
     def dense(self) -> Floats: ...  # noqa: D102 - see cvpl.operators.vectorization
-    def project(self, loadings: Floats, centre: Floats) -> Floats: ...  # noqa: D102
+    def project(self, loadings: Floats, centre: Floats, rows: Rows | None = None) -> Floats: ...  # noqa: D102
     def squared_norms(self, centre: Floats) -> Floats: ...  # noqa: D102
     def moments(self, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]: ...  # noqa: D102
 
@@ -63,9 +69,22 @@ class Pca(Settings):
 
     def fit(self, original: Vectors, protected: Vectors, neutral: Floats) -> LinearProjection:
         """Mean and covariance (1/N) of the fitting tables, summed over chunks, solved exactly."""
-        total, first, second = _summed(_fitting(self.pca.fit, original, protected), neutral, None)
+        sums = {"original": original, "protected": protected}
+        return self.fit_sums({name: vectors.moments(neutral) for name, vectors in sums.items()}, neutral)
+
+    def fit_sums(
+        self, sums: Mapping[str, Sums], neutral: Floats, kept: NDArray[np.bool_] | None = None
+    ) -> LinearProjection:
+        """The same from the tables' moments about `neutral`; features that are not `kept` get no part in it."""
+        total, first, second = _added([sums[name] for name in _FITTED_ON[self.pca.fit]])
         mean = first / total
-        return _components(self.pca, neutral + mean, second / total - np.outer(mean, mean))
+        covariance = second / total - np.outer(mean, mean)
+        if kept is None:
+            return _components(self.pca, neutral + mean, covariance)
+        found = _components(self.pca, neutral + mean, covariance[np.ix_(kept, kept)])
+        loadings = np.zeros((len(kept), found.components))
+        loadings[kept] = found.loadings
+        return LinearProjection(found.centre, loadings, found.variances, found.total_variance)
 
 
 class RobustPca(Settings):
@@ -81,7 +100,7 @@ class RobustPca(Settings):
         """Fit about `centre`, which the caller takes from the fitting tables."""
         tables = _fitting(self.robust_pca.fit, original, protected)
         weights = [_inverse(table.squared_norms(centre)) for table in tables]
-        _, _, second = _summed(tables, centre, weights)
+        _, _, second = _added([table.moments(centre, weight) for table, weight in zip(tables, weights, strict=True)])
         return _components(self.robust_pca, centre, second / sum(len(table) for table in tables))
 
 
@@ -161,9 +180,17 @@ class LinearProjection:
     variances: Floats | None
     total_variance: float | None
 
-    def __call__(self, vectors: Vectors) -> Floats:
-        """The embeddings, one row a record."""
-        return vectors.project(self.loadings, self.centre)
+    def __call__(self, vectors: Vectors, rows: Rows | None = None) -> Floats:
+        """The embeddings of all records or some, one row a record."""
+        return vectors.project(self.loadings, self.centre, rows)
+
+    def energy(self, sums: Sums, about: Floats) -> float:
+        """The sum of |z|^2 over the records of which `sums` are the moments about a vector."""
+        total, first, second = sums
+        offset = (self.centre - about) @ self.loadings
+        moved = first @ self.loadings
+        squares = float(((second @ self.loadings) * self.loadings).sum())
+        return squares - 2 * float(moved @ offset) + total * float(offset @ offset)
 
     @property
     def components(self) -> int:
@@ -218,8 +245,7 @@ def _fitting(fit: Fit, original: Vectors, protected: Vectors) -> list[Vectors]:
     return {"joint": [original, protected], "original": [original], "protected": [protected]}[fit]
 
 
-def _summed(tables: list[Vectors], centre: Floats, weights: list[Floats] | None) -> tuple[float, Floats, Floats]:
-    parts = [table.moments(centre, None if weights is None else weights[at]) for at, table in enumerate(tables)]
+def _added(parts: Sequence[Sums]) -> Sums:
     total = sum(part[0] for part in parts)
     first: Floats = sum((part[1] for part in parts), start=np.zeros_like(parts[0][1]))
     second: Floats = sum((part[2] for part in parts), start=np.zeros_like(parts[0][2]))

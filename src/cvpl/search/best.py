@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,31 @@ class ScoredPairs:
         found.best[who], found.row[who] = best, row
         found.second[who], found.second_row[who] = second, np.where(np.isneginf(second), -1, second_row)
         found.ties[who] = np.add.reduceat((self.score >= best[segment] - TIE).astype(np.int64), starts)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How many candidates each of some queries has."""
+
+    query: Ints
+    count: Ints
+
+    @classmethod
+    def none(cls) -> Counts:
+        """Nothing was counted."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a part of a search came to: the pairs it settled, those near the best, and how many candidates it counted.
+
+    `near` is None where the findings are written down already.
+    """
+
+    pairs: int
+    near: ScoredPairs | None
+    counts: Counts = field(default_factory=Counts.none)
 
 
 def _highest(score: Floats, row: Ints, starts: Ints, segment: Ints) -> tuple[Floats, Ints]:

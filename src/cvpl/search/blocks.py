@@ -72,10 +72,9 @@ def sort_blocks(
     partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
 ) -> SortedBlocks:
     """Lay a partition out in ranges; ties keep the rows' order."""
-    query_order = np.argsort(partition.queries, kind="stable")
-    candidate_order = np.argsort(partition.candidates, kind="stable")
+    query_order, candidate_order = _sorted(partition.queries), _sorted(partition.candidates)
     queries, candidates = partition.queries[query_order], partition.candidates[candidate_order]
-    shared = np.intersect1d(queries, candidates)
+    shared = np.intersect1d(_distinct(queries), _distinct(candidates), assume_unique=True)
     ends = [
         np.column_stack([np.searchsorted(side, shared, "left"), np.searchsorted(side, shared, "right")]).astype(
             np.int64
@@ -85,6 +84,16 @@ def sort_blocks(
     apart = tuple(Partition(other.queries[query_order], other.candidates[candidate_order]) for other in earlier)
     skip = _skipped(left_out, query_order, candidate_order)
     return SortedBlocks(query_order, candidate_order, ends[0], ends[1], apart, *skip)
+
+
+def _distinct(ascending: Ints) -> Ints:
+    return ascending[np.append(True, np.diff(ascending) != 0)] if len(ascending) else ascending
+
+
+def _sorted(codes: Ints) -> Ints:
+    """The order of the codes; ties keep theirs. Small codes are sorted by their digits, which is many times faster."""
+    small = len(codes) and codes.min() >= 0 and codes.max() < 1 << 16
+    return np.argsort(codes.astype(np.uint16) if small else codes, kind="stable")
 
 
 def _skipped(left_out: LeftOut | None, query_order: Ints, candidate_order: Ints) -> tuple[Ints, Ints]:

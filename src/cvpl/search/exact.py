@@ -1,62 +1,54 @@
-"""Exhaustive search, exact at every block size.
+"""Exact search: every query's best candidates, as if every pair had been scored.
 
-A block is a rectangle of queries by candidates. It is cut into tiles that fit the cache and the memory budget; a tile
-is scored at once by a matrix product (`Scorer.tile`), which is within a known tolerance of the truth. Whatever could be
-one of the two best, or tie with the best, is then scored by the formula itself (`Scorer.pairs`), and only those figures
-are kept. So the answer does not depend on the shape of the tiles, on the number of threads, or on the matrix library.
+There are three ways through a block, and which one is taken is never seen in the result: the pairs of small blocks are
+listed (`listing`), larger blocks are scored in tiles (`tiles`), and where a block is large and its vectors allow it, a
+tree (`tree`, `kernel`) leaves most pairs unscored. All three keep every pair that could be one of the two best or tie
+with the best, and score it by the same formula.
 
-        candidates of the block ->
-      +-----------+-----------+-----+
-    q |   tile    |   tile    |     |     one task: all tiles of some queries, left to right;
-      +-----------+-----------+-----+     it keeps the near-best pairs and reduces them at the end
-    | |   tile    |   tile    |     |
-    v +-----------+-----------+-----+
-
-Many small blocks would spend their time on bookkeeping, so their pairs are listed together and scored by the formula.
+Whether a tree pays is decided by counting, not by the clock: a sample of the block's queries is sent through it, and
+the products they took are held against those of the tiles.
 """
 
 from __future__ import annotations
 
-import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cvpl.operators.similarity import Scorer
-from cvpl.search.best import TIE, BestCandidates, ScoredPairs
-from cvpl.search.blocks import LeftOut, Partition, SortedBlocks, sort_blocks
+from cvpl.operators.similarity import CosineScorer, Scorer
+from cvpl.search.best import BestCandidates, Outcome, ScoredPairs
+from cvpl.search.blocks import LeftOut, Partition, sort_blocks
+from cvpl.search.budget import Budget
+from cvpl.search.groups import Group, groups
+from cvpl.search.listing import Listed
+from cvpl.search.tiles import Tiled
+
+if TYPE_CHECKING:
+    from cvpl.search.tree import Visit
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
-_SMALL_BLOCK = 1_500
+SMALL_BLOCK = 1_500
 """Blocks with at most so many pairs are scored pair by pair, many blocks at a time."""
-_LISTED_PAIRS = 1 << 17
-_TILE_BYTES = 4 << 20
-_TILE_WIDTH = 1 << 14
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much a search may use: bytes for its tiles over all threads, and threads (None: one a core)."""
-
-    memory: int = 1 << 30
-    threads: int | None = None
-
-    @property
-    def workers(self) -> int:
-        """The number of threads."""
-        return self.threads or os.cpu_count() or 1
-
-    @property
-    def tile_bytes(self) -> int:
-        """Bytes of one tile of scores; a task holds about six arrays of that size."""
-        return max(1 << 14, min(_TILE_BYTES, self.memory // (6 * self.workers)))
+LISTED_PAIRS = 1 << 17
+TILE_WIDTH = 1 << 12
+TREE_RECORDS = 2_048
+"""Trees are tried in blocks with so many queries and so many candidates: planting one in vain then costs little ..."""
+TREE_PAIRS = 500_000_000
+"""... in groups whose such blocks have so many pairs: loading the compiler takes as long as scoring them."""
+TREE_SAMPLE = 256
+"""So many queries of a block, but at most one in sixteen, are sent through its tree to count what it takes."""
+TREE_PRODUCT = 0.6
+"""A product in a tree costs as much as so many in a tile, ..."""
+TREE_RECORD = 6_000
+"""... and planting it, a query's way there included, as much as so many products a query."""
 
 
 def find_best(
@@ -71,195 +63,172 @@ def find_best(
     budget = budget or Budget()
     found = BestCandidates.none(scorer.queries)
     single = len(partitions) == 1
-    kept: list[ScoredPairs] = []
+    if single:
+        found.candidates[:] = _candidates(partitions[0], left_out)
     total = sum(_pairs(partition) for partition in partitions)
+    kept: list[ScoredPairs] = []
     done = 0
     for number, partition in enumerate(partitions):
         blocks = sort_blocks(partition, partitions[:number], left_out)
-        ordered = scorer.sorted(blocks.query_order, blocks.candidate_order)
-        for near, counts, pairs in _run(_tasks(blocks, ordered, budget), budget.workers):
-            who = blocks.query_order[counts.query]
-            found.candidates[who] += counts.count
-            mine = ScoredPairs(blocks.query_order[near.query], blocks.candidate_order[near.row], near.score)
-            if single:
-                mine.reduce_into(found)
-            else:
-                kept.append(mine)
-            done += pairs
-            if progress is not None:
-                progress(done / total)
+        for group in groups(blocks, scorer, budget):
+            direct = found if single and not group.partial else None
+            for outcome in _run(_tasks(group, budget, direct), budget.workers):
+                if not single:
+                    found.candidates[group.query_rows[outcome.counts.query]] += outcome.counts.count
+                near = outcome.near
+                if near is not None:
+                    pairs = ScoredPairs(group.query_rows[near.query], group.candidate_rows[near.row], near.score)
+                    if direct is not None:
+                        pairs.reduce_into(found)
+                    else:
+                        kept.append(pairs)
+                done += outcome.pairs
+                if progress is not None:
+                    progress(done / total)
     if kept:
         ScoredPairs.joined(kept).reduce_into(found)
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Counts:
-    """How many candidates each of some queries has, by sorted position."""
-
-    query: Ints
-    count: Ints
-
-
-_Outcome = tuple[ScoredPairs, _Counts, int]
+Task = Callable[[], "Outcome | list[Task]"]
+"""A task gives its outcome, or the tasks that are to be done in its place."""
 
 
 def _pairs(partition: Partition) -> int:
     """How many pairs share a block."""
     size = int(max(partition.queries.max(initial=0), partition.candidates.max(initial=0))) + 1
-    counts = (np.bincount(side, minlength=size) for side in (partition.queries, partition.candidates))
-    queries, candidates = counts
+    queries, candidates = (np.bincount(side, minlength=size) for side in (partition.queries, partition.candidates))
     return max(1, int(queries @ candidates))
 
 
-def _run(tasks: Iterator[Callable[[], _Outcome]], workers: int) -> Iterator[_Outcome]:
-    """The tasks' results in order, a few tasks ahead at most, each task on one core."""
+def _candidates(partition: Partition, left_out: LeftOut | None) -> Ints:
+    """|C(x)| of every query."""
+    size = int(max(partition.queries.max(initial=0), partition.candidates.max(initial=0))) + 1
+    counts: Ints = np.bincount(partition.candidates, minlength=size)[partition.queries]
+    if left_out is not None and len(left_out.query):
+        inside = partition.queries[left_out.query] == partition.candidates[left_out.candidate]
+        counts = counts - np.bincount(left_out.query[inside], minlength=len(counts))
+    return counts
+
+
+def _run(tasks: Iterator[Task], workers: int) -> Iterator[Outcome]:
+    """The tasks' outcomes, a few tasks ahead at most, each task on one core; what a task leaves to do comes first."""
     with threadpool_limits(limits=1, user_api="blas"):
+        ready: deque[Task] = deque()
         if workers == 1:
-            for task in tasks:
-                yield task()
+            while (task := ready.popleft() if ready else next(tasks, None)) is not None:
+                outcome = task()
+                if isinstance(outcome, Outcome):
+                    yield outcome
+                else:
+                    ready.extend(outcome)
             return
         with ThreadPoolExecutor(workers) as pool:
-            waiting = []
-            for task in tasks:
-                waiting.append(pool.submit(task))
-                if len(waiting) > 2 * workers:
-                    yield waiting.pop(0).result()
-            for future in waiting:
-                yield future.result()
+            waiting: set[Future[Outcome | list[Task]]] = set()
+            while True:
+                while len(waiting) < 2 * workers:
+                    task = ready.popleft() if ready else next(tasks, None)
+                    if task is None:
+                        break
+                    waiting.add(pool.submit(task))
+                if not waiting:
+                    return
+                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    outcome = future.result()
+                    if isinstance(outcome, Outcome):
+                        yield outcome
+                    else:
+                        ready.extend(outcome)
 
 
-def _tasks(blocks: SortedBlocks, scorer: Scorer, budget: Budget) -> Iterator[Callable[[], _Outcome]]:
-    queries = blocks.query_ends[:, 1] - blocks.query_ends[:, 0]
-    candidates = blocks.candidate_ends[:, 1] - blocks.candidate_ends[:, 0]
-    pairs = queries * candidates
-    small = np.flatnonzero(pairs <= _SMALL_BLOCK)
+def _tasks(group: Group, budget: Budget, found: BestCandidates | None) -> Iterator[Task]:
+    """The tasks of a group, the largest blocks first."""
+    pairs = group.pairs
+    large = _large(group)
+    for at in np.argsort(-pairs, kind="stable"):
+        if pairs[at] <= SMALL_BLOCK:
+            break
+        rectangle = group.rectangles[at]
+        if large[at]:
+            yield _Planted(group, rectangle, budget, found)
+        else:
+            yield from _tiled(group, rectangle, budget)
+    small = np.flatnonzero(pairs <= SMALL_BLOCK)
     if small.size:
-        groups = np.cumsum(pairs[small]) // _LISTED_PAIRS
-        for group in np.split(small, np.flatnonzero(np.diff(groups)) + 1):
-            yield _Listed(blocks, scorer, group)
-    height_of = budget.tile_bytes // 8
-    for block in np.flatnonzero(pairs > _SMALL_BLOCK):
-        (first, last), (left, right) = blocks.query_ends[block], blocks.candidate_ends[block]
-        height = int(max(1, height_of // min(_TILE_WIDTH, right - left)))
-        for start in range(int(first), int(last), height):
-            rows = slice(start, min(start + height, int(last)))
-            yield _Tiled(blocks, scorer, rows, slice(int(left), int(right)), budget.tile_bytes // 8)
+        numbers = np.cumsum(pairs[small]) // LISTED_PAIRS
+        for members in np.split(small, np.flatnonzero(np.diff(numbers)) + 1):
+            yield Listed(group, group.rectangles[members])
 
 
-@dataclass(frozen=True, eq=False)
-class _Tiled:
-    """Some queries of one large block against all its candidates."""
-
-    blocks: SortedBlocks
-    scorer: Scorer
-    queries: slice
-    candidates: slice
-    tile_size: int
-
-    def __call__(self) -> _Outcome:
-        rows = self.queries.stop - self.queries.start
-        width = max(1, self.tile_size // rows)
-        top, second = np.full(rows, -np.inf), np.full(rows, -np.inf)
-        counts = np.zeros(rows, dtype=np.int64)
-        parts: list[tuple[Ints, Ints, Floats]] = []
-        for start in range(self.candidates.start, self.candidates.stop, width):
-            columns = slice(start, min(start + width, self.candidates.stop))
-            tile = self.scorer.tile(self.queries, columns)
-            counts += tile.shape[1] - self._exclude(tile, columns)
-            best, runner_up = _two_best(tile)
-            second = np.maximum(np.minimum(top, best), np.maximum(second, runner_up))
-            top = np.maximum(top, best)
-            where = np.nonzero(tile >= _floor(top, second, self.scorer.tolerance)[:, None])
-            parts.append((where[0], where[1] + start, tile[where]))
-        row, column, rough = (np.concatenate([part[at] for part in parts]) for at in range(3))
-        # The bar has risen since the first tiles were read.
-        near = rough >= _floor(top, second, self.scorer.tolerance)[row]
-        query, candidate = row[near] + self.queries.start, column[near]
-        score = self.scorer.pairs(query, candidate)
-        found = ScoredPairs.joined([ScoredPairs(query, candidate, score)])
-        span = np.arange(self.queries.start, self.queries.stop)
-        return found, _Counts(span, counts), rows * (self.candidates.stop - self.candidates.start)
-
-    def _exclude(self, tile: Floats, columns: slice) -> Ints:
-        """Set the scores of pairs that are no candidates to -inf; how many there were, a query."""
-        excluded = np.zeros(len(tile), dtype=np.int64)
-        for other in self.blocks.apart:
-            same = other.queries[self.queries, None] == other.candidates[columns]
-            tile[same] = -np.inf
-        low, high = np.searchsorted(self.blocks.skip_query, [self.queries.start, self.queries.stop])
-        row = self.blocks.skip_query[low:high] - self.queries.start
-        column = self.blocks.skip_candidate[low:high] - columns.start
-        inside = (column >= 0) & (column < tile.shape[1])
-        tile[row[inside], column[inside]] = -np.inf
-        if self.blocks.apart:
-            return np.asarray(np.isneginf(tile).sum(axis=1), dtype=np.int64)
-        np.add.at(excluded, row[inside], 1)
-        return excluded
-
-
-@dataclass(frozen=True, eq=False)
-class _Listed:
-    """All pairs of many small blocks, scored by the formula."""
-
-    blocks: SortedBlocks
-    scorer: Scorer
-    group: Ints
-
-    def __call__(self) -> _Outcome:
-        query, candidate = list_pairs(self.blocks, self.group)
-        total = len(query)
-        keep = candidates_only(self.blocks, query, candidate)
-        query, candidate = query[keep], candidate[keep]
-        found = ScoredPairs(query, candidate, self.scorer.pairs(query, candidate))
-        who, counts = np.unique(query, return_counts=True)
-        return found, _Counts(who, counts.astype(np.int64)), total
-
-
-def list_pairs(blocks: SortedBlocks, group: Ints) -> tuple[Ints, Ints]:
-    """Every pair of some blocks, as sorted positions, by query."""
-    first, left = blocks.query_ends[group, 0], blocks.candidate_ends[group, 0]
-    heights, widths = blocks.query_ends[group, 1] - first, blocks.candidate_ends[group, 1] - left
-    query = ranges(first, heights)
-    block = np.repeat(np.arange(len(group)), heights)
-    return np.repeat(query, widths[block]), ranges(left[block], widths[block])
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """start, start + 1, ... for each start, one after the other."""
-    ends = np.cumsum(lengths)
-    offsets = np.repeat(starts - (ends - lengths), lengths)
-    result: Ints = offsets + np.arange(len(offsets))
+def _large(group: Group) -> NDArray[np.bool_]:
+    """The rectangles in which a tree may pay: unit vectors, one partition, many on both sides."""
+    first, last, left, right = group.rectangles.T
+    many = np.minimum(last - first, right - left) >= TREE_RECORDS
+    able = isinstance(group.scorer, CosineScorer) and not group.apart and group.scorer.a.shape[1] > 1
+    result: NDArray[np.bool_] = many & (able and int(group.pairs[many].sum()) >= TREE_PAIRS)
     return result
 
 
-def candidates_only(blocks: SortedBlocks, query: Ints, candidate: Ints) -> NDArray[np.bool_]:
-    """Which of the pairs are candidates: not in an earlier partition's block, not left out."""
-    keep = np.ones(len(query), dtype=bool)
-    for other in blocks.apart:
-        keep &= other.queries[query] != other.candidates[candidate]
-    if len(blocks.skip_query):
-        width = len(blocks.candidate_order)
-        skipped = np.sort(blocks.skip_query * width + blocks.skip_candidate)
-        pair = query * width + candidate
-        place = np.minimum(np.searchsorted(skipped, pair), len(skipped) - 1)
-        keep &= skipped[place] != pair
-    return keep
+def _tiled(group: Group, rectangle: Ints, budget: Budget) -> Iterator[Task]:
+    first, last, left, right = (int(end) for end in rectangle)
+    size = budget.tile_bytes // 8
+    height = max(1, size // min(TILE_WIDTH, right - left))
+    for start in range(first, last, height):
+        yield Tiled(group, slice(start, min(start + height, last)), slice(left, right), size)
 
 
-def _two_best(tile: Floats) -> tuple[Floats, Floats]:
-    """The highest and the second-highest score of each row; -inf where there is none."""
-    rows = np.arange(len(tile))
-    at = tile.argmax(axis=1)
-    best = tile[rows, at]
-    tile[rows, at] = -np.inf
-    second = tile.max(axis=1)
-    tile[rows, at] = best
-    return best, second
+@dataclass(frozen=True, eq=False)
+class _Planted:
+    """A large block: a tree is planted and tried on a sample; what remains to do is its search, or tiles."""
+
+    group: Group
+    rectangle: Ints
+    budget: Budget
+    found: BestCandidates | None
+
+    def __call__(self) -> list[Task]:
+        from cvpl.search.tree import plant, visit  # noqa: PLC0415 - loads the compiler, which only large blocks repay
+
+        scorer = self.group.scorer
+        assert isinstance(scorer, CosineScorer)  # noqa: S101 - `_large` has seen to it
+        first, last, left, right = (int(end) for end in self.rectangle)
+        low, high = np.searchsorted(self.group.skip_query, [first, last])
+        skips = self.group.skip_query[low:high] - first, self.group.skip_candidate[low:high] - left
+        inside = (skips[1] >= 0) & (skips[1] < right - left)
+        tree = plant(scorer.b[left:right], keep_copies=self.found is None or bool(inside.any()))
+        here = visit(tree, scorer.a[first:last], skips[0][inside], skips[1][inside], scorer.one)
+        sample = here.sample(min(TREE_SAMPLE, (last - first) // 16))
+        products = here.count(sample).products(tree.coordinates) / len(sample)
+        if TREE_PRODUCT * products + TREE_RECORD > (right - left) * scorer.a.shape[1]:
+            return list(_tiled(self.group, self.rectangle, self.budget))
+        return [_Searched(self, here, piece) for piece in here.pieces()]
 
 
-def _floor(top: Floats, second: Floats, tolerance: float) -> Floats:
-    """The rough score from which a pair may be one of the two best, or tie with the best; never -inf."""
-    tied = top - TIE - 2 * tolerance
-    floor = np.where(np.isneginf(second), tied, np.minimum(tied, second - 2 * tolerance))
-    return np.maximum(floor, np.finfo(np.float64).min)
+@dataclass(frozen=True, eq=False)
+class _Searched:
+    """Some of the queries of a planted block."""
+
+    planted: _Planted
+    visit: Visit
+    piece: slice
+
+    def __call__(self) -> Outcome | list[Task]:
+        group, found = self.planted.group, self.planted.found
+        first, _, left, right = (int(end) for end in self.planted.rectangle)
+        if found is not None:
+            who = group.query_rows[first:]
+            too_many = self.visit.search(self.piece, found, who, group.candidate_rows[left:right])
+            near = None
+        else:
+            query, row, score, too_many = self.visit.near(self.piece)
+            near = ScoredPairs.joined([ScoredPairs(query + first, row + left, score)])
+        outcome = Outcome((self.piece.stop - self.piece.start - len(too_many)) * (right - left), near)
+        if not len(too_many):
+            return outcome
+        size = self.planted.budget.tile_bytes // 8
+        alone: list[Task] = [
+            Tiled(group, slice(first + query, first + query + 1), slice(left, right), size)
+            for query in map(int, too_many)
+        ]
+        return [lambda: outcome, *alone]

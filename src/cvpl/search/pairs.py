@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import Scorer
-from cvpl.search.blocks import LeftOut, Partition, sort_blocks
-from cvpl.search.exact import candidates_only, list_pairs, ranges
+from cvpl.search.blocks import LeftOut, Partition, SortedBlocks, sort_blocks
+from cvpl.search.budget import Budget
+from cvpl.search.groups import groups
+from cvpl.search.listing import candidates_only, list_pairs
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 MOST_PAIRS = 5_000_000
 """Up to so many candidate pairs every one is scored."""
@@ -20,6 +23,7 @@ SAMPLED_PER_RECORD = 100
 """Beyond that, so many candidates are drawn for each record (the paper's choice) ..."""
 SAMPLED_RECORDS = 20_000
 """... of so many records."""
+_LISTED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,36 +42,48 @@ def candidate_similarities(
     *,
     left_out: LeftOut | None = None,
     most: int = MOST_PAIRS,
+    budget: Budget | None = None,
 ) -> PairSimilarities:
     """The scores of all candidate pairs, or of a sample in which every pair has the same chance."""
-    values: list[Floats] = []
-    total = 0
     layouts = [sort_blocks(partition, partitions[:at], left_out) for at, partition in enumerate(partitions)]
-    sampled = sum(layout.pairs for layout in layouts) > most
-    for blocks in layouts:
-        ordered = scorer.sorted(blocks.query_order, blocks.candidate_order)
-        total += blocks.pairs
-        if sampled:
-            query, candidate = _drawn(blocks.query_ends, blocks.candidate_ends, rng)
-            keep = candidates_only(blocks, query, candidate)
-            values.append(ordered.pairs(query[keep], candidate[keep]))
+    total = sum(layout.pairs for layout in layouts)
+    values: list[Floats] = []
+    for at, blocks in enumerate(layouts):
+        if total > most:
+            query, row = _drawn(blocks, rng)
+            keep = _candidates_among(query, row, partitions[:at], left_out)
+            values.append(scorer.pairs(query[keep], row[keep]))
             continue
-        for group in np.array_split(np.arange(blocks.count), max(1, blocks.pairs >> 18)):
-            query, candidate = list_pairs(blocks, group)
-            keep = candidates_only(blocks, query, candidate)
-            values.append(ordered.pairs(query[keep], candidate[keep]))
+        for group in groups(blocks, scorer, budget or Budget()):
+            ends = np.flatnonzero(np.diff(np.cumsum(group.pairs) // _LISTED)) + 1
+            for rectangles in np.split(group.rectangles, ends):
+                query, candidate = list_pairs(rectangles)
+                keep = candidates_only(group, query, candidate)
+                values.append(group.scorer.pairs(query[keep], candidate[keep]))
     found = np.sort(np.concatenate(values)) if values else np.zeros(0)
-    return PairSimilarities(found, total if sampled else len(found), sampled)
+    return PairSimilarities(found, total if total > most else len(found), total > most)
 
 
-def _drawn(
-    query_ends: NDArray[np.int64], candidate_ends: NDArray[np.int64], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs drawn evenly: records by the number of their candidates, then candidates of each."""
-    heights, widths = query_ends[:, 1] - query_ends[:, 0], candidate_ends[:, 1] - candidate_ends[:, 0]
-    query = ranges(query_ends[:, 0], heights)
-    block = np.repeat(np.arange(len(heights)), heights)
-    chance = widths[block] / widths[block].sum()
-    drawn = np.sort(rng.choice(len(query), size=min(SAMPLED_RECORDS, len(query)), p=chance))
-    query, block = np.repeat(query[drawn], SAMPLED_PER_RECORD), np.repeat(block[drawn], SAMPLED_PER_RECORD)
-    return query, candidate_ends[block, 0] + rng.integers(widths[block])
+def _drawn(blocks: SortedBlocks, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Pairs drawn evenly, as rows: records by the number of their candidates, then candidates of each."""
+    heights = blocks.query_ends[:, 1] - blocks.query_ends[:, 0]
+    widths = blocks.candidate_ends[:, 1] - blocks.candidate_ends[:, 0]
+    work = (heights * widths).astype(np.float64)
+    block = np.sort(rng.choice(blocks.count, size=min(SAMPLED_RECORDS, int(heights.sum())), p=work / work.sum()))
+    query = blocks.query_ends[block, 0] + rng.integers(heights[block])
+    query, block = np.repeat(query, SAMPLED_PER_RECORD), np.repeat(block, SAMPLED_PER_RECORD)
+    candidate = blocks.candidate_ends[block, 0] + rng.integers(widths[block])
+    return blocks.query_order[query], blocks.candidate_order[candidate]
+
+
+def _candidates_among(
+    query: Ints, row: Ints, earlier: Sequence[Partition], left_out: LeftOut | None
+) -> NDArray[np.bool_]:
+    """Which of the pairs are candidates: not in an earlier partition's block, not left out."""
+    keep = np.ones(len(query), dtype=bool)
+    for other in earlier:
+        keep &= other.queries[query] != other.candidates[row]
+    if left_out is not None and len(left_out.query):
+        width = int(max(row.max(initial=0), left_out.candidate.max())) + 1
+        keep &= ~np.isin(query * width + row, left_out.query * width + left_out.candidate)
+    return keep

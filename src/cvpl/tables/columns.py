@@ -63,7 +63,10 @@ class Numbers:
 
     def take(self, rows: NDArray[np.intp]) -> Numbers:
         """The same column for some of the rows."""
-        return Numbers(self.values[rows], self.low[rows], self.high[rows])
+        values = self.values[rows]
+        if self.low is self.values and self.high is self.values:
+            return Numbers(values, values, values)
+        return Numbers(values, self.low[rows], self.high[rows])
 
     def known(self) -> NDArray[np.bool_]:
         """Which records have a value."""
@@ -98,7 +101,8 @@ class Times:
 
     def take(self, rows: NDArray[np.intp]) -> Times:
         """The same column for some of the rows."""
-        return Times(self.first[rows], self.last[rows])
+        first = self.first[rows]
+        return Times(first, first if self.last is self.first else self.last[rows])
 
     def known(self) -> NDArray[np.bool_]:
         """Which records have a value."""

@@ -61,11 +61,12 @@ def read_matches(
     by_position = any(is_position(source, key) for source, key in wanted)
     sides = []
     for source, key in wanted:
-        identity = "rowid" if is_position(source, key) else reader.text(source, key)
-        if by_position and identity != "rowid":
+        position = is_position(source, key)
+        identity = source.position if position else reader.text(source, key)
+        if by_position and not position:
             whole = f"regexp_full_match({identity}, '[0-9]+([.]0*)?')"
             identity = f"CASE WHEN {whole} THEN TRY_CAST({identity} AS BIGINT) END"
-        sides.append(f"(SELECT rowid AS row, {identity} AS identity FROM {quoted(source.table)})")
+        sides.append(f"(SELECT {source.position} AS row, {identity} AS identity FROM {quoted(source.table)})")
     counts = [f"(SELECT identity, count(*)::HUGEINT AS n FROM {side} AS s GROUP BY 1)" for side in sides]
     on = "ON o.identity = p.identity"
     # Counted by group: the pairs of a column with two values would take hours to list.

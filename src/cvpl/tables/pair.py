@@ -12,7 +12,7 @@ from cvpl.tables.columns import ColumnData, ColumnSpec, Pair, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Reading, Source, display_name, open_source
+from cvpl.tables.source import POSITION, Reading, Source, display_name, open_source
 
 if TYPE_CHECKING:
     import duckdb
@@ -73,8 +73,14 @@ def read_inputs(
         kept = [spec for spec in specs if _present(spec, sources, problems, notices)]
         notices.extend(_undeclared(sources, [*declared, *(spec.name for spec in specs)]))
         notices.extend(_nowhere(sources, declared, specs, identity))
-        read = {spec.name: reader.read(spec, sources) for spec in kept}
-        matches = _matches(con, reader, sources, identity, problems, notices)
+        try:
+            read = {spec.name: reader.read(spec, sources) for spec in kept}
+            matches = _matches(con, reader, sources, identity, problems, notices)
+        except (duckdb.IOException, duckdb.InvalidInputException):
+            # Parquet is read column by column, so a damaged one may show itself only now.
+            cure = "Write it again, or check that the ending of its name is right."
+            names = " or ".join(source.name for source in sources if source.position == POSITION)
+            raise InputError([Problem(names or "the tables", "the file cannot be read as Parquet", cure)]) from None
         problems.extend(_no_control(sources))
         if problems:
             raise InputError(problems)

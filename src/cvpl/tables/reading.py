@@ -114,9 +114,13 @@ class ColumnReader:
                 what, cure = "found infinity where a number is declared", "Mend the row, or empty the cell."
                 first = int(infinite[0]) + 1
                 self._problems.append(Problem(source.name, what, cure, spec.name, first, int(infinite.size)))
-            numbers = Numbers(value, value.copy(), value.copy())
+            # Where every cell is a plain number the ends of its interval are the number, and need no room of their own.
+            numbers = Numbers(value, value, value)
             if np.isnan(value).any() and not _is_number(source.types[spec.name]):
-                for rows, meant in self._spelled(spec, source, number, meaning, "a number or an interval"):
+                found = self._spelled(spec, source, number, meaning, "a number or an interval")
+                if found:
+                    numbers = Numbers(value, value.copy(), value.copy())
+                for rows, meant in found:
                     numbers.values[rows], numbers.low[rows], numbers.high[rows] = meant
             result.append(numbers)
         return result
@@ -131,10 +135,12 @@ class ColumnReader:
             plain = self._time(source, spec.name)
             value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
             first = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
-            times = Times(first, first.copy())
+            times = Times(first, first)
             if np.isnat(first).any():
-                allowed = "a time such as 2024-05-01 13:45:00"
-                for rows, meant in self._spelled(spec, source, plain, meaning, allowed):
+                found = self._spelled(spec, source, plain, meaning, "a time such as 2024-05-01 13:45:00")
+                if found:
+                    times = Times(first, first.copy())
+                for rows, meant in found:
                     times.first[rows], times.last[rows] = meant
             result.append(times)
         return result

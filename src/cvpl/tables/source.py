@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BLANKS = " \t\r\n\f\v\u00a0"
 """What `reading.strip` takes away, from cells and from the header alike."""
 
+POSITION = "place_in_file"
+"""What a record's place in a Parquet file is called in DuckDB."""
+
 _NEVER = "\x01\x02no such field\x02\x01"
 """A spelling of NULL that no file holds, so that DuckDB turns no field into NULL by itself."""
 
@@ -55,13 +58,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Source:
-    """An opened table: its name for messages, its DuckDB table, its columns with their DuckDB types, its rows."""
+    """An opened table: its name for messages, its DuckDB table, its columns with their DuckDB types, its rows.
+
+    `position` is the SQL name of a record's place in the table, counted from 0.
+    """
 
     name: str
     table: str
     types: dict[str, str]
     rows: int
     fingerprint: str | None
+    position: str = "rowid"
 
     def field(self, column: str) -> str:
         """The column's SQL name."""
@@ -104,8 +111,9 @@ def open_source(
     count = int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
     if not count:
         raise InputError([Problem(name, "the table has no rows", "A rate needs at least one record in each table.")])
-    types = {column: str(row[1]) for column, row in zip(columns, described, strict=True)}
-    return Source(name, role, types, count, fingerprint)
+    types = {column: str(row[1]) for column, row in zip(columns, described[: len(columns)], strict=True)}
+    position = POSITION if len(described) > len(columns) else "rowid"
+    return Source(name, role, types, count, fingerprint, position)
 
 
 def is_csv(path: Path) -> bool:
@@ -156,8 +164,10 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: s
     try:
         schema = con.execute(f"SELECT name, num_children FROM parquet_schema({_only(path)})").fetchall()
         columns = _checked(_outermost(schema), name, "columns")
-        table = f"read_parquet({_only(path)}, hive_partitioning=false)"
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
+        # A view: each column is read from the file when it is asked for, so that the file may be larger than memory.
+        table = f"read_parquet({_only(path)}, hive_partitioning=false, file_row_number=true)"
+        aliases = f"{_aliases(columns)}, {POSITION}"
+        con.execute(f"CREATE TEMP VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
     except duckdb.Error:
         cure = "Write it again, or check that the ending of its name is right."
         raise InputError([Problem(name, "the file cannot be read as Parquet", cure)]) from None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from cvpl.operators.compiling import worth_it
 from cvpl.operators.similarity.scorers import AgreementScorer, CosineScorer, DistanceScorer, inner
 from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
@@ -27,11 +28,22 @@ class CosineMeasure:
 
     zero: float
 
+    @classmethod
+    def of_mean_square(cls, mean_square: float) -> CosineMeasure:
+        """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
+        return cls(_ZERO_NORM * float(np.sqrt(max(0.0, mean_square))))
+
     def scorer(self, queries: Floats, candidates: Floats) -> CosineScorer:
         """Both sides brought to unit length."""
         return CosineScorer(self._unit(queries), self._unit(candidates))
 
     def _unit(self, vectors: Floats) -> Floats:
+        if worth_it(len(vectors)):
+            from cvpl.operators.compiled import make_unit  # noqa: PLC0415 - slow to load
+
+            units = np.array(vectors, order="C")
+            make_unit(units, self.zero)
+            return units
         norms = np.sqrt(inner(vectors, vectors))
         inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > self.zero)
         return np.ascontiguousarray(vectors * inverse[:, None])
@@ -108,7 +120,7 @@ Similarity = Literal["cosine", "euclidean", "mahalanobis", "jaccard"] | Agreemen
 def fit_cosine(original: Floats, protected: Floats) -> CosineMeasure:
     """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
     squares = float((original**2).sum() + (protected**2).sum())
-    return CosineMeasure(_ZERO_NORM * np.sqrt(squares / max(1, len(original) + len(protected))))
+    return CosineMeasure.of_mean_square(squares / max(1, len(original) + len(protected)))
 
 
 def fit_euclidean(fitted_on: Floats) -> DistanceMeasure:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Scores = NDArray[np.floating]
 Rows = NDArray[np.intp]
 
 _PAIRS_AT_ONCE = 2048
@@ -26,17 +27,21 @@ class Scorer(Protocol):
         """How many candidate records there are."""
 
     @property
+    def record_bytes(self) -> int:
+        """Bytes that one record takes here."""
+
+    @property
     def tolerance(self) -> float:
         """How far an entry of `tile` may lie from the formula."""
 
-    def tile(self, queries: slice, candidates: slice) -> Floats:
-        """Scores of every query with every candidate of two ranges."""
+    def tile(self, queries: slice, candidates: slice) -> Scores:
+        """Scores of every query with every candidate of two ranges, in single or double precision."""
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """Scores of the pairs (queries[i], candidates[i])."""
 
-    def sorted(self, queries: Rows, candidates: Rows) -> Self:
-        """The same scorer with its records in another order, so that a block is a range."""
+    def sorted(self, queries: Rows, candidates: Rows) -> Scorer:
+        """A scorer of some of the records, in another order, so that a block is a range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +61,13 @@ class VectorScorer:
         """How many candidate records there are."""
         return len(self.b)
 
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of a vector."""
+        return 8 * int(self.a.shape[1])
+
     def sorted(self, queries: Rows, candidates: Rows) -> Self:
-        """The same scorer with its records in another order."""
+        """A scorer of some of the records, in another order."""
         return replace(self, a=self.a[queries], b=self.b[candidates])
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
@@ -77,11 +87,17 @@ class VectorScorer:
 class CosineScorer(VectorScorer):
     """Inner products of unit vectors; a zero vector stays zero."""
 
-    tolerance: float = 1e-12
+    one: float = 1.0 - 1e-12
+    """What lies above differs from 1 by rounding alone."""
 
-    def tile(self, queries: slice, candidates: slice) -> Floats:
-        """One matrix product."""
-        return self.a[queries] @ self.b[candidates].T
+    @property
+    def tolerance(self) -> float:
+        """The rounding of a sum of single-precision products of unit vectors, and of the vectors themselves."""
+        return float(2.0**-24 * (self.a.shape[1] + 8))
+
+    def tile(self, queries: slice, candidates: slice) -> Scores:
+        """One matrix product in single precision."""
+        return self.a[queries].astype(np.float32) @ self.b[candidates].astype(np.float32).T
 
     def formula(self, a: Floats, b: Floats) -> Floats:
         """The sum of products, component by component, clipped to [-1, 1].
@@ -89,7 +105,7 @@ class CosineScorer(VectorScorer):
         What rounding alone keeps from 1 is 1, so that equal records are linked at every threshold.
         """
         cosine = inner(a, b)
-        return np.where(cosine > 1.0 - self.tolerance, 1.0, np.maximum(cosine, -1.0))
+        return np.where(cosine > self.one, 1.0, np.maximum(cosine, -1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +169,13 @@ class AgreementScorer:
         """How many candidate records there are."""
         return len(self.b)
 
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of the codes of a record."""
+        return 8 * int(self.a.shape[1])
+
     def sorted(self, queries: Rows, candidates: Rows) -> AgreementScorer:
-        """The same scorer with its records in another order."""
+        """A scorer of some of the records, in another order."""
         return replace(self, a=self.a[queries], b=self.b[candidates])
 
     def tile(self, queries: slice, candidates: slice) -> Floats:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.compiling import worth_it
 from cvpl.operators.vectorization.features import CategoryFeatures, NumberFeature
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 
 _CHUNK = 1 << 16
+_PROJECTED = 1 << 11
+"""Records that are projected at a time: their vectors stay in the cache until they are whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +120,8 @@ class Vectors:
             matrix[:, part.start : part.start + part.width] = part.lookup()[codes]
         return matrix
 
-    def project(self, loadings: Floats, centre: Floats) -> Floats:
-        """(v - centre) times `loadings` (features x components), without the matrix of v.
+    def project(self, loadings: Floats, centre: Floats, rows: NDArray[np.intp] | None = None) -> Floats:
+        """(v - centre) times `loadings` (features x components) for all records or some, without the matrix of v.
 
         Elementwise sums only, in a fixed order: equal records get equal bits wherever they stand, and a record at the
         centre is exactly zero.
@@ -126,15 +129,18 @@ class Vectors:
         tables = []
         for part in self.space.category_features:
             own = slice(part.start, part.start + part.width)
-            tables.append((part.lookup() - centre[own]) @ loadings[own])
+            tables.append(np.ascontiguousarray((part.lookup() - centre[own]) @ loadings[own]))
         places = self.space.number_places
-        result = np.zeros((len(self), loadings.shape[1]))
-        for at in _chunks(len(self)):
-            rows = result[at]
+        count = len(self) if rows is None else len(rows)
+        result = np.zeros((count, loadings.shape[1]))
+        add_looked_up, add_scaled = _loops(count)
+        for at in _chunks(count, _PROJECTED):
+            members = np.arange(at.start, at.stop) if rows is None else rows[at]
+            total = result[at]
             for table, codes in zip(tables, self.codes, strict=True):
-                rows += table[codes[at]]
-            for column, middle, row in zip(self.numbers[at].T, centre[places], loadings[places], strict=True):
-                rows += (column - middle)[:, None] * row
+                add_looked_up(total, table, codes, members)
+            for numbers, middle, row in zip(self.numbers.T, centre[places], loadings[places], strict=True):
+                add_scaled(total, numbers, middle, row, members)
         return result
 
     def squared_norms(self, centre: Floats) -> Floats:
@@ -192,6 +198,26 @@ class Vectors:
         return total, first, second
 
 
-def _chunks(rows: int) -> Iterator[slice]:
-    for start in range(0, rows, _CHUNK):
-        yield slice(start, min(start + _CHUNK, rows))
+Loop = Callable[..., None]
+
+
+def _loops(count: int) -> tuple[Loop, Loop]:
+    """The two loops of a projection, compiled where there are many records."""
+    if worth_it(count):
+        from cvpl.operators import compiled  # noqa: PLC0415 - slow to load
+
+        return compiled.add_looked_up, compiled.add_scaled
+    return _add_looked_up, _add_scaled
+
+
+def _add_looked_up(total: Floats, table: Floats, codes: NDArray[np.int32], rows: NDArray[np.intp]) -> None:
+    total += table[codes[rows]]
+
+
+def _add_scaled(total: Floats, numbers: Floats, middle: float, loadings: Floats, rows: NDArray[np.intp]) -> None:
+    total += (numbers[rows] - middle)[:, None] * loadings
+
+
+def _chunks(rows: int, size: int = _CHUNK) -> Iterator[slice]:
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))

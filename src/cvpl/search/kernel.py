@@ -1,0 +1,630 @@
+"""The kernel: every query's nearest candidates in a block, without looking at most of them.
+
+Take the unit vectors of one block, x on the query's side and y on the candidates'. Their cosine is <x, y>. Three facts
+keep most pairs from being computed.
+
+**Few directions matter.** Turn the space so that the candidates' widest direction comes first, the next widest second,
+and so on (their principal components in this block). Directions in which no candidate has anything to speak of are cut
+off: `used` of them remain. What is cut off adds at most |x_cut| · max |y_cut|, the query's `slack`. And since for one
+query only the order of its candidates matters, the query's used part may be stretched to unit length: the cosine is its
+length σ times the stretched product, plus the cut part. On a generalized table, where originals differ in columns that
+the release has flattened, this brings queries back among the candidates.
+
+**The first coordinates decide.** With y split into its first coordinates and the rest, Cauchy and Schwarz say
+
+    <x, y>  <=  x_1 y_1 + ... + x_c y_c  +  |x_rest| |y_rest|
+
+so c + 1 products, not all of them, refuse a candidate. And for unit vectors <x, y> = (|x|² + |y|² - |x - y|²) / 2, so
+that being far apart refuses a pair too, and with it a whole box of candidates.
+
+**Near candidates lie together.** A tree halves the candidates again and again, each time along the coordinate in which
+they spread most, until sixteen are left: a leaf. Sixteen leaves make a node, sixteen nodes a node above, each with the
+box around its members in the first coordinates (and the norm of the rest as one more):
+
+                      +--------------- node ---------------+
+     level 2          |  16 boxes, one around each child   |              four queries that are
+                      +--|-------|-------|-------|---------+              neighbours go together
+                         v       v       v       v                                |
+     level 1          [node]  [node]  [node]  [node] ...         ring 2: the rest of this level-2 node
+                       ||||    ||||    ||||    ||||
+     level 0           leaf    leaf    HOME    leaf  ...         ring 1: the leaves of the home node
+                    +---------------+    ^
+                    | 16 candidates |    ring 0: the leaf the query itself would have gone to
+                    +---------------+
+
+     a leaf in memory, coordinate by coordinate, so that one instruction serves sixteen candidates:
+
+         offset    | y1 y2 y3 ... y16 |      <y, centre>
+         1st       | y1 y2 y3 ... y16 |
+         ...
+         c-th      | y1 y2 y3 ... y16 |
+         the rest  | y1 y2 y3 ... y16 |      |y_rest|          then, apart, the coordinates behind the c-th
+
+A query begins in its home leaf, where good candidates are likely, and so knows at once a floor below which nobody can
+be its best, its second best, or tie with the best. Then ring by ring: boxes above the floor are opened, their leaves
+are checked on the first coordinates, the few that pass in full, and the floor rises. What remains is a shortlist, two
+or three candidates long. All of this is single precision, with the rounding counted against us (`doubt`), and decides
+nothing but who is on the shortlist. The scores themselves come from the formula: double precision, summed in the order
+of the components, the same bits as `CosineScorer.pairs`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from cvpl.search.lanes import (
+    LANES,
+    add_gap,
+    at_least,
+    at_most,
+    below,
+    everywhere,
+    highest,
+    load,
+    lowest_bit,
+    multiply_add,
+    store,
+    zero,
+)
+
+Array = Any
+"""Numba compiles for the arrays it is given; their types stand in the docstrings."""
+
+FRONT = 8
+"""Coordinates that boxes have, besides the norm of the rest."""
+CLOSE = 12
+"""Coordinates on which a leaf is checked first, besides the norm of the rest."""
+TOGETHER = 4
+"""Queries that go through the tree together."""
+SHORTLIST = 512
+"""Most candidates on a shortlist; a query with more of them this near its best is searched in another way."""
+
+_BITS = 4  # sixteen children
+_BOX_ROWS = FRONT + 1
+CLOSE_ROWS = CLOSE + 2
+_NOWHERE = np.float32(-1e9)
+_ANYWHERE = np.float32(-1e8)
+_FAR = np.float32(1e6)
+_SAMPLED = 16
+_PICKED = 9
+_ONE_STEP = 2.0**-24
+
+
+@njit(nogil=True, cache=True)
+def _part(keys: Array, order: Array, first: int, last: int, pivot: float, with_equal: bool) -> int:
+    """Bring the keys below the pivot (or equal to it) to the front; where they end. No branch depends on a key."""
+    end = first
+    for at in range(first, last):
+        key, row = keys[at], order[at]
+        keys[at], order[at] = keys[end], order[end]
+        keys[end], order[end] = key, row
+        end += int(key <= pivot) if with_equal else int(key < pivot)
+    return end
+
+
+@njit(nogil=True, cache=True)
+def _select(keys: Array, order: Array, first: int, last: int, place: int) -> None:
+    """Reorder keys[first:last], and `order` with it, so that `place` holds what sorting would put there."""
+    picked = np.empty(_PICKED, np.float32)
+    while last - first > 1:
+        step = (last - first) / _PICKED
+        for i in range(_PICKED):
+            key = keys[first + int(i * step)]
+            j = i
+            while j > 0 and picked[j - 1] > key:
+                picked[j] = picked[j - 1]
+                j -= 1
+            picked[j] = key
+        pivot = picked[((place - first) * _PICKED) // (last - first)]
+        end = _part(keys, order, first, last, pivot, False)
+        if place < end:
+            last = end
+            continue
+        first = _part(keys, order, end, last, pivot, True)
+        if place < first:
+            return
+
+
+@njit(nogil=True, cache=True)
+def grow(points: Array) -> Array:
+    """The candidates in the order of the tree, and the cuts that lead a query to its leaf.
+
+    The first FRONT columns of `points` (as in `lay_out`) are cut. Every leaf but the last is full.
+    The cut of node i on level l, which spans 2^l leaves, stands at place 2^(height - l) + i.
+    """
+    count, coordinates = len(points), min(FRONT, points.shape[1] - 1)
+    leaves = (count + LANES - 1) // LANES
+    height = 0
+    while (1 << height) < leaves:
+        height += 1
+    order = np.arange(count).astype(np.int32)
+    keys = np.empty(count, np.float32)
+    along = np.zeros(1 << height, np.int8)
+    cuts = np.zeros(1 << height, np.float32)
+    for level in range(height, 0, -1):
+        for node in range((leaves + (1 << level) - 1) >> level):
+            middle = (node << level) + (1 << (level - 1))
+            if middle >= leaves:
+                continue
+            first, last = (node << level) * LANES, min(min((node + 1) << level, leaves) * LANES, count)
+            step = max(1, (last - first) // _SAMPLED)
+            best, spread = 0, np.float32(-1.0)
+            for coordinate in range(coordinates):
+                total, squares, seen = np.float32(0.0), np.float32(0.0), 0
+                for place in range(first, last, step):
+                    value = points[order[place], coordinate]
+                    total += value
+                    squares += value * value
+                    seen += 1
+                if squares - total * total / seen > spread:
+                    best, spread = coordinate, squares - total * total / seen
+            for place in range(first, last):
+                keys[place] = points[order[place], best]
+            _select(keys, order, first, last, middle * LANES)
+            at = (1 << (height - level)) + node
+            along[at] = best
+            cuts[at] = keys[middle * LANES]
+    return order, along, cuts, height
+
+
+@njit(nogil=True, cache=True)
+def find_homes(queries: Array, along: Array, cuts: Array, height: int, leaves: int) -> Array:
+    """The queries sorted by the leaf that each would have gone to, and those leaves."""
+    count = len(queries)
+    home = np.empty(count, np.int32)
+    starts = np.zeros(leaves + 1, np.int64)
+    for query in range(count):
+        node = 0
+        for level in range(height, 0, -1):
+            right = 0
+            if (node << level) + (1 << (level - 1)) < leaves:
+                at = (1 << (height - level)) + node
+                right = int(queries[query, along[at]] >= cuts[at])
+            node = 2 * node + right
+        home[query] = node
+        starts[node + 1] += 1
+    for leaf in range(leaves):
+        starts[leaf + 1] += starts[leaf]
+    order, homes = np.empty(count, np.int64), np.empty(count, np.int32)
+    for query in range(count):
+        place = starts[home[query]]
+        order[place] = query
+        homes[place] = home[query]
+        starts[home[query]] = place + 1
+    return order, homes
+
+
+@njit(nogil=True, cache=True)
+def share_of_twins(points: Array, order: Array) -> float:
+    """The share of the candidates in some of the leaves that equal an earlier one of their leaf."""
+    seen, twins = 0, 0
+    leaves = len(order) // LANES
+    for leaf in range(0, leaves, max(1, leaves // 256)):
+        for lane in range(LANES):
+            seen += 1
+            one = order[leaf * LANES + lane]
+            for earlier in range(lane):
+                other = order[leaf * LANES + earlier]
+                equal = True
+                for d in range(points.shape[1]):
+                    if points[one, d] != points[other, d]:
+                        equal = False
+                        break
+                if equal:
+                    twins += 1
+                    break
+    return twins / max(1, seen)
+
+
+@njit(nogil=True, cache=True)
+def levels_above(leaves: int) -> Array:
+    """Where each level's nodes begin in the arrays of boxes, level 0 first, and how many nodes there are."""
+    depth, level = 1, (leaves + LANES - 1) // LANES
+    while level > 1:
+        level = (level + LANES - 1) // LANES
+        depth += 1
+    starts = np.zeros(depth, np.int64)
+    nodes, level = 0, leaves
+    for above in range(depth):
+        level = (level + LANES - 1) // LANES
+        starts[above] = nodes
+        nodes += level
+    return starts, nodes
+
+
+@njit(nogil=True, cache=True)
+def lay_out(points: Array, order: Array, used: int, close: Array, rest: Array, low: Array, high: Array) -> float:
+    """Put the candidates, in the order of the tree, into their leaves and boxes.
+
+    `points` is (candidates x (coordinates + 1)), float32, the last column <y, centre>. Returns the longest part that is
+    cut off.
+    """
+    count, coordinates = len(points), points.shape[1] - 1
+    leaves = (count + LANES - 1) // LANES
+    behind = len(rest) // leaves
+    longest = 0.0
+    for place in range(count):
+        row = order[place]
+        leaf, lane = place // LANES, place % LANES
+        here = leaf * CLOSE_ROWS * LANES + lane
+        beyond = leaf * behind + lane
+        node, child = leaf // LANES, leaf % LANES
+        close[here] = points[row, coordinates]
+        close_norm, front_norm, cut_norm = 0.0, 0.0, 0.0
+        for d in range(coordinates):
+            value = points[row, d]
+            if d < CLOSE:
+                close[here + (d + 1) * LANES] = value
+            else:
+                rest[beyond + (d - CLOSE) * LANES] = value
+            if d >= used:
+                cut_norm += value * value
+                continue
+            if d >= CLOSE:
+                close_norm += value * value
+            if d >= FRONT:
+                front_norm += value * value
+            else:
+                box = (node * _BOX_ROWS + d) * LANES + child
+                low[box] = min(low[box], value)
+                high[box] = max(high[box], value)
+        for d in range(coordinates, FRONT):
+            box = (node * _BOX_ROWS + d) * LANES + child
+            low[box] = high[box] = 0.0
+        close[here + (CLOSE + 1) * LANES] = np.sqrt(close_norm)
+        norm = np.float32(np.sqrt(front_norm))
+        box = (node * _BOX_ROWS + FRONT) * LANES + child
+        low[box] = min(low[box], norm)
+        high[box] = max(high[box], norm)
+        longest = max(longest, cut_norm)
+    return float(np.sqrt(longest))
+
+
+@njit(nogil=True, cache=True)
+def close_boxes(starts: Array, leaves: int, low: Array, high: Array) -> None:
+    """The boxes of the upper levels, each around those of its children."""
+    children = leaves
+    for level in range(1, len(starts)):
+        children = (children + LANES - 1) // LANES
+        for child in range(children):
+            here, below_it = starts[level] + child // LANES, starts[level - 1] + child
+            for row in range(_BOX_ROWS):
+                least, most = _FAR, -_FAR
+                for lane in range(LANES):
+                    least = min(least, low[(below_it * _BOX_ROWS + row) * LANES + lane])
+                    most = max(most, high[(below_it * _BOX_ROWS + row) * LANES + lane])
+                low[(here * _BOX_ROWS + row) * LANES + child % LANES] = least
+                high[(here * _BOX_ROWS + row) * LANES + child % LANES] = most
+
+
+@njit(nogil=True, cache=True)
+def stretch(
+    turned: Array, shift: Array, centre: float, used: int, longest_cut: float, tie: float, queries: Array, facts: Array
+) -> None:
+    """Queries, turned, as the search wants them.
+
+    A row of `queries` is the coordinates, the norm behind CLOSE and the norm behind FRONT, float32; a row of `facts` is
+    the part of the score that is the same for all candidates, |x|², slack, tie and doubt, all on the stretched scale.
+    """
+    coordinates = turned.shape[1] - 1
+    width = queries.shape[1]
+    for at in range(len(turned)):
+        length = 0.0
+        for d in range(used):
+            length += turned[at, d] * turned[at, d]
+        sigma = max(np.sqrt(length), 0.25)
+        squares, close_norm, front_norm, cut_norm, offset = 0.0, 0.0, 0.0, 0.0, 0.0
+        for d in range(coordinates):
+            value = turned[at, d] / sigma
+            if d < used:
+                squares += value * value
+                offset += value * shift[d]
+                value -= shift[d]
+                if d >= FRONT:
+                    front_norm += value * value
+                if d >= CLOSE:
+                    close_norm += value * value
+            else:
+                cut_norm += value * value
+            queries[at, d] = value
+        for d in range(coordinates, width - 2):
+            queries[at, d] = 0.0
+        queries[at, width - 2] = np.sqrt(close_norm)
+        queries[at, width - 1] = np.sqrt(front_norm)
+        doubt = 2 * (coordinates + 4) * _ONE_STEP * (2.0 + np.sqrt(squares) + np.sqrt(cut_norm))
+        facts[at, 0] = offset - centre
+        facts[at, 1] = squares
+        facts[at, 2] = np.sqrt(cut_norm) * longest_cut
+        facts[at, 3] = tie / sigma
+        facts[at, 4] = doubt
+
+
+@njit(nogil=True, inline="always")
+def _open(queries: Array, at: int, width: int, low: Array, high: Array, node: int, reach: Array) -> Any:
+    """The children of a node whose box lies within reach of any of the four queries, a bit each."""
+    base = node * _BOX_ROWS * LANES
+    a = zero()
+    b, c, d = a, a, a
+    for row in range(_BOX_ROWS):
+        least, most = load(low, base + row * LANES), load(high, base + row * LANES)
+        place = at + (row if row < FRONT else width - 1)
+        a = add_gap(a, everywhere(queries, place), least, most)
+        b = add_gap(b, everywhere(queries, place + width), least, most)
+        c = add_gap(c, everywhere(queries, place + 2 * width), least, most)
+        d = add_gap(d, everywhere(queries, place + 3 * width), least, most)
+    return at_most(a, reach[0]) | at_most(b, reach[1]) | at_most(c, reach[2]) | at_most(d, reach[3])
+
+
+@njit(nogil=True, inline="always")
+def _check(queries: Array, at: int, width: int, close: Array, leaf: int, loose: Array) -> Any:
+    """The candidates of a leaf that the first coordinates do not refuse to all four queries, a bit each."""
+    base = leaf * CLOSE_ROWS * LANES
+    a = load(close, base)
+    b, c, d = a, a, a
+    for row in range(CLOSE + 1):
+        y = load(close, base + (row + 1) * LANES)
+        place = at + (row if row < CLOSE else width - 2)
+        a = multiply_add(everywhere(queries, place), y, a)
+        b = multiply_add(everywhere(queries, place + width), y, b)
+        c = multiply_add(everywhere(queries, place + 2 * width), y, c)
+        d = multiply_add(everywhere(queries, place + 3 * width), y, d)
+    return at_least(a, loose[0]) | at_least(b, loose[1]) | at_least(c, loose[2]) | at_least(d, loose[3])
+
+
+@njit(nogil=True, inline="always")
+def _score_leaf(queries: Array, at: int, width: int, close: Array, rest: Array, leaf: int, scores: Array) -> None:
+    """The four queries' scores with a leaf's sixteen candidates, all coordinates."""
+    coordinates = width - 2
+    base = leaf * CLOSE_ROWS * LANES
+    a = load(close, base)
+    b, c, d = a, a, a
+    for row in range(CLOSE):
+        y = load(close, base + (row + 1) * LANES)
+        place = at + row
+        a = multiply_add(everywhere(queries, place), y, a)
+        b = multiply_add(everywhere(queries, place + width), y, b)
+        c = multiply_add(everywhere(queries, place + 2 * width), y, c)
+        d = multiply_add(everywhere(queries, place + 3 * width), y, d)
+    base = leaf * (coordinates - CLOSE) * LANES
+    for row in range(CLOSE, coordinates):
+        y = load(rest, base + (row - CLOSE) * LANES)
+        place = at + row
+        a = multiply_add(everywhere(queries, place), y, a)
+        b = multiply_add(everywhere(queries, place + width), y, b)
+        c = multiply_add(everywhere(queries, place + 2 * width), y, c)
+        d = multiply_add(everywhere(queries, place + 3 * width), y, d)
+    store(scores, 0, a)
+    store(scores, LANES, b)
+    store(scores, 2 * LANES, c)
+    store(scores, 3 * LANES, d)
+
+
+@njit(nogil=True, cache=True)
+def shortlist(
+    queries: Array,
+    facts: Array,
+    homes: Array,
+    count: int,
+    leaves: int,
+    starts: Array,
+    close: Array,
+    rest: Array,
+    low: Array,
+    high: Array,
+    skip_starts: Array,
+    skips: Array,
+    lengths: Array,
+    listed: Array,
+    work: Array,
+) -> int:
+    """Everybody who may be among the two best of a query, or tie with its best.
+
+    `queries` holds `count` rows and at least three more; `homes` their leaves. skips[skip_starts[q] : skip_starts[q+1]]
+    are places in the tree that are no candidates of query q. Writes places in the tree to `listed`, `lengths[q]` of
+    them for query q, -1 where there are too many; `work` counts boxes opened, leaves checked and leaves scored, each
+    for four queries. Returns the length of `listed`, which may be too short: then -1.
+    """
+    width = queries.shape[1]
+    flat = queries.ravel()
+    depth = len(starts)
+    room = leaves + LANES
+    nodes = np.empty(2 * room, np.int64)  # two lists: what is looked at now, and what comes of it
+    here, then = 0, room
+    kept, kept_score = np.empty(TOGETHER * SHORTLIST, np.int64), np.empty(TOGETHER * SHORTLIST, np.float32)
+    kept_count = np.zeros(TOGETHER, np.int64)
+    scores = np.empty(TOGETHER * LANES, np.float32)
+    best, second = np.zeros(TOGETHER, np.float32), np.zeros(TOGETHER, np.float32)
+    floor, loose, reach = np.zeros(TOGETHER, np.float32), np.zeros(TOGETHER, np.float32), np.zeros(TOGETHER, np.float32)
+    opened, checked, scored, written = 0, 0, 0, 0
+    skipping = len(skips) > 0
+    for query in range(0, count, TOGETHER):
+        at = query * width
+        home = homes[query]
+        _score_leaf(flat, at, width, close, rest, home, scores)
+        scored += 1
+        for q in range(TOGETHER):
+            if skipping and query + q < count:
+                for skip in skips[skip_starts[query + q] : skip_starts[query + q + 1]]:
+                    if skip >> _BITS == home:
+                        scores[q * LANES + (skip & (LANES - 1))] = _NOWHERE
+            lanes = load(scores, q * LANES)
+            best[q] = highest(lanes)
+            second[q] = highest(below(lanes, best[q], _NOWHERE))
+            doubt, tie = facts[query + q, 4], facts[query + q, 3]
+            floor[q] = max(_ANYWHERE, min(second[q] - doubt, best[q] - tie - doubt))
+            best[q] = second[q] = _NOWHERE
+            kept_count[q] = 0
+        for ring in range(depth + 1):
+            amount = 0
+            if ring == 0:
+                nodes[here] = home
+                amount = 1
+            else:
+                for q in range(TOGETHER):
+                    fixed, squares, slack = facts[query + q, 0], facts[query + q, 1], facts[query + q, 2]
+                    loose[q] = floor[q] - slack
+                    reach[q] = squares + 1.0 - 2.0 * (floor[q] + fixed - slack - 2.0 * facts[query + q, 4])
+                level = ring - 1
+                node = home >> (_BITS * ring)
+                bits = _open(flat, at, width, low, high, starts[level] + node, reach)
+                bits &= ~(1 << ((home >> (_BITS * level)) & (LANES - 1)))
+                opened += 1
+                while bits:
+                    nodes[here + amount] = node * LANES + lowest_bit(bits)
+                    amount += 1
+                    bits &= bits - 1
+                while level > 0:
+                    level -= 1
+                    more = 0
+                    for i in range(amount):
+                        node = nodes[here + i]
+                        bits = _open(flat, at, width, low, high, starts[level] + node, reach)
+                        while bits:
+                            nodes[then + more] = node * LANES + lowest_bit(bits)
+                            more += 1
+                            bits &= bits - 1
+                    opened += amount
+                    here, then, amount = then, here, more
+                checked += amount
+                more = 0
+                for i in range(amount):
+                    nodes[then + more] = nodes[here + i]
+                    more += int(_check(flat, at, width, close, nodes[here + i], loose) != 0)
+                here, then, amount = then, here, more
+            scored += amount
+            for i in range(amount):
+                leaf = nodes[here + i]
+                _score_leaf(flat, at, width, close, rest, leaf, scores)
+                for q in range(TOGETHER):
+                    bits = at_least(load(scores, q * LANES), floor[q])
+                    if bits == 0:
+                        continue
+                    if skipping and query + q < count:
+                        for skip in skips[skip_starts[query + q] : skip_starts[query + q + 1]]:
+                            if skip >> _BITS == leaf:
+                                bits &= ~(1 << (skip & (LANES - 1)))
+                    base = q * SHORTLIST
+                    while bits:
+                        lane = lowest_bit(bits)
+                        bits &= bits - 1
+                        score = scores[q * LANES + lane]
+                        if kept_count[q] == SHORTLIST:
+                            left = 0
+                            for j in range(base, base + SHORTLIST):
+                                if kept_score[j] >= floor[q]:
+                                    kept[base + left], kept_score[base + left] = kept[j], kept_score[j]
+                                    left += 1
+                            kept_count[q] = left if left < SHORTLIST else SHORTLIST + 1
+                        if kept_count[q] < SHORTLIST:
+                            kept[base + kept_count[q]] = leaf * LANES + lane
+                            kept_score[base + kept_count[q]] = score
+                            kept_count[q] += 1
+                        second[q] = max(second[q], min(best[q], score))
+                        best[q] = max(best[q], score)
+                    doubt, tie = facts[query + q, 4], facts[query + q, 3]
+                    floor[q] = max(floor[q], min(second[q] - doubt, best[q] - tie - doubt))
+        for q in range(min(TOGETHER, count - query)):
+            lengths[query + q] = 0
+            if kept_count[q] > SHORTLIST:
+                lengths[query + q] = -1
+                continue
+            if written + kept_count[q] > len(listed):
+                return -1
+            for j in range(q * SHORTLIST, q * SHORTLIST + kept_count[q]):
+                listed[written] = kept[j]
+                keep = int(kept_score[j] >= floor[q])
+                written += keep
+                lengths[query + q] += keep
+    work[0] += opened
+    work[1] += checked
+    work[2] += scored
+    return written
+
+
+@njit(nogil=True, cache=True)
+def score_listed(a: Array, b: Array, rows: Array, order: Array, lengths: Array, listed: Array, scores: Array) -> None:
+    """The formula for every listed pair; `listed` goes from places in the tree to rows of `b`, whose order is `order`.
+
+    The i-th query is row rows[i] of `a`. A sum of products in the order of the components, as `inner` computes it.
+    """
+    at = 0
+    for query in range(len(lengths)):
+        own = rows[query]
+        for place in range(at, at + max(0, lengths[query])):
+            row = order[listed[place]]
+            listed[place] = row
+            total = 0.0
+            for d in range(a.shape[1]):
+                total += a[own, d] * b[row, d]
+            scores[place] = total
+        at += max(0, lengths[query])
+
+
+@njit(nogil=True, cache=True)
+def reduce_listed(
+    into: Array,
+    lengths: Array,
+    listed: Array,
+    scores: Array,
+    copy_starts: Array,
+    copies: Array,
+    numbers: Array,
+    one: float,
+    tie: float,
+    best: Array,
+    row: Array,
+    second: Array,
+    second_row: Array,
+    ties: Array,
+) -> None:
+    """Best, second best and ties of every query from its scored shortlist; those of the i-th go to place into[i].
+
+    A query whose shortlist overflowed is passed over. Scores above `one` count as 1, and none is below -1.
+    copies[copy_starts[r] : copy_starts[r + 1]] are the candidates that have the vector r, ascending; without
+    `copy_starts` every vector has one, itself. `numbers` are what the findings call the candidates, ascending too.
+    """
+    at = 0
+    copied = len(copy_starts) > 0
+    for query in range(len(lengths)):
+        if lengths[query] < 0:
+            continue
+        last = at + lengths[query]
+        first_score, second_score, first_row, second_at, tied = -np.inf, -np.inf, -1, -1, 0
+        for place in range(at, last):
+            score = 1.0 if scores[place] > one else max(scores[place], -1.0)
+            scores[place] = score
+            vector = listed[place]
+            start = copy_starts[vector] if copied else vector
+            end = min(start + 2, copy_starts[vector + 1]) if copied else vector + 1
+            for copy in range(start, end):
+                candidate = copies[copy] if copied else copy
+                if score > first_score or (score == first_score and candidate < first_row):
+                    second_score, second_at = first_score, first_row
+                    first_score, first_row = score, candidate
+                elif score > second_score or (score == second_score and candidate < second_at):
+                    second_score, second_at = score, candidate
+        for place in range(at, last):
+            if scores[place] >= first_score - tie:
+                vector = listed[place]
+                tied += copy_starts[vector + 1] - copy_starts[vector] if copied else 1
+        at = last
+        who = into[query]
+        best[who], second[who], ties[who] = first_score, second_score, tied
+        row[who] = numbers[first_row] if first_row >= 0 else -1
+        second_row[who] = numbers[second_at] if second_at >= 0 else -1
+
+
+@njit(nogil=True, cache=True)
+def hash_rows(bits: Array) -> Array:
+    """A 64-bit hash of every row of 64-bit words; equal rows have equal hashes."""
+    hashed = np.empty(len(bits), np.uint64)
+    for row in range(len(bits)):
+        state = np.uint64(0x9E3779B97F4A7C15)
+        for word in range(bits.shape[1]):
+            state = (state ^ bits[row, word]) * np.uint64(0xFF51AFD7ED558CCD)
+            state ^= state >> np.uint64(33)
+        hashed[row] = state
+    return hashed

@@ -1,0 +1,102 @@
+"""Blocks scored pair by pair, a tile at a time.
+
+A rectangle of queries by candidates is cut into tiles that fit the cache and the memory. A tile is scored at once by a
+matrix product (`Scorer.tile`), which is within a known tolerance of the truth. Whatever could be one of the two best,
+or tie with the best, is then scored by the formula itself (`Scorer.pairs`), and only those figures are kept. So the
+answer does not depend on the shape of the tiles, on the number of threads, or on the matrix library.
+
+        candidates of the block ->
+      +-----------+-----------+-----+
+    q |   tile    |   tile    |     |     one task: all tiles of some queries, left to right;
+      +-----------+-----------+-----+     it keeps the near-best pairs and scores them at the end
+    | |   tile    |   tile    |     |
+    v +-----------+-----------+-----+
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.search.best import TIE, Counts, Outcome, ScoredPairs
+from cvpl.search.groups import Group
+
+Ints = NDArray[np.int64]
+Scores = NDArray[np.floating]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tiled:
+    """Some queries against a range of candidates; `tile_size` counts the pairs of a tile."""
+
+    group: Group
+    queries: slice
+    candidates: slice
+    tile_size: int
+
+    def __call__(self) -> Outcome:
+        """Score tile by tile."""
+        rows = self.queries.stop - self.queries.start
+        scorer, tolerance = self.group.scorer, self.group.scorer.tolerance
+        width = max(1, self.tile_size // rows)
+        top, second = np.full(rows, -np.inf), np.full(rows, -np.inf)
+        counts = np.zeros(rows, dtype=np.int64)
+        parts: list[tuple[Ints, Ints, Scores]] = []
+        for start in range(self.candidates.start, self.candidates.stop, width):
+            columns = slice(start, min(start + width, self.candidates.stop))
+            tile = scorer.tile(self.queries, columns)
+            counts += tile.shape[1] - self._exclude(tile, columns)
+            best, runner_up = _two_best(tile)
+            second = np.maximum(np.minimum(top, best), np.maximum(second, runner_up))
+            top = np.maximum(top, best)
+            floor = _floor(top, second, tolerance)
+            # Few rows of a later tile rise above the bar; only these are looked through.
+            high = np.flatnonzero(best >= floor)
+            some = tile if len(high) == rows else tile[high]
+            where = np.flatnonzero(some >= floor[high, None].astype(tile.dtype))
+            parts.append((high[where // some.shape[1]], where % some.shape[1] + start, some.ravel()[where]))
+        row, column, rough = (np.concatenate([part[at] for part in parts]) for at in range(3))
+        # The bar has risen since the first tiles were read.
+        near = rough >= _floor(top, second, tolerance)[row]
+        query, candidate = row[near] + self.queries.start, column[near]
+        score = scorer.pairs(query, candidate)
+        found = ScoredPairs.joined([ScoredPairs(query, candidate, score)])
+        span = np.arange(self.queries.start, self.queries.stop)
+        return Outcome(rows * (self.candidates.stop - self.candidates.start), found, Counts(span, counts))
+
+    def _exclude(self, tile: Scores, columns: slice) -> Ints:
+        """Set the scores of pairs that are no candidates to -inf; how many there were, a query."""
+        excluded = np.zeros(len(tile), dtype=np.int64)
+        for other in self.group.apart:
+            same = other.queries[self.queries, None] == other.candidates[columns]
+            tile[same] = -np.inf
+        low, high = np.searchsorted(self.group.skip_query, [self.queries.start, self.queries.stop])
+        row = self.group.skip_query[low:high] - self.queries.start
+        column = self.group.skip_candidate[low:high] - columns.start
+        inside = (column >= 0) & (column < tile.shape[1])
+        tile[row[inside], column[inside]] = -np.inf
+        if self.group.apart:
+            return np.asarray(np.isneginf(tile).sum(axis=1), dtype=np.int64)
+        np.add.at(excluded, row[inside], 1)
+        return excluded
+
+
+def _two_best(tile: Scores) -> tuple[Floats, Floats]:
+    """The highest and the second-highest score of each row; -inf where there is none."""
+    rows = np.arange(len(tile))
+    at = tile.argmax(axis=1)
+    best = tile[rows, at]
+    tile[rows, at] = -np.inf
+    second = tile.max(axis=1)
+    tile[rows, at] = best
+    return best.astype(np.float64), second.astype(np.float64)
+
+
+def _floor(top: Floats, second: Floats, tolerance: float) -> Floats:
+    """The rough score from which a pair may be one of the two best, or tie with the best; never -inf."""
+    tied = top - TIE - 2 * tolerance
+    floor = np.where(np.isneginf(second), tied, np.minimum(tied, second - 2 * tolerance))
+    return np.maximum(floor, np.finfo(np.float32).min)

@@ -1,0 +1,174 @@
+"""Every way through a block finds what scoring every pair finds, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cvpl.operators import compiled
+from cvpl.operators.similarity import CosineMeasure, CosineScorer
+from cvpl.search import exact, kernel
+from cvpl.search.best import TIE
+from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.budget import Budget
+from cvpl.search.exact import find_best
+
+FIGURES = ("best", "row", "second", "second_row", "candidates", "ties")
+
+
+def every_pair(scorer, partition, left_out=None):
+    """The slow, obvious search."""
+    out = {name: [] for name in FIGURES}
+    skipped = set() if left_out is None else set(zip(left_out.query.tolist(), left_out.candidate.tolist(), strict=True))
+    for query in range(scorer.queries):
+        rows = np.flatnonzero(partition.candidates == partition.queries[query])
+        rows = np.array([row for row in rows if (query, int(row)) not in skipped], dtype=np.int64)
+        scores = scorer.pairs(np.full(len(rows), query), rows)
+        order = np.lexsort((rows, -scores))
+        out["best"].append(scores[order[0]] if len(rows) else -np.inf)
+        out["row"].append(rows[order[0]] if len(rows) else -1)
+        out["second"].append(scores[order[1]] if len(rows) > 1 else -np.inf)
+        out["second_row"].append(rows[order[1]] if len(rows) > 1 else -1)
+        out["candidates"].append(len(rows))
+        out["ties"].append(int((scores >= scores[order[0]] - TIE).sum()) if len(rows) else 0)
+    return out
+
+
+def assert_same(found, wanted):
+    for name in FIGURES:
+        np.testing.assert_array_equal(getattr(found, name), wanted[name], err_msg=name)
+
+
+def units(rng, count, width, shape):
+    """Unit vectors of different kinds of tables."""
+    spread = np.linspace(1.0, 0.1, width)
+    vectors = rng.normal(size=(count, width)) * spread
+    if shape == "clustered":
+        vectors = rng.normal(size=(12, width))[rng.integers(12, size=count)] + 0.05 * vectors
+    elif shape == "few values":
+        vectors = np.round(vectors * 1.5)
+    elif shape == "flat":
+        vectors[:, width // 2 :] *= 1e-4
+    elif shape == "copies":
+        vectors = vectors[rng.integers(max(1, count // 9), size=count)]
+    elif shape == "nearly tied":
+        vectors = vectors[rng.integers(max(1, count // 5), size=count)] + rng.normal(size=(count, width)) * 3e-7
+    scorer = CosineMeasure(1e-9).scorer(vectors, vectors[:0])
+    return scorer.a
+
+
+SHAPES = ("spread", "clustered", "few values", "flat", "copies", "nearly tied")
+
+
+@pytest.fixture
+def always_trees(monkeypatch):
+    """Trees in every block that is not tiny, whatever they cost."""
+    for name, value in {
+        "SMALL_BLOCK": 4,
+        "TREE_RECORDS": 1,
+        "TREE_PAIRS": 0,
+        "TREE_PRODUCT": 0,
+        "TREE_RECORD": -1,
+    }.items():
+        monkeypatch.setattr(exact, name, value)
+
+
+@pytest.mark.parametrize("width", [2, 5, 13, 21])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_tree_finds_what_every_pair_finds(always_trees, shape, width):
+    rng = np.random.default_rng([width, SHAPES.index(shape)])
+    for queries, candidates, blocks in ((1, 1, 1), (5, 40, 1), (130, 700, 3), (301, 277, 2), (64, 4_500, 1)):
+        scorer = CosineScorer(units(rng, queries, width, "spread"), units(rng, candidates, width, shape))
+        if shape in ("copies", "nearly tied"):
+            scorer.a[: queries // 2] = scorer.b[rng.integers(candidates, size=queries // 2)]
+        partition = Partition(rng.integers(blocks, size=queries), rng.integers(blocks, size=candidates))
+        assert_same(find_best(scorer, [partition], budget=Budget(threads=1)), every_pair(scorer, partition))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_tree_leaves_out_whom_it_is_told_to(always_trees, shape):
+    rng = np.random.default_rng(SHAPES.index(shape))
+    table = units(rng, 400, 9, shape)
+    rows = np.sort(rng.choice(400, 150, replace=False))
+    partition = Partition(rng.integers(2, size=400)[rows] * 0, np.zeros(400, dtype=np.int64))
+    scorer = CosineScorer(table[rows], table)
+    own = LeftOut.itself(rows)
+    assert_same(find_best(scorer, [partition], left_out=own), every_pair(scorer, partition, own))
+    many = LeftOut(
+        np.repeat(np.arange(150), 3), np.concatenate([rng.choice(400, 3, replace=False) for _ in range(150)])
+    )
+    assert_same(find_best(scorer, [partition], left_out=many), every_pair(scorer, partition, many))
+
+
+def test_vectors_without_a_direction_score_zero_in_a_tree(always_trees):
+    rng = np.random.default_rng(3)
+    a, b = units(rng, 60, 6, "spread"), units(rng, 300, 6, "spread")
+    a[::7], b[::5] = 0.0, 0.0
+    partition = Partition(np.zeros(60, dtype=np.int64), np.zeros(300, dtype=np.int64))
+    assert_same(find_best(CosineScorer(a, b), [partition]), every_pair(CosineScorer(a, b), partition))
+
+
+def test_a_shortlist_that_overflows_is_searched_in_another_way(always_trees):
+    rng = np.random.default_rng(4)
+    centre = np.array([1.0, 0.5, 0.2, 0.1])
+    b = units(rng, 2 * kernel.SHORTLIST + 300, 4, "spread")
+    b[: 2 * kernel.SHORTLIST] = centre + rng.normal(size=(2 * kernel.SHORTLIST, 4)) * 1e-8
+    b[: 2 * kernel.SHORTLIST] /= np.linalg.norm(b[: 2 * kernel.SHORTLIST], axis=1)[:, None]
+    a = np.vstack([units(rng, 20, 4, "spread"), centre / np.linalg.norm(centre)])
+    partition = Partition(np.zeros(21, dtype=np.int64), np.zeros(len(b), dtype=np.int64))
+    found = find_best(CosineScorer(a, b), [partition])
+    assert found.ties[20] >= 2 * kernel.SHORTLIST
+    assert_same(found, every_pair(CosineScorer(a, b), partition))
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_blocks_that_do_not_fit_are_searched_in_pieces(trees, monkeypatch, request):
+    if trees:
+        request.getfixturevalue("always_trees")
+    rng = np.random.default_rng(5)
+    scorer = CosineScorer(units(rng, 900, 8, "few values"), units(rng, 1_700, 8, "few values"))
+    partition = Partition(rng.integers(3, size=900), rng.integers(3, size=1_700))
+    small = Budget(memory=1 << 18, threads=2)
+    own = LeftOut(np.arange(900), rng.integers(1_700, size=900))
+    for left_out in (None, own):
+        found = find_best(scorer, [partition], left_out=left_out, budget=small)
+        assert_same(found, every_pair(scorer, partition, left_out))
+
+
+def test_which_way_is_taken_is_decided_by_counting(monkeypatch):
+    """A tree is refused where queries lie across the candidates' directions, as far from all of them."""
+    taken = []
+    monkeypatch.setattr(exact, "TREE_PAIRS", 0)
+    searched = exact._Searched.__call__
+    monkeypatch.setattr(exact._Searched, "__call__", lambda self: (taken.append(1), searched(self))[1])
+    rng = np.random.default_rng(6)
+    partition = Partition(np.zeros(2_100, dtype=np.int64), np.zeros(6_000, dtype=np.int64))
+    across = rng.normal(size=(8_100, 4)) * [1, 1, 1, 0]
+    across[:2_100] = across[:2_100] * 1e-3 + [0, 0, 0, 1]
+    across /= np.linalg.norm(across, axis=1)[:, None]
+    find_best(CosineScorer(across[:2_100], across[2_100:]), [partition])
+    assert not taken
+    near = units(rng, 8_100, 24, "clustered")
+    find_best(CosineScorer(near[:2_100], near[2_100:]), [partition])
+    assert taken
+
+
+def test_compiled_loops_give_the_bits_of_the_plain_ones():
+    rng = np.random.default_rng(7)
+    table, codes = rng.normal(size=(6, 11)), rng.integers(-1, 5, size=500).astype(np.int32)
+    numbers, loadings, rows = rng.normal(size=700), rng.normal(size=11), rng.integers(500, size=300)
+    plain, fast = rng.normal(size=(2, 300, 11))[[0, 0]].copy()
+    plain += table[codes[rows]]
+    plain += (numbers[rows] - 0.3)[:, None] * loadings
+    compiled.add_looked_up(fast, table, codes, rows)
+    compiled.add_scaled(fast, numbers, 0.3, loadings, rows)
+    np.testing.assert_array_equal(fast, plain)
+    plain[5] = 0.0
+    squares = np.zeros(300)
+    for component in range(11):
+        squares += plain[:, component] * plain[:, component]
+    norms = np.sqrt(squares)
+    inverse = np.divide(1.0, norms, out=np.zeros(300), where=norms > 1e-9)
+    fast = plain.copy()
+    compiled.make_unit(fast, 1e-9)
+    np.testing.assert_array_equal(fast, plain * inverse[:, None])
