@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
+from cvpl.attack import Attack
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.contradictions import Figures
 from cvpl.evaluation.control import attributable_rate
@@ -42,6 +43,16 @@ def rate(measured: Measurement) -> out.Rate:
     """The linkage rate with its interval."""
     low, high, method = _ends(measured.rate_interval)
     return out.Rate(estimate=measured.rate, low=low, high=high, method=method)
+
+
+def search(attack: Attack) -> out.Search:
+    """How the pairs were searched, and how many of them."""
+    return out.Search(
+        exact=attack.exact,
+        narrowed_by=list(attack.levers.used),
+        pairs=attack.blocks.pairs,
+        share_examined=attack.share_examined,
+    )
 
 
 def curve(measured: Measurement, grid: Floats) -> list[out.CurvePoint]:

@@ -14,9 +14,10 @@ from cvpl.operators.similarity import Scorer
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.representation import Representation, fit_representation
 from cvpl.search.best import BestCandidates
-from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.blocks import LeftOut, Partition, sort_blocks
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.levers import Levers, cut_off, draw, sub_divide
 from cvpl.streams import stream
 from cvpl.tables.columns import Pair, Table
 
@@ -37,6 +38,11 @@ class Blocks:
             for table in self.codes
         )
 
+    @property
+    def pairs(self) -> int:
+        """How many pairs of an original and a protected record share a block, over all schemes."""
+        return sum(sort_blocks(Partition(table["original"], table["protected"])).pairs for table in self.codes)
+
 
 @dataclass(frozen=True, eq=False)
 class Attack:
@@ -54,6 +60,8 @@ class Attack:
     protected: Table
     control: Table | None
     blocks: Blocks
+    searched: Blocks
+    levers: Levers
     representation: Representation
     scorer: Scorer
     found: BestCandidates
@@ -61,28 +69,61 @@ class Attack:
     @property
     def partitions(self) -> tuple[Partition, ...]:
         """Who is compared with whom."""
-        return self.blocks.partitions("original", "protected")
+        return self.searched.partitions("original", "protected")
+
+    @property
+    def exact(self) -> bool:
+        """Whether every pair that shares a block was taken into account."""
+        return not self.levers.used
+
+    @property
+    def share_examined(self) -> float:
+        """The share of the pairs that share a block which were looked at, or safely passed over by an exact search."""
+        if self.exact:
+            return 1.0
+        examined = self.searched.pairs if self.found.examined is None else self.found.examined
+        return examined / max(1, self.blocks.pairs)
+
+    def find(
+        self,
+        scorer: Scorer,
+        partitions: Sequence[Partition],
+        left_out: LeftOut | None = None,
+        progress: Progress | None = None,
+    ) -> BestCandidates:
+        """Search as the attack itself did."""
+        return find_best(
+            scorer, partitions, left_out=left_out, budget=self.budget, ann=self.levers.ann, progress=progress
+        )
 
     def search(self, queries: Ints, left_out: LeftOut) -> BestCandidates:
         """Search again for some of the originals, with single candidates left out (query numbers are original rows)."""
         scorer = self.representation.scorer(self.original, self.protected, queries)
-        partitions = self.blocks.partitions("original", "protected", queries)
-        return find_best(scorer, partitions, left_out=left_out.of(queries), budget=self.budget)
+        partitions = self.searched.partitions("original", "protected", queries)
+        return self.find(scorer, partitions, left_out.of(queries))
 
     def search_control(self, progress: Progress | None = None) -> BestCandidates | None:
         """The same attack on the people of the control table; None without one, or without a map for them."""
         if self.control is None or not self.representation.maps_others:
             return None
         scorer = self.representation.scorer(self.control, self.protected)
-        partitions = self.blocks.partitions("control", "protected")
-        return find_best(scorer, partitions, budget=self.budget, progress=progress)
+        return self.find(scorer, self.searched.partitions("control", "protected"), progress=progress)
 
 
 def attack(
-    pair: Pair, attacker: Attacker, *, seed: int = 0, budget: Budget | None = None, progress: Progress | None = None
+    pair: Pair,
+    attacker: Attacker,
+    *,
+    seed: int = 0,
+    budget: Budget | None = None,
+    levers: Levers | None = None,
+    progress: Progress | None = None,
 ) -> Attack:
-    """Link the originals to the protected records as `attacker` would (paper, Algorithm 1)."""
-    budget = budget or Budget()
+    """Link the originals to the protected records as `attacker` would (paper, Algorithm 1).
+
+    With `levers` only some of the pairs are looked at, and what is found is a lower bound.
+    """
+    budget, levers = budget or Budget(), levers or Levers()
     # What the attacker holds: some of the columns, some of the people.
     people = _known_people(pair.original.rows, attacker.knows_people, seed)
     original = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.take(people))
@@ -94,9 +135,25 @@ def attack(
     tables = [original, protected] + ([] if control is None else [control])
     blocks = assign_blocks(attacker.blocking, tables, representation.space, seed)
     # Phase 4: for every original the best candidate of its block; thresholds come later, from what is found once.
+    searched = narrowed(blocks, levers, tables, representation.space, seed)
     scorer = representation.scorer(original, protected)
-    found = find_best(scorer, blocks.partitions("original", "protected"), budget=budget, progress=progress)
-    return Attack(attacker, seed, budget, people, original, protected, control, blocks, representation, scorer, found)
+    partitions = searched.partitions("original", "protected")
+    found = find_best(scorer, partitions, budget=budget, ann=levers.ann, progress=progress)
+    return Attack(
+        attacker,
+        seed,
+        budget,
+        people,
+        original,
+        protected,
+        control,
+        blocks,
+        searched,
+        levers,
+        representation,
+        scorer,
+        found,
+    )
 
 
 def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
@@ -110,6 +167,25 @@ def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpa
         else:
             assigned = scheme_codes(scheme, tables)
         codes.append(dict(zip((table.name for table in tables), assigned, strict=True)))
+    return Blocks(tuple(codes))
+
+
+def narrowed(blocks: Blocks, levers: Levers, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
+    """The blocks as they are searched: the same ones, unless somebody asked to look at fewer pairs."""
+    codes = []
+    for number, scheme in enumerate(blocks.codes):
+        tables_codes = dict(scheme)
+        if levers.sub_block is not None:
+            keys = assign_blocks(Blocking(any_of=(levers.sub_block.by,)), tables, space, seed).codes[0]
+            tables_codes = sub_divide(tables_codes, keys, "protected", levers.sub_block.above)
+        nobody = 1 + max(int(table.max(initial=0)) for table in tables_codes.values())
+        if levers.sample is not None:
+            rng = stream(seed, "sampled candidates")
+            tables_codes["protected"] = draw(tables_codes["protected"], levers.sample, nobody, rng)
+        if levers.max_block is not None:
+            rng = stream(seed, f"cutoff {number}")
+            tables_codes["protected"] = cut_off(tables_codes["protected"], levers.max_block, nobody, rng)
+        codes.append(tables_codes)
     return Blocks(tuple(codes))
 
 

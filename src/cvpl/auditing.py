@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.policy import Bound, Figure, judge
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
 from cvpl.operators.projection import Saved
+from cvpl.planning import AuditPlan, check_memory, make_plan
 from cvpl.representation import linear
 from cvpl.saved_projection import save_projection
 from cvpl.streams import stream
@@ -41,6 +43,7 @@ def audit(
     *,
     control: object | None = None,
     fail_above: float | None = None,
+    memory: int | None = None,
     save_projection_to: str | Path | None = None,
     report: Report | None = None,
 ) -> out.AuditResult:
@@ -48,14 +51,15 @@ def audit(
 
     Tables are paths (CSV, CSV.gz, Parquet) or dataframes that speak Arrow. `config` is the path of an audit.yaml, a
     mapping of the same form, or an AuditConfig. `control` is a table of people known to be absent from the release; it
-    takes the place of the configuration's. `fail_above` sets the policy's limit. Raises InputError with every
-    problem of tables and configuration. The same inputs and seed give the same result, whatever the threads.
+    takes the place of the configuration's. `fail_above` sets the policy's limit, `memory` the bytes that may be used in
+    place of `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError where
+    the memory does not suffice. The same inputs and seed give the same result, whatever the threads and the memory.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     say = report or _silent
     say("reading", None)
-    plan, inputs = _read(original, protected, config, control)
+    plan, inputs = _read(original, protected, config, control, memory)
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
         measured = {name: _measure(name, plan, inputs, say) for name in plan.attackers}
@@ -67,13 +71,29 @@ def audit(
     return result
 
 
-def _read(original: object, protected: object, config: ConfigLike, control: object | None) -> tuple[Plan, Inputs]:
+def plan_audit(
+    original: object,
+    protected: object,
+    config: ConfigLike,
+    *,
+    control: object | None = None,
+    memory: int | None = None,
+) -> AuditPlan:
+    """What an audit with these arguments would compare, and what it would take, without doing it."""
+    return make_plan(*_read(original, protected, config, control, memory))
+
+
+def _read(
+    original: object, protected: object, config: ConfigLike, control: object | None, memory: int | None
+) -> tuple[Plan, Inputs]:
     """The resolved configuration and the checked tables, or every problem of both."""
     try:
         plan = load(config)
     except InputError as error:
         problems = list(error.problems) + check_files(original, protected, control)
         raise InputError(problems) from None
+    if memory is not None:
+        plan = replace(plan, budget=replace(plan.budget, memory=memory))
     inputs = read_inputs(
         original,
         protected,
@@ -82,6 +102,8 @@ def _read(original: object, protected: object, config: ConfigLike, control: obje
         reading=plan.reading,
         identity=plan.identity,
         declared=plan.declared,
+        memory=plan.budget.memory,
+        fits=lambda rows: check_memory(rows, plan),
     )
     if not inputs.pair.original.specs:
         what = "no observable column is in every table"
@@ -96,6 +118,7 @@ def _measure(name: str, plan: Plan, inputs: Inputs, say: Report) -> Measurement:
         plan.attackers[name],
         seed=plan.config.seed,
         budget=plan.budget,
+        levers=plan.levers,
         progress=lambda share: say(label, share),
     )
     control = done.search_control(lambda share: say(f"{label}, control", share))
@@ -169,7 +192,8 @@ def _assemble(
         ),
         feature_contribution=contribution,
         warnings=[out.Warning_(rule=notice.rule, message=notice.message) for notice in warnings],
-        lower_bound=False,
+        search=assembly.search(done),
+        lower_bound=not done.exact,
         provenance=out.Provenance(
             seed=done.seed,
             versions={"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")},
@@ -217,6 +241,15 @@ def _contribution(measured: Measurement) -> out.Contributions:
 def _warnings(measured: Measurement, valid: Validity, inputs: Inputs) -> list[Notice]:
     found = [Notice("not_assessable", reason) for reason in valid.reasons]
     found += contradictions(assembly.figures(measured))
+    if not measured.attack.exact:
+        asked, share = ", ".join(measured.attack.levers.used), f"{measured.attack.share_examined:.2%}"
+        found.append(
+            Notice(
+                "pairs_left_out",
+                f"by request ({asked}) only {share} of the pairs that share a block were examined: the linkage rate is "
+                "a lower bound, and may be far too low",
+            )
+        )
     if measured.threshold is None and measured.attack.attacker.on_scale:
         found.append(
             Notice("threshold_not_attainable", "no threshold keeps the false link rate as low as was asked for")
@@ -248,6 +281,8 @@ def _policy(
     known = [value for value in values if value is not None]
     seen = assembly.figures(headline)
     doubts = [f"not assessable: {reason}" for reason in valid.reasons]
+    if not headline.attack.exact:
+        doubts.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
     if top1_far_above(seen):
         doubts.append("the top-1 hit rate is far above the linkage rate")
     if figure == "attributable_rate" and top1_unexplained(seen):

@@ -83,6 +83,15 @@ class Blocks(Section):
     schemes: list[BlockScheme]
 
 
+class Search(Section):
+    """How the pairs that share a block were searched: all of them, or by request some (`narrowed_by`)."""
+
+    exact: bool
+    narrowed_by: list[str]
+    pairs: int
+    share_examined: float
+
+
 class ProjectionSummary(Section):
     """The dimension of the space in which records were compared; null where the similarity uses no projection."""
 
@@ -303,6 +312,7 @@ class AuditResult(Section):
     self_linkage: SelfLinkage
     feature_contribution: Contributions
     warnings: list[Warning_]
+    search: Search | None = None
     lower_bound: bool
     provenance: Provenance
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.errors import ExitCode
+from cvpl.errors import ExitCode, UsageError
 
 EXIT_CODES = (
     "Exit codes: 0 done; 2 the call is wrong, or the output cannot be written; 3 a table or the configuration cannot "
@@ -21,6 +21,15 @@ def _rate(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("a number from 0 to 1 is needed, such as 0.05.")
     return value
+
+
+def _bytes(size: str) -> int:
+    from cvpl.config.sizes import parse_size  # noqa: PLC0415 - only where it is asked for
+
+    try:
+        return parse_size(size)
+    except ValueError as error:
+        raise UsageError(f"--memory {size}: {error}.") from None
 
 
 def command(
@@ -52,17 +61,35 @@ def command(
     save_projection: Path | None = typer.Option(
         None, metavar="FILE", help="Write the fitted projection, for `projection: {saved: FILE}` in a later audit."
     ),
+    memory: str | None = typer.Option(
+        None,
+        metavar="SIZE",
+        help="The memory that may be used, such as 4GB; the work is cut into pieces that fit, or refused with 4.",
+    ),
+    plan: bool = typer.Option(
+        False, "--plan", help="Print blocks, pairs, memory and expected time, and stop before the work."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print what result.json holds instead of the summary."),
 ) -> None:
     """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
+    allowed = None if memory is None else _bytes(memory)
     if out is not None:
         check_folder(out, "--out")
     if save_projection is not None:
         check_file(save_projection, "--save-projection")
 
-    from cvpl.auditing import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.auditing import audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
 
+    if plan:
+        from cvpl.reports.plan import show_plan  # noqa: PLC0415
+
+        with Progress() as progress:
+            progress("reading", None)
+            planned = plan_audit(original, protected, config, control=control, memory=allowed)
+        with reader_may_leave():
+            show_plan(planned, page())
+        return
     with Progress() as progress:
         result = audit(
             original,
@@ -70,6 +97,7 @@ def command(
             config,
             control=control,
             fail_above=fail_above,
+            memory=allowed,
             save_projection_to=save_projection,
             report=progress,
         )

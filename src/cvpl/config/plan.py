@@ -16,7 +16,8 @@ from cvpl.errors import InputError, Problem
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
 from cvpl.operators.projection import Saved
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.search.budget import Budget
+from cvpl.search.budget import Budget, usual_memory
+from cvpl.search.levers import Levers, SubBlock
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.identity import IdentityKeys
@@ -42,6 +43,7 @@ class Plan:
     attackers: dict[str, Attacker]
     control: Path | None
     budget: Budget
+    levers: Levers
 
 
 ConfigLike = AuditConfig | Mapping[str, Any] | str | Path
@@ -146,6 +148,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
             attacker = attacker.model_copy(update={"projection": place})
         attackers[key] = attacker
     identity = _identity(config, name, problems)
+    levers = _levers(config, name, problems)
     if problems:
         raise InputError(problems)
     return Plan(
@@ -156,8 +159,18 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         identity=identity,
         attackers={key: attacker for key, attacker in attackers.items() if attacker is not None},
         control=base / config.control.file if config.control else None,
-        budget=Budget(config.search.memory, config.search.threads),
+        budget=Budget(config.search.memory or usual_memory(), config.search.threads),
+        levers=levers,
     )
+
+
+def _levers(config: AuditConfig, name: str, problems: list[Problem]) -> Levers:
+    written = config.search
+    sub_block = None
+    if written.sub_block is not None:
+        by = _scheme(written.sub_block.by, config, "`search.sub_block`", name, problems)
+        sub_block = SubBlock(above=written.sub_block.above, by=by)
+    return Levers(max_block=written.max_block, sample=written.sample, sub_block=sub_block, ann=written.ann)
 
 
 def _spec(column: str, entry: ColumnConfig, base: Path, name: str, problems: list[Problem]) -> ColumnSpec:
@@ -270,10 +283,11 @@ def _blocking(written: Any, config: AuditConfig, key: str, name: str, problems: 
         keys = [Key(column=c, rule=entry.block) for c, entry in config.columns.items() if entry.block is not None]
         return Blocking(any_of=(tuple(keys),))
     schemes = written.any_of if isinstance(written, EnsembleConfig) else [written]
-    return Blocking(any_of=tuple(_scheme(scheme, config, key, name, problems) for scheme in schemes))
+    who = f"attacker '{key}'"
+    return Blocking(any_of=tuple(_scheme(scheme, config, who, name, problems) for scheme in schemes))
 
 
-def _scheme(written: Any, config: AuditConfig, key: str, name: str, problems: list[Problem]) -> Scheme:
+def _scheme(written: Any, config: AuditConfig, who: str, name: str, problems: list[Problem]) -> Scheme:
     if isinstance(written, Lsh):
         return written
     keys = []
@@ -283,7 +297,7 @@ def _scheme(written: Any, config: AuditConfig, key: str, name: str, problems: li
             entry = config.columns.get(column)
             if entry is None or not entry.observable:
                 cure = "Name columns with the role quasi_identifier or attribute."
-                what = f"attacker '{key}' blocks by a column that nobody can observe"
+                what = f"{who} blocks by a column that nobody can observe"
                 problems.append(Problem(name, what, cure, column))
                 continue
             chosen = rule or entry.block or "exact"

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from cvpl.config.sizes import parse_size
 from cvpl.evaluation.intervals import Method
 from cvpl.operators.blocking import Bin, Level, Lsh, Prefix, Rule, Truncate
 from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
 from cvpl.operators.similarity import Agreement, Similarity
 from cvpl.operators.threshold import DEFAULT, Calibrate, Grid, Threshold
 from cvpl.operators.vectorization import Encoding, Feature, Scaling
+from cvpl.search.levers import Approximate
 from cvpl.settings import Settings
 from cvpl.tables.columns import OBSERVABLE, Role, Type
-
-_SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 
 
 def _one_of(value: object, forms: Mapping[str, Any]) -> object:
@@ -81,23 +80,25 @@ class ControlConfig(Settings):
 
 
 def _bytes(value: object) -> object:
-    """4GB, 512 MiB or a number of bytes."""
-    if isinstance(value, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b?)\s*", value.lower())
-        if match is None or match[2] not in _SIZES:
-            raise ValueError("write a size such as 512MB or 4GB")
-        return int(float(match[1]) * _SIZES[match[2]])
-    return value
+    return parse_size(value) if isinstance(value, str) else value
+
+
+class SubBlockConfig(Settings):
+    """Further keys for blocks with more candidates than this share of the blocks have."""
+
+    above: Annotated[float, Field(ge=0, lt=1)] = 0.95
+    by: Annotated[list[str | dict[str, RuleForm]], Field(min_length=1)]
 
 
 class SearchConfig(Settings):
-    """What the search may use. Search is exhaustive; ways to examine fewer pairs are not offered yet."""
+    """What the search may use, and ways to look at fewer pairs; without one of those it is exact."""
 
-    memory: Annotated[int, BeforeValidator(_bytes), Field(ge=1 << 20)] = 1 << 30
+    memory: Annotated[int, BeforeValidator(_bytes), Field(ge=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1)] | None = None
-    max_block: None = None
-    sample: None = None
-    ann: None = None
+    max_block: Annotated[int, Field(ge=1)] | None = None
+    sample: Annotated[float, Field(gt=0, lt=1)] | None = None
+    sub_block: SubBlockConfig | None = None
+    ann: Approximate | None = None
 
 
 class IntervalsConfig(Settings):

@@ -14,7 +14,6 @@ from cvpl.diagnostics.self_linkage import sampled_rows
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.representation import fit_representation
-from cvpl.search.exact import find_best
 
 
 def removal(attack: Attack, column: str, threshold: float, rng: np.random.Generator) -> tuple[float, NDArray[np.int64]]:
@@ -32,6 +31,5 @@ def removal(attack: Attack, column: str, threshold: float, rng: np.random.Genera
         attack.original, attack.protected, without, attack.seed
     )
     scorer = representation.scorer(attack.original, attack.protected, rows)
-    partitions = attack.blocks.partitions("original", "protected", rows)
-    found = find_best(scorer, partitions, budget=attack.budget)
+    found = attack.find(scorer, attack.searched.partitions("original", "protected", rows))
     return linkage_rate(attack.found.best[rows], threshold) - linkage_rate(found.best, threshold), rows

@@ -6,6 +6,7 @@ largest among those in the block. 0/0 is None.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack import Attack
 from cvpl.search.best import TIE, BestCandidates
-from cvpl.search.blocks import LeftOut
+from cvpl.search.blocks import LeftOut, Partition
 from cvpl.tables.identity import Scenario, TrueMatches
 
 Floats = NDArray[np.float64]
@@ -43,9 +44,10 @@ def weigh(attack: Attack, matches: TrueMatches) -> Truth:
     """Score the true pairs by name, and find the best wrong candidate of every original."""
     found, count = attack.found, len(attack.found)
     query, row = _of_known_people(attack, matches)
-    shared = np.zeros(len(query), dtype=bool)
-    for partition in attack.partitions:
-        shared |= partition.queries[query] == partition.candidates[row]
+    # A match shares the block whether or not the search looked at it.
+    shared, searched = (
+        _together(blocks.partitions("original", "protected"), query, row) for blocks in (attack.blocks, attack.searched)
+    )
     score = np.full(len(query), -np.inf)
     score[shared] = attack.scorer.pairs(query[shared], row[shared])
 
@@ -55,8 +57,8 @@ def weigh(attack: Attack, matches: TrueMatches) -> Truth:
     similarity = np.full(count, -np.inf)
     np.maximum.at(similarity, query, score)
     right = np.zeros(count)
-    np.add.at(right, query, score >= found.best[query] - TIE)
-    in_set = np.bincount(query[shared], minlength=count)
+    np.add.at(right, query, searched & (score >= found.best[query] - TIE))
+    in_set = np.bincount(query[searched], minlength=count)
     pairs = LeftOut(query, row)
     return Truth(
         has_match=has_match,
@@ -69,6 +71,14 @@ def weigh(attack: Attack, matches: TrueMatches) -> Truth:
         complete=matches.complete,
         scenario=matches.scenario,
     )
+
+
+def _together(partitions: Sequence[Partition], query: Ints, row: Ints) -> NDArray[np.bool_]:
+    """Which of the pairs share a block in any of the partitions."""
+    shared = np.zeros(len(query), dtype=bool)
+    for partition in partitions:
+        shared |= partition.queries[query] == partition.candidates[row]
+    return shared
 
 
 def _of_known_people(attack: Attack, matches: TrueMatches) -> tuple[Ints, Ints]:

@@ -19,7 +19,8 @@ class BestCandidates:
     """For each query: best and second-best score with their rows, |C(x)|, and how many candidates tie for the best.
 
     Without a candidate the best is -inf and its row -1, and so for the second where there is only one. Rows with equal
-    scores are taken from the lowest up; whoever must not depend on row order uses `ties`.
+    scores are taken from the lowest up; whoever must not depend on row order uses `ties`. `examined` counts the pairs
+    that were looked at where that was not all of them.
     """
 
     best: Floats
@@ -28,6 +29,7 @@ class BestCandidates:
     second_row: Ints
     candidates: Ints
     ties: Ints
+    examined: int | None = None
 
     def __len__(self) -> int:
         return len(self.best)
@@ -88,12 +90,14 @@ class Counts:
 class Outcome:
     """What a part of a search came to: the pairs it settled, those near the best, and how many candidates it counted.
 
-    `near` is None where the findings are written down already.
+    `near` is None where the findings are written down already. `examined` says how many of the pairs were looked at
+    where that is not all.
     """
 
     pairs: int
     near: ScoredPairs | None
     counts: Counts = field(default_factory=Counts.none)
+    examined: int | None = None
 
 
 def _highest(score: Floats, row: Ints, starts: Ints, segment: Ints) -> tuple[Floats, Ints]:

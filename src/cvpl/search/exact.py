@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from cvpl.operators.similarity import CosineScorer, Scorer
+from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, Outcome, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition, sort_blocks
 from cvpl.search.budget import Budget
 from cvpl.search.groups import Group, groups
+from cvpl.search.levers import Approximate
 from cvpl.search.listing import Listed
 from cvpl.search.tiles import Tiled
 
@@ -57,9 +59,13 @@ def find_best(
     *,
     left_out: LeftOut | None = None,
     budget: Budget | None = None,
+    ann: Approximate | None = None,
     progress: Progress | None = None,
 ) -> BestCandidates:
-    """Each query's best candidates: those that share a block with it in any of `partitions` and are not left out."""
+    """Each query's best candidates: those that share a block with it in any of `partitions` and are not left out.
+
+    With `ann` large blocks are searched approximately, and the result says how many pairs were examined.
+    """
     budget = budget or Budget()
     found = BestCandidates.none(scorer.queries)
     single = len(partitions) == 1
@@ -67,12 +73,12 @@ def find_best(
         found.candidates[:] = _candidates(partitions[0], left_out)
     total = sum(_pairs(partition) for partition in partitions)
     kept: list[ScoredPairs] = []
-    done = 0
+    done = examined = 0
     for number, partition in enumerate(partitions):
         blocks = sort_blocks(partition, partitions[:number], left_out)
         for group in groups(blocks, scorer, budget):
             direct = found if single and not group.partial else None
-            for outcome in _run(_tasks(group, budget, direct), budget.workers):
+            for outcome in _run(_tasks(group, budget, direct, ann), budget.workers):
                 if not single:
                     found.candidates[group.query_rows[outcome.counts.query]] += outcome.counts.count
                 near = outcome.near
@@ -83,11 +89,12 @@ def find_best(
                     else:
                         kept.append(pairs)
                 done += outcome.pairs
+                examined += outcome.pairs if outcome.examined is None else outcome.examined
                 if progress is not None:
                     progress(done / total)
     if kept:
         ScoredPairs.joined(kept).reduce_into(found)
-    return found
+    return found if ann is None else replace(found, examined=examined)
 
 
 Task = Callable[[], "Outcome | list[Task]"]
@@ -142,7 +149,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[Outcome]:
                         ready.extend(outcome)
 
 
-def _tasks(group: Group, budget: Budget, found: BestCandidates | None) -> Iterator[Task]:
+def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:
     """The tasks of a group, the largest blocks first."""
     pairs = group.pairs
     large = _large(group)
@@ -150,7 +157,10 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None) -> Iterat
         if pairs[at] <= SMALL_BLOCK:
             break
         rectangle = group.rectangles[at]
-        if large[at]:
+        first, last, left, right = (int(end) for end in rectangle)
+        if ann is not None and right - left > ann.above and isinstance(group.scorer, CosineScorer):
+            yield Approximated(group, slice(first, last), slice(left, right), ann)
+        elif large[at]:
             yield _Planted(group, rectangle, budget, found)
         else:
             yield from _tiled(group, rectangle, budget)

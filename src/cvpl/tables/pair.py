@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,11 @@ from cvpl.tables.source import POSITION, Reading, Source, display_name, open_sou
 
 if TYPE_CHECKING:
     import duckdb
+
+
+_DUCKDB_SHARE = 3
+_LEAST = 512 << 20
+"""DuckDB does not read a CSV file with much less."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,13 @@ def read_inputs(
     reading: Reading | None = None,
     identity: IdentityKeys | None = None,
     declared: Sequence[str] = (),
+    memory: int | None = None,
+    fits: Callable[[Mapping[str, int]], None] | None = None,
 ) -> Inputs:
     """Read and check the tables.
+
+    `memory` bounds what DuckDB may hold, in bytes; beyond it goes to disk. `fits` is told how many records each table
+    has before any column is read, and may refuse.
 
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that an undeclared one
     can be pointed out. A declared column that one table lacks is left out with a notice; one that both lack is a
@@ -60,8 +70,12 @@ def read_inputs(
     con = duckdb.connect()
     try:
         con.execute("SET preserve_insertion_order = true")
+        if memory is not None:
+            con.execute(f"SET memory_limit = '{max(_LEAST, memory // _DUCKDB_SHARE) >> 20}MiB'")
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
         sources = open_all(con, tables, reading, problems)
+        if fits is not None and not problems:
+            fits({source.table: source.rows for source in sources})
         notices: list[str] = []
         reader = ColumnReader(con, reading, problems, notices)
         if problems:

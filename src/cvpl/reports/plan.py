@@ -1,0 +1,43 @@
+"""A plan on the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cvpl.planning import AuditPlan, gigabytes
+from cvpl.reports.wording import printable
+
+
+def show_plan(plan: AuditPlan, console: Console) -> None:
+    """Print what an audit would do."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    for name, value in plan_lines(plan):
+        table.add_row(Text(name), Text(value))
+    console.print(table)
+    console.print(Text("Nothing was audited: this is the plan (--plan).", style="dim"))
+
+
+def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
+    """What is said, line by line."""
+    lines = [("records", ", ".join(f"{count:,} {role}" for role, count in plan.rows.items()))]
+    for it in plan.attackers:
+        who = "" if len(plan.attackers) == 1 else f" ({printable(it.name)})"
+        lines.append((f"blocks{who}", f"{it.blocks:,}, the largest with {it.largest:,} protected records"))
+        lines.append((f"pairs{who}", f"{it.pairs:,} share a block, {it.share_of_all_pairs:.3g} of all"))
+        if it.examined < 1:
+            lines.append((f"examined{who}", f"{it.examined:.2%} of them, by request: figures will be lower bounds"))
+        way = f"{it.trees:,} blocks through trees, the others pair by pair" if it.trees else "pair by pair"
+        lines.append((f"search{who}", f"exact, {way}" if it.examined == 1 else way))
+    lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
+    fast, slow = (duration(end) for end in plan.seconds)
+    lines.append(("time", f"about {fast} to {slow} on {plan.threads} threads"))
+    return lines
+
+
+def duration(seconds: float) -> str:
+    """Seconds, or minutes from two of them on."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,60 @@
+"""Approximate search with FAISS (extra `ann`): only on request, and what it finds is a lower bound.
+
+The candidates of a block are sorted into about as many lists as the root of their number, times four, by the nearest of
+as many centres; a query looks through the lists of its `nprobe` nearest centres. What FAISS puts first is scored by the
+formula, like every other pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cvpl.errors import UsageError
+from cvpl.operators.similarity import CosineScorer
+from cvpl.search.best import Outcome, ScoredPairs
+from cvpl.search.groups import Group
+from cvpl.search.levers import Approximate
+from cvpl.search.listing import candidates_only
+
+NEAREST = 16
+"""So many of a query's nearest are scored by the formula."""
+
+
+@dataclass(frozen=True, eq=False)
+class Approximated:
+    """A large block, searched through lists."""
+
+    group: Group
+    queries: slice
+    candidates: slice
+    settings: Approximate
+
+    def __call__(self) -> Outcome:
+        """Train, look up and score; on one thread, so that a run repeats."""
+        try:
+            import faiss  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise UsageError("search.ann needs an extra: install cvpl[ann], or leave it out") from None
+        scorer = self.group.scorer
+        assert isinstance(scorer, CosineScorer)  # noqa: S101 - whoever makes the task has seen to it
+        faiss.omp_set_num_threads(1)
+        a = np.ascontiguousarray(scorer.a[self.queries], dtype=np.float32)
+        b = np.ascontiguousarray(scorer.b[self.candidates], dtype=np.float32)
+        lists = max(1, min(len(b) // 40, int(4 * np.sqrt(len(b)))))
+        quantizer = faiss.IndexFlatIP(b.shape[1])
+        index = faiss.IndexIVFFlat(quantizer, b.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
+        index.train(b)
+        index.add(b)
+        index.nprobe = min(self.settings.nprobe, lists)
+        _, nearest = index.search(a, NEAREST)
+        _, probed = quantizer.search(a, index.nprobe)
+        sizes = np.bincount(quantizer.assign(b, 1).ravel(), minlength=lists)
+        query, place = np.nonzero(nearest >= 0)
+        candidate = nearest[query, place].astype(np.int64) + self.candidates.start
+        query = query.astype(np.int64) + self.queries.start
+        keep = candidates_only(self.group, query, candidate)
+        query, candidate = query[keep], candidate[keep]
+        near = ScoredPairs(query, candidate, scorer.pairs(query, candidate))
+        return Outcome(len(a) * len(b), near, examined=int(sizes[probed[probed >= 0]].sum()))

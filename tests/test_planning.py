@@ -1,0 +1,84 @@
+"""A plan before the work, and a budget that is obeyed."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import cvpl
+from cvpl.auditing import plan_audit
+from cvpl.cli.demo import CONFIG
+from cvpl.cli.main import run
+from cvpl.config.sizes import parse_size
+from cvpl.protection import Perturbation
+from cvpl.reports.plan import duration, plan_lines
+from cvpl.simulation import Touchpoints
+from cvpl.tables.reading import ColumnReader
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plan")
+    rng = np.random.default_rng(12)
+    people = Touchpoints(records=4_000).draw(rng)
+    for ending in ("csv", "parquet"):
+        people.write(folder / f"original.{ending}")
+        Perturbation("medium").protect(people, np.random.default_rng(1)).write(folder / f"released.{ending}")
+    (folder / "audit.yaml").write_text(CONFIG, encoding="utf-8")
+    return folder
+
+
+def arguments(tables, *more, ending="csv"):
+    files = [str(tables / f"{name}.{ending}") for name in ("original", "released")]
+    return ["audit", *files, "--config", str(tables / "audit.yaml"), *more]
+
+
+def test_the_plan_tells_what_the_audit_then_does(tables, capsys):
+    assert run(arguments(tables, "--plan")) == 0
+    page = capsys.readouterr().out
+    result = cvpl.audit(tables / "original.csv", tables / "released.csv", tables / "audit.yaml")
+    assert f"{result.blocks.pairs:,} share a block" in page
+    assert re.search(rf"blocks\s+{result.blocks.schemes[0].count:,},", page)
+    assert f"{result.blocks.schemes[0].largest:,} protected records" in page
+    assert re.search(r"memory\s+about .* of the .* allowed", page) and re.search(r"time\s+about", page)
+    assert "Nothing was audited" in page
+
+
+def test_the_plan_counts_what_levers_leave(tables):
+    config = f"{CONFIG}\nsearch: {{max_block: 10}}\n"
+    (tables / "narrow.yaml").write_text(config, encoding="utf-8")
+    plan = plan_audit(tables / "original.csv", tables / "released.csv", tables / "narrow.yaml")
+    assert plan.attackers[0].largest == 10 and 0 < plan.attackers[0].examined < 0.5
+    assert "lower bounds" in dict(plan_lines(plan))["examined"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_does_not_fit_is_refused_before_a_column_is_read(tables, ending, monkeypatch, capsys):
+    monkeypatch.setattr(ColumnReader, "read", lambda *_: pytest.fail("a column was read"))
+    assert run(arguments(tables, "--memory", "50MB", ending=ending)) == 4
+    told = capsys.readouterr().err
+    assert "--memory" in told and "4,000 original and 4,000 protected" in told
+
+
+def test_the_memory_changes_nothing_but_its_own_need(tables):
+    files = tables / "original.parquet", tables / "released.parquet", tables / "audit.yaml"
+    assert cvpl.audit(*files, memory=parse_size("400MB")).to_json() == cvpl.audit(*files).to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("4GB", 4 * 10**9), ("512 MiB", 512 << 20), ("1.5gb", 15 * 10**8), ("2000000", 2_000_000)]
+)
+def test_sizes_are_read_as_people_write_them(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["much", "4 TB", "-1GB", "", "1kB"])
+def test_what_is_no_size_is_refused(tables, text, capsys):
+    assert run(arguments(tables, "--memory", text)) == 2
+    assert "512MB or 4GB" in capsys.readouterr().err
+
+
+def test_durations_read_well():
+    assert [duration(value) for value in (3.4, 119, 121, 600)] == ["3 s", "119 s", "2 min", "10 min"]
