@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,7 @@ class TableScorer:
     measure: CosineMeasure
     a: Vectors
     b: Vectors
+    unit: ClassVar[bool] = True
 
     @property
     def queries(self) -> int:

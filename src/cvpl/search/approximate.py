@@ -13,7 +13,7 @@ import numpy as np
 
 from cvpl.errors import UsageError
 from cvpl.operators.similarity import CosineScorer
-from cvpl.search.best import Outcome, ScoredPairs
+from cvpl.search.best import Outcome
 from cvpl.search.groups import Group
 from cvpl.search.levers import Approximate
 from cvpl.search.listing import candidates_only
@@ -24,11 +24,9 @@ NEAREST = 16
 
 @dataclass(frozen=True, eq=False)
 class Approximated:
-    """A large block, searched through lists."""
+    """A large block, a group of its own, searched through lists."""
 
     group: Group
-    queries: slice
-    candidates: slice
     settings: Approximate
 
     def __call__(self) -> Outcome:
@@ -40,8 +38,7 @@ class Approximated:
         scorer = self.group.scorer
         assert isinstance(scorer, CosineScorer)  # noqa: S101 - whoever makes the task has seen to it
         faiss.omp_set_num_threads(1)
-        a = np.ascontiguousarray(scorer.a[self.queries], dtype=np.float32)
-        b = np.ascontiguousarray(scorer.b[self.candidates], dtype=np.float32)
+        a, b = (np.ascontiguousarray(side, dtype=np.float32) for side in (scorer.a, scorer.b))
         lists = max(1, min(len(b) // 40, int(4 * np.sqrt(len(b)))))
         quantizer = faiss.IndexFlatIP(b.shape[1])
         index = faiss.IndexIVFFlat(quantizer, b.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
@@ -52,9 +49,8 @@ class Approximated:
         _, probed = quantizer.search(a, index.nprobe)
         sizes = np.bincount(quantizer.assign(b, 1).ravel(), minlength=lists)
         query, place = np.nonzero(nearest >= 0)
-        candidate = nearest[query, place].astype(np.int64) + self.candidates.start
-        query = query.astype(np.int64) + self.queries.start
+        candidate = nearest[query, place].astype(np.int64)
         keep = candidates_only(self.group, query, candidate)
         query, candidate = query[keep], candidate[keep]
-        near = ScoredPairs(query, candidate, scorer.pairs(query, candidate))
+        near = self.group.named(query, candidate, scorer.pairs(query, candidate))
         return Outcome(len(a) * len(b), near, examined=int(sizes[probed[probed >= 0]].sum()))

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,14 +81,11 @@ def find_best(
             direct = found if single and not group.partial else None
             for outcome in _run(_tasks(group, budget, direct, ann), budget.workers):
                 if not single:
-                    found.candidates[group.query_rows[outcome.counts.query]] += outcome.counts.count
-                near = outcome.near
-                if near is not None:
-                    pairs = ScoredPairs(group.query_rows[near.query], group.candidate_rows[near.row], near.score)
-                    if direct is not None:
-                        pairs.reduce_into(found)
-                    else:
-                        kept.append(pairs)
+                    found.candidates[outcome.counts.query] += outcome.counts.count
+                if outcome.near is not None and direct is not None:
+                    outcome.near.reduce_into(found)
+                elif outcome.near is not None:
+                    kept.append(outcome.near)
                 done += outcome.pairs
                 examined += outcome.pairs if outcome.examined is None else outcome.examined
                 if progress is not None:
@@ -150,32 +148,41 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[Outcome]:
 
 
 def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:
-    """The tasks of a group, the largest blocks first."""
-    pairs = group.pairs
-    large = _large(group)
+    """The tasks of a group, the largest blocks first; a large block makes its own scorer, on its own thread."""
+    pairs, large = group.pairs, _large(group)
+    if ann is not None and group.source.unit:
+        many = group.rectangles[:, 3] - group.rectangles[:, 2] > ann.above
+        for rectangle in group.rectangles[many]:
+            yield Approximated(group.part(rectangle[None]), ann)
+        group, large = group.part(group.rectangles[~many]), large[~many]
+        pairs = group.pairs
     for at in np.argsort(-pairs, kind="stable"):
-        if pairs[at] <= SMALL_BLOCK:
-            break
-        rectangle = group.rectangles[at]
-        first, last, left, right = (int(end) for end in rectangle)
-        if ann is not None and right - left > ann.above and isinstance(group.scorer, CosineScorer):
-            yield Approximated(group, slice(first, last), slice(left, right), ann)
-        elif large[at]:
-            yield _Planted(group, rectangle, budget, found)
-        else:
-            yield from _tiled(group, rectangle, budget)
+        if large[at]:
+            yield _Planted(group.part(group.rectangles[at : at + 1]), budget, found)
+    if not large.all():
+        yield partial(_middling, group.part(group.rectangles[~large]), budget)
+
+
+def _middling(group: Group, budget: Budget) -> list[Task]:
+    """Blocks that share a scorer: those of some size in tiles, and the small ones listed."""
+    pairs = group.pairs
     small = np.flatnonzero(pairs <= SMALL_BLOCK)
-    if small.size:
-        numbers = np.cumsum(pairs[small]) // LISTED_PAIRS
-        for members in np.split(small, np.flatnonzero(np.diff(numbers)) + 1):
-            yield Listed(group, group.rectangles[members])
+    _ = group.scorer  # made once, before many tasks ask for it at the same time
+    tasks: list[Task] = []
+    for rectangle in group.rectangles[pairs > SMALL_BLOCK]:
+        tasks.extend(_tiled(group, rectangle, budget))
+    numbers = np.cumsum(pairs[small]) // LISTED_PAIRS
+    for members in np.split(small, np.flatnonzero(np.diff(numbers)) + 1):
+        if members.size:
+            tasks.append(Listed(group, group.rectangles[members]))
+    return tasks
 
 
 def _large(group: Group) -> NDArray[np.bool_]:
     """The rectangles in which a tree may pay: unit vectors, one partition, many on both sides."""
     first, last, left, right = group.rectangles.T
     many = np.minimum(last - first, right - left) >= TREE_RECORDS
-    able = isinstance(group.scorer, CosineScorer) and not group.apart and group.scorer.a.shape[1] > 1
+    able = group.source.unit and not group.apart
     result: NDArray[np.bool_] = many & (able and int(group.pairs[many].sum()) >= TREE_PAIRS)
     return result
 
@@ -190,28 +197,23 @@ def _tiled(group: Group, rectangle: Ints, budget: Budget) -> Iterator[Task]:
 
 @dataclass(frozen=True, eq=False)
 class _Planted:
-    """A large block: a tree is planted and tried on a sample; what remains to do is its search, or tiles."""
+    """A large block, a group of its own: a tree is tried on a sample; what remains to do is its search, or tiles."""
 
     group: Group
-    rectangle: Ints
     budget: Budget
     found: BestCandidates | None
 
     def __call__(self) -> list[Task]:
         from cvpl.search.tree import plant, visit  # noqa: PLC0415 - loads the compiler, which only large blocks repay
 
-        scorer = self.group.scorer
+        group, scorer = self.group, self.group.scorer
         assert isinstance(scorer, CosineScorer)  # noqa: S101 - `_large` has seen to it
-        first, last, left, right = (int(end) for end in self.rectangle)
-        low, high = np.searchsorted(self.group.skip_query, [first, last])
-        skips = self.group.skip_query[low:high] - first, self.group.skip_candidate[low:high] - left
-        inside = (skips[1] >= 0) & (skips[1] < right - left)
-        tree = plant(scorer.b[left:right], keep_copies=self.found is None or bool(inside.any()))
-        here = visit(tree, scorer.a[first:last], skips[0][inside], skips[1][inside], scorer.one)
-        sample = here.sample(min(TREE_SAMPLE, (last - first) // 16))
+        tree = plant(scorer.b, keep_copies=self.found is None or len(group.skip_query) > 0)
+        here = visit(tree, scorer.a, group.skip_query, group.skip_candidate, scorer.one)
+        sample = here.sample(min(TREE_SAMPLE, scorer.queries // 16))
         products = here.count(sample).products(tree.coordinates) / len(sample)
-        if TREE_PRODUCT * products + TREE_RECORD > (right - left) * scorer.a.shape[1]:
-            return list(_tiled(self.group, self.rectangle, self.budget))
+        if TREE_PRODUCT * products + TREE_RECORD > scorer.candidates * scorer.a.shape[1]:
+            return list(_tiled(group, group.rectangles[0], self.budget))
         return [_Searched(self, here, piece) for piece in here.pieces()]
 
 
@@ -225,20 +227,18 @@ class _Searched:
 
     def __call__(self) -> Outcome | list[Task]:
         group, found = self.planted.group, self.planted.found
-        first, _, left, right = (int(end) for end in self.planted.rectangle)
+        candidates = len(group.candidate_rows)
         if found is not None:
-            who = group.query_rows[first:]
-            too_many = self.visit.search(self.piece, found, who, group.candidate_rows[left:right])
+            too_many = self.visit.search(self.piece, found, group.query_rows, group.candidate_rows)
             near = None
         else:
             query, row, score, too_many = self.visit.near(self.piece)
-            near = ScoredPairs.joined([ScoredPairs(query + first, row + left, score)])
-        outcome = Outcome((self.piece.stop - self.piece.start - len(too_many)) * (right - left), near)
+            near = group.named(query, row, score)
+        outcome = Outcome((self.piece.stop - self.piece.start - len(too_many)) * candidates, near)
         if not len(too_many):
             return outcome
         size = self.planted.budget.tile_bytes // 8
         alone: list[Task] = [
-            Tiled(group, slice(first + query, first + query + 1), slice(left, right), size)
-            for query in map(int, too_many)
+            Tiled(group, slice(query, query + 1), slice(0, candidates), size) for query in map(int, too_many)
         ]
         return [lambda: outcome, *alone]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import Scorer
+from cvpl.search.best import ScoredPairs
 from cvpl.search.blocks import Partition, SortedBlocks
 from cvpl.search.budget import Budget
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 _OVERHEAD = 256
 _COPIES = 3
@@ -22,14 +25,15 @@ _FEWEST = 256
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Some blocks, with a scorer of just their records.
+    """Some blocks, and the way to a scorer of just their records.
 
     A rectangle (first query, last, first candidate, last) is a block, or a part of one; places count the records of the
     group, whose rows in the tables are `query_rows` and `candidate_rows`. `partial` says that a rectangle may hold only
-    some of its queries' candidates. `apart` and the skipped pairs are those of the blocks.
+    some of its queries' candidates. A pair that shares a block in one of `apart` was a candidate already; the pairs of
+    `skip_query` and `skip_candidate`, sorted by query, are left out.
     """
 
-    scorer: Scorer
+    source: Scorer
     query_rows: Ints
     candidate_rows: Ints
     rectangles: Ints
@@ -38,6 +42,18 @@ class Group:
     skip_query: Ints
     skip_candidate: Ints
 
+    @classmethod
+    def of(cls, blocks: SortedBlocks, source: Scorer) -> Group:
+        """All blocks as one group."""
+        rectangles = np.hstack([blocks.query_ends, blocks.candidate_ends])
+        orders = blocks.query_order, blocks.candidate_order
+        return cls(source, *orders, rectangles, False, blocks.apart, blocks.skip_query, blocks.skip_candidate)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """A scorer of the group's records, by their places in it."""
+        return self.source.sorted(self.query_rows, self.candidate_rows)
+
     @property
     def pairs(self) -> Ints:
         """How many pairs each rectangle has."""
@@ -45,68 +61,69 @@ class Group:
         result: Ints = queries * (self.rectangles[:, 3] - self.rectangles[:, 2])
         return result
 
+    def part(self, rectangles: Ints, *, partial: bool = False) -> Group:
+        """Some rectangles as a group of their own."""
+        queries, candidates = (
+            ranges(ends[:, 0], ends[:, 1] - ends[:, 0]) for ends in (rectangles[:, :2], rectangles[:, 2:])
+        )
+        return Group(
+            self.source,
+            self.query_rows[queries],
+            self.candidate_rows[candidates],
+            np.hstack([_from_zero(rectangles[:, :2]), _from_zero(rectangles[:, 2:])]),
+            self.partial or partial,
+            tuple(Partition(other.queries[queries], other.candidates[candidates]) for other in self.apart),
+            *self._skipped(queries, candidates),
+        )
+
+    def named(self, query: Ints, candidate: Ints, score: Floats) -> ScoredPairs:
+        """Scored pairs by their rows in the tables instead of their places here."""
+        return ScoredPairs(self.query_rows[query], self.candidate_rows[candidate], score)
+
+    def _skipped(self, queries: Ints, candidates: Ints) -> tuple[Ints, Ints]:
+        """The skipped pairs of which both sides are among some places, by their number among them."""
+        if not len(self.skip_query):
+            return self.skip_query, self.skip_candidate
+        places = []
+        inside = np.ones(len(self.skip_query), dtype=bool)
+        for members, wanted in ((queries, self.skip_query), (candidates, self.skip_candidate)):
+            place = np.minimum(np.searchsorted(members, wanted), len(members) - 1)
+            inside &= members[place] == wanted
+            places.append(place.astype(np.int64))
+        return places[0][inside], places[1][inside]
+
 
 def groups(blocks: SortedBlocks, scorer: Scorer, budget: Budget) -> Iterator[Group]:
     """The blocks in groups that fit; a block that does not fit by itself is cut into rectangles."""
     most = max(_FEWEST, budget.group_bytes // (_COPIES * scorer.record_bytes + _OVERHEAD))
-    sizes = (blocks.query_ends[:, 1] - blocks.query_ends[:, 0]) + (
-        blocks.candidate_ends[:, 1] - blocks.candidate_ends[:, 0]
-    )
+    everything = Group.of(blocks, scorer)
+    first, last, left, right = everything.rectangles.T
+    sizes = (last - first) + (right - left)
     start = 0
     while start < blocks.count:
         end = start + int(np.searchsorted(np.cumsum(sizes[start : start + most]), most, side="right"))
         if end > start:
-            yield _group(blocks, scorer, blocks.query_ends[start:end], blocks.candidate_ends[start:end])
+            yield everything.part(everything.rectangles[start:end])
             start = end
             continue
-        for queries in _cut(blocks.query_ends[start], most // 2):
-            pieces = _cut(blocks.candidate_ends[start], most // 2)
+        pieces = _cut(left[start], right[start], most // 2)
+        for queries in _cut(first[start], last[start], most // 2):
             for candidates in pieces:
-                yield _group(blocks, scorer, queries[None], candidates[None], partial=len(pieces) > 1)
+                yield everything.part(np.append(queries, candidates)[None], partial=len(pieces) > 1)
         start += 1
 
 
-def _cut(ends: Ints, most: int) -> Ints:
+def _cut(first: int, last: int, most: int) -> Ints:
     """A range cut into equal ranges of at most so many."""
-    pieces = -(-int(ends[1] - ends[0]) // most)
-    bounds = np.linspace(ends[0], ends[1], pieces + 1).astype(np.int64)
+    bounds = np.linspace(first, last, -(-int(last - first) // most) + 1).astype(np.int64)
     return np.column_stack([bounds[:-1], bounds[1:]])
 
 
-def _group(
-    blocks: SortedBlocks, scorer: Scorer, query_ends: Ints, candidate_ends: Ints, *, partial: bool = False
-) -> Group:
-    queries, candidates = (ranges(ends[:, 0], ends[:, 1] - ends[:, 0]) for ends in (query_ends, candidate_ends))
-    query_rows, candidate_rows = blocks.query_order[queries], blocks.candidate_order[candidates]
-    apart = tuple(Partition(other.queries[queries], other.candidates[candidates]) for other in blocks.apart)
-    return Group(
-        scorer.sorted(query_rows, candidate_rows),
-        query_rows,
-        candidate_rows,
-        np.hstack([_local(query_ends), _local(candidate_ends)]),
-        partial,
-        apart,
-        *_skips(blocks, queries, candidates),
-    )
-
-
-def _local(ends: Ints) -> Ints:
+def _from_zero(ends: Ints) -> Ints:
     """The same ranges, one behind the other from 0."""
-    last = np.cumsum(ends[:, 1] - ends[:, 0])
-    return np.column_stack([np.concatenate([[0], last[:-1]]), last]).astype(np.int64)
-
-
-def _skips(blocks: SortedBlocks, queries: Ints, candidates: Ints) -> tuple[Ints, Ints]:
-    """The skipped pairs of which both sides are in the group, by their places in it."""
-    if not len(blocks.skip_query):
-        return blocks.skip_query, blocks.skip_candidate
-    places = []
-    inside = np.ones(len(blocks.skip_query), dtype=bool)
-    for members, wanted in ((queries, blocks.skip_query), (candidates, blocks.skip_candidate)):
-        place = np.minimum(np.searchsorted(members, wanted), len(members) - 1)
-        inside &= members[place] == wanted
-        places.append(place.astype(np.int64))
-    return places[0][inside], places[1][inside]
+    lengths = ends[:, 1] - ends[:, 0]
+    last = np.cumsum(lengths)
+    return np.column_stack([last - lengths, last])
 
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search.best import Counts, Outcome, ScoredPairs
+from cvpl.search.best import Counts, Outcome
 from cvpl.search.groups import Group, ranges
 
 Ints = NDArray[np.int64]
@@ -26,9 +26,9 @@ class Listed:
         total = len(query)
         keep = candidates_only(self.group, query, candidate)
         query, candidate = query[keep], candidate[keep]
-        found = ScoredPairs(query, candidate, self.group.scorer.pairs(query, candidate))
+        found = self.group.named(query, candidate, self.group.scorer.pairs(query, candidate))
         who, counts = np.unique(query, return_counts=True)
-        return Outcome(total, found, Counts(who, counts.astype(np.int64)))
+        return Outcome(total, found, Counts(self.group.query_rows[who], counts.astype(np.int64)))
 
 
 def list_pairs(rectangles: Ints) -> tuple[Ints, Ints]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search.best import TIE, Counts, Outcome, ScoredPairs
+from cvpl.search.best import TIE, Counts, Outcome
 from cvpl.search.groups import Group
 
 Ints = NDArray[np.int64]
@@ -62,10 +62,11 @@ class Tiled:
         # The bar has risen since the first tiles were read.
         near = rough >= _floor(top, second, tolerance)[row]
         query, candidate = row[near] + self.queries.start, column[near]
-        score = scorer.pairs(query, candidate)
-        found = ScoredPairs.joined([ScoredPairs(query, candidate, score)])
-        span = np.arange(self.queries.start, self.queries.stop)
-        return Outcome(rows * (self.candidates.stop - self.candidates.start), found, Counts(span, counts))
+        order = np.argsort(query, kind="stable")
+        query, candidate = query[order], candidate[order]
+        found = self.group.named(query, candidate, scorer.pairs(query, candidate))
+        who = self.group.query_rows[self.queries]
+        return Outcome(rows * (self.candidates.stop - self.candidates.start), found, Counts(who, counts))
 
     def _exclude(self, tile: Scores, columns: slice) -> Ints:
         """Set the scores of pairs that are no candidates to -inf; how many there were, a query."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,10 @@ class Scorer(Protocol):
         """Bytes that one record takes here."""
 
     @property
+    def unit(self) -> bool:
+        """Whether scores are inner products of unit vectors."""
+
+    @property
     def tolerance(self) -> float:
         """How far an entry of `tile` may lie from the formula."""
 
@@ -50,6 +54,7 @@ class VectorScorer:
 
     a: Floats
     b: Floats
+    unit: ClassVar[bool] = False
 
     @property
     def queries(self) -> int:
@@ -87,6 +92,7 @@ class VectorScorer:
 class CosineScorer(VectorScorer):
     """Inner products of unit vectors; a zero vector stays zero."""
 
+    unit: ClassVar[bool] = True
     one: float = 1.0 - 1e-12
     """What lies above differs from 1 by rounding alone."""
 
@@ -158,6 +164,7 @@ class AgreementScorer:
     agree: Floats
     differ: Floats
     tolerance: float = 1e-9
+    unit: ClassVar[bool] = False
 
     @property
     def queries(self) -> int:

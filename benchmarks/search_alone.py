@@ -1,0 +1,110 @@
+"""The search alone, against the time that a perfect matrix product of the same pairs would take.
+
+The limit: 2 x pairs x components over the best single-precision rate of a product of two 4096 x 4096 matrices on all
+cores, measured in the same run. Blocked by age decade, gender and first region level, attacker `paper`. Up to a million
+records the findings are held against those of the tiles, which score every pair, and the tiles are timed too.
+
+    python benchmarks/search_alone.py FOLDER RECORDS RELEASE...
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import tables
+from cvpl.attack import assign_blocks
+from cvpl.config.plan import load
+from cvpl.operators.similarity import CosineScorer
+from cvpl.representation import fit_representation
+from cvpl.search import exact
+from cvpl.search.blocks import sort_blocks
+from cvpl.search.exact import find_best
+from cvpl.tables.pair import read_inputs
+
+EXHAUSTIVE = 1_000_000
+FIGURES = ("best", "row", "second", "second_row", "candidates", "ties")
+
+
+def best_rate() -> float:
+    """Single-precision operations a second of the best of some products of 4096-cubed."""
+    a = np.random.default_rng(0).random((4096, 4096), dtype=np.float32)
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        a @ a
+        times.append(time.perf_counter() - start)
+    return 2 * 4096**3 / min(times)
+
+
+def prepared(folder: Path, release: str) -> tuple[CosineScorer, tuple]:
+    """The embedded tables and their blocks."""
+    plan = load(folder / "audit.yaml")
+    files = (str(folder / f"{name}.parquet") for name in ("original", release))
+    inputs = read_inputs(*files, plan.specs, reading=plan.reading, declared=plan.declared)
+    attacker = next(iter(plan.attackers.values()))
+    pair = inputs.pair
+    representation = fit_representation(pair.original, pair.protected, attacker, plan.config.seed)
+    blocks = assign_blocks(attacker.blocking, [pair.original, pair.protected], representation.space, plan.config.seed)
+    scorer = representation.scorer(pair.original, pair.protected)
+    everybody = (np.arange(count) for count in (scorer.queries, scorer.candidates))
+    return scorer.sorted(*everybody), blocks.partitions("original", "protected")
+
+
+def timed(scorer: CosineScorer, partitions: tuple, runs: int) -> tuple[float, object]:
+    """The best time of some searches, and what they found."""
+    best = np.inf
+    for _ in range(runs):
+        start = time.perf_counter()
+        found = find_best(scorer, partitions)
+        best = min(best, time.perf_counter() - start)
+    return best, found
+
+
+def warm_up() -> None:
+    """Load the compiled kernel, which a machine does once."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(30_000, 12))
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    one = np.zeros(30_000, dtype=np.int64)
+    find_best(CosineScorer(vectors, vectors), [exact.Partition(one, one)])
+
+
+def main(folder: Path, records: int, releases: list[str]) -> None:
+    """Print a row for each release."""
+    warm_up()
+    for release in releases:
+        place = tables.make(folder, records, (release,))
+        scorer, partitions = prepared(place, release)
+        pairs, components = sort_blocks(partitions[0]).pairs, scorer.a.shape[1]
+        rate = best_rate()
+        seconds, found = timed(scorer, partitions, 3 if records <= EXHAUSTIVE else 1)
+        rate = max(rate, best_rate())
+        limit = 2 * pairs * components / rate
+        row = (
+            f"| {records:,} | {release} | {pairs:.3g} | {components} | {rate / 1e9:.0f} | {limit:.2f} | {seconds:.2f} |"
+        )
+        row += f" {limit / seconds:.1f} |"
+        if records <= EXHAUSTIVE:
+            trees, exact.TREE_PAIRS = exact.TREE_PAIRS, 1 << 62
+            tiled, every = timed(scorer, partitions, 1)
+            exact.TREE_PAIRS = trees
+            same = all(np.array_equal(getattr(found, name), getattr(every, name)) for name in FIGURES)
+            row += f" {tiled:.2f} | {seconds / tiled:.2f} | {'equal' if same else 'NOT EQUAL'} |"
+        else:
+            row += " - | - | - |"
+        print(row, flush=True)
+
+
+HEAD = """\
+| records | release | pairs | width | GFLOP/s | limit, s | search, s | times faster | tiles, s | of these | findings |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+
+if __name__ == "__main__":
+    if sys.argv[2] == "head":
+        print(HEAD)
+    else:
+        main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
