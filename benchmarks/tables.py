@@ -1,9 +1,11 @@
 """The simulated tables that the benchmarks share, made once in a folder: originals and four releases of them.
 
-low, high      perturbation at its lowest and highest level
-synthetic      a Gaussian copula
-k_anonymous    ages, regions and times rounded, and times rounded further, until at least ten share every
-combination of age, gender, region and time; the few that are left are taken out
+    low, high      perturbation at its lowest and highest level
+    synthetic      a Gaussian copula
+    k_anonymous    ages, regions and times rounded, and times rounded further, until at least ten share nearly every
+                   combination of age, gender, region and time; the few that are left are taken out
+
+A small table cannot have that, and is 10-anonymous in age, gender and region only.
 """
 
 from __future__ import annotations
@@ -69,16 +71,19 @@ def _k_anonymous(people: SimulatedTable, rng: np.random.Generator) -> SimulatedT
         sizes = _class_sizes(release)
         if np.mean(sizes < K) <= 0.01:
             break
+    else:
+        sizes = _class_sizes(release, with_time=False)
     return release.take(np.flatnonzero(sizes >= K))
 
 
-def _class_sizes(table: SimulatedTable) -> np.ndarray:
-    """How many share each record's age, gender, region and time."""
+def _class_sizes(table: SimulatedTable, *, with_time: bool = True) -> np.ndarray:
+    """How many share each record's age, gender, region and, unless told otherwise, time."""
     code = np.zeros(len(table), dtype=np.int64)
     for name in ("age", "gender", "region"):
         column = table.category(name)
         code = code * (len(column.labels) + 1) + column.codes + 1
-    _, times = np.unique(table.times["purchase_time"], return_inverse=True)
-    code = code * (times.max() + 1) + times
+    if with_time:
+        _, times = np.unique(table.times["purchase_time"], return_inverse=True)
+        code = code * (times.max() + 1) + times
     _, inverse, counts = np.unique(code, return_inverse=True, return_counts=True)
     return counts[inverse]
