@@ -4,7 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs lock clean
+# Where the benchmarks keep their tables and the peers their environments, and the largest table.
+BENCH := .bench
+LARGEST ?= 10000000
+SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
+RELEASES := low high synthetic k_anonymous
+
+.PHONY: demo test lint bench peers docs lock clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -20,6 +26,13 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/startup_and_small_audit.py
+	$(BIN)/python benchmarks/growth.py $(BENCH) $(SIZES)
+	$(BIN)/python benchmarks/search_alone.py $(BENCH) head
+	for n in $(filter-out 1000 5000,$(SIZES)); do $(BIN)/python benchmarks/search_alone.py $(BENCH) $$n $(RELEASES); done
+
+# Other tools, each in an environment of its own, on the same tables.
+peers: $(READY)
+	$(BIN)/python benchmarks/against_peers.py $(BENCH) $(BENCH)/peers
 
 docs: $(READY)
 	$(BIN)/python docs/make.py
@@ -37,4 +50,4 @@ lock: $(READY)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements/dev.txt
 
 clean:
-	rm -rf $(VENV) demo dist build
+	rm -rf $(VENV) $(BENCH) demo dist build

@@ -21,7 +21,7 @@ from cvpl.config.plan import load
 from cvpl.operators.similarity import CosineScorer
 from cvpl.representation import fit_representation
 from cvpl.search import exact
-from cvpl.search.blocks import sort_blocks
+from cvpl.search.blocks import Partition, sort_blocks
 from cvpl.search.exact import find_best
 from cvpl.tables.pair import read_inputs
 
@@ -41,7 +41,7 @@ def best_rate() -> float:
 
 
 def prepared(folder: Path, release: str) -> tuple[CosineScorer, tuple]:
-    """The embedded tables and their blocks."""
+    """The embedded tables in the order of their blocks, and the blocks."""
     plan = load(folder / "audit.yaml")
     files = (str(folder / f"{name}.parquet") for name in ("original", release))
     inputs = read_inputs(*files, plan.specs, reading=plan.reading, declared=plan.declared)
@@ -50,8 +50,10 @@ def prepared(folder: Path, release: str) -> tuple[CosineScorer, tuple]:
     representation = fit_representation(pair.original, pair.protected, attacker, plan.config.seed)
     blocks = assign_blocks(attacker.blocking, [pair.original, pair.protected], representation.space, plan.config.seed)
     scorer = representation.scorer(pair.original, pair.protected)
-    everybody = (np.arange(count) for count in (scorer.queries, scorer.candidates))
-    return scorer.sorted(*everybody), blocks.partitions("original", "protected")
+    partition = blocks.partitions("original", "protected")[0]
+    orders = [np.argsort(side, kind="stable") for side in (partition.queries, partition.candidates)]
+    ordered = Partition(partition.queries[orders[0]], partition.candidates[orders[1]])
+    return scorer.sorted(*orders), (ordered,)
 
 
 def timed(scorer: CosineScorer, partitions: tuple, runs: int) -> tuple[float, object]:
@@ -70,7 +72,7 @@ def warm_up() -> None:
     vectors = rng.normal(size=(30_000, 12))
     vectors /= np.linalg.norm(vectors, axis=1)[:, None]
     one = np.zeros(30_000, dtype=np.int64)
-    find_best(CosineScorer(vectors, vectors), [exact.Partition(one, one)])
+    find_best(CosineScorer(vectors, vectors), [Partition(one, one)])
 
 
 def main(folder: Path, records: int, releases: list[str]) -> None:

@@ -91,6 +91,8 @@ _FAR = np.float32(1e6)
 _SAMPLED = 16
 _PICKED = 9
 _ONE_STEP = 2.0**-24
+_LOOSE = {"reassoc", "contract", "nsz"}
+"""For loops that only prepare the filter: sums may be taken in any order, which `doubt` allows for."""
 
 
 @njit(nogil=True, cache=True)
@@ -235,7 +237,7 @@ def levels_above(leaves: int) -> Array:
     return starts, nodes
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_LOOSE)
 def lay_out(points: Array, order: Array, used: int, close: Array, rest: Array, low: Array, high: Array) -> float:
     """Put the candidates, in the order of the tree, into their leaves and boxes.
 
@@ -245,42 +247,45 @@ def lay_out(points: Array, order: Array, used: int, close: Array, rest: Array, l
     count, coordinates = len(points), points.shape[1] - 1
     leaves = (count + LANES - 1) // LANES
     behind = len(rest) // leaves
-    longest = 0.0
-    for place in range(count):
-        row = order[place]
-        leaf, lane = place // LANES, place % LANES
-        here = leaf * CLOSE_ROWS * LANES + lane
-        beyond = leaf * behind + lane
-        node, child = leaf // LANES, leaf % LANES
-        close[here] = points[row, coordinates]
-        close_norm, front_norm, cut_norm = 0.0, 0.0, 0.0
+    longest = np.float32(0.0)
+    close_norms, front_norms = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    cut_norms = np.empty(LANES, np.float32)
+    for leaf in range(leaves):
+        first, here = leaf * LANES, min(LANES, count - leaf * LANES)
+        box = (leaf // LANES) * _BOX_ROWS * LANES + leaf % LANES
+        at = leaf * CLOSE_ROWS * LANES
+        close_norms[:] = front_norms[:] = cut_norms[:] = np.float32(0.0)
+        for lane in range(here):
+            close[at + lane] = points[order[first + lane], coordinates]
         for d in range(coordinates):
-            value = points[row, d]
-            if d < CLOSE:
-                close[here + (d + 1) * LANES] = value
-            else:
-                rest[beyond + (d - CLOSE) * LANES] = value
-            if d >= used:
-                cut_norm += value * value
-                continue
-            if d >= CLOSE:
-                close_norm += value * value
-            if d >= FRONT:
-                front_norm += value * value
-            else:
-                box = (node * _BOX_ROWS + d) * LANES + child
-                low[box] = min(low[box], value)
-                high[box] = max(high[box], value)
+            place = at + (d + 1) * LANES if d < CLOSE else leaf * behind + (d - CLOSE) * LANES
+            least, most = _FAR, -_FAR
+            for lane in range(here):
+                value = points[order[first + lane], d]
+                if d < CLOSE:
+                    close[place + lane] = value
+                else:
+                    rest[place + lane] = value
+                least, most = min(least, value), max(most, value)
+                square = value * value
+                if d >= used:
+                    cut_norms[lane] += square
+                elif d >= FRONT:
+                    front_norms[lane] += square
+                    if d >= CLOSE:
+                        close_norms[lane] += square
+            if d < FRONT:
+                low[box + d * LANES], high[box + d * LANES] = least, most
         for d in range(coordinates, FRONT):
-            box = (node * _BOX_ROWS + d) * LANES + child
-            low[box] = high[box] = 0.0
-        close[here + (CLOSE + 1) * LANES] = np.sqrt(close_norm)
-        norm = np.float32(np.sqrt(front_norm))
-        box = (node * _BOX_ROWS + FRONT) * LANES + child
-        low[box] = min(low[box], norm)
-        high[box] = max(high[box], norm)
-        longest = max(longest, cut_norm)
-    return float(np.sqrt(longest))
+            low[box + d * LANES] = high[box + d * LANES] = np.float32(0.0)
+        least, most = _FAR, -_FAR
+        for lane in range(here):
+            close[at + (CLOSE + 1) * LANES + lane] = np.sqrt(close_norms[lane])
+            norm = np.float32(np.sqrt(front_norms[lane]))
+            least, most = min(least, norm), max(most, norm)
+            longest = max(longest, cut_norms[lane])
+        low[box + FRONT * LANES], high[box + FRONT * LANES] = least, most
+    return float(np.sqrt(longest)) * (1 + 1e-5)
 
 
 @njit(nogil=True, cache=True)
@@ -300,7 +305,7 @@ def close_boxes(starts: Array, leaves: int, low: Array, high: Array) -> None:
                 high[(here * _BOX_ROWS + row) * LANES + child % LANES] = most
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_LOOSE)
 def stretch(
     turned: Array, shift: Array, centre: float, used: int, longest_cut: float, tie: float, queries: Array, facts: Array
 ) -> None:
@@ -309,37 +314,35 @@ def stretch(
     A row of `queries` is the coordinates, the norm behind CLOSE and the norm behind FRONT, float32; a row of `facts` is
     the part of the score that is the same for all candidates, |x|², slack, tie and doubt, all on the stretched scale.
     """
-    coordinates = turned.shape[1] - 1
-    width = queries.shape[1]
+    coordinates, width = turned.shape[1] - 1, queries.shape[1]
     for at in range(len(turned)):
-        length = 0.0
+        length, offset, cut_norm = 0.0, 0.0, 0.0
         for d in range(used):
             length += turned[at, d] * turned[at, d]
+            offset += turned[at, d] * shift[d]
+        for d in range(used, coordinates):
+            cut_norm += turned[at, d] * turned[at, d]
         sigma = max(np.sqrt(length), 0.25)
-        squares, close_norm, front_norm, cut_norm, offset = 0.0, 0.0, 0.0, 0.0, 0.0
-        for d in range(coordinates):
-            value = turned[at, d] / sigma
-            if d < used:
-                squares += value * value
-                offset += value * shift[d]
-                value -= shift[d]
-                if d >= FRONT:
-                    front_norm += value * value
-                if d >= CLOSE:
-                    close_norm += value * value
-            else:
-                cut_norm += value * value
-            queries[at, d] = value
+        scale = 1.0 / sigma
+        for d in range(used):
+            queries[at, d] = turned[at, d] * scale - shift[d]
+        for d in range(used, coordinates):
+            queries[at, d] = turned[at, d] * scale
         for d in range(coordinates, width - 2):
             queries[at, d] = 0.0
+        close_norm, front_norm = 0.0, 0.0
+        for d in range(CLOSE, used):
+            close_norm += queries[at, d] * queries[at, d]
+        for d in range(FRONT, min(CLOSE, used)):
+            front_norm += queries[at, d] * queries[at, d]
         queries[at, width - 2] = np.sqrt(close_norm)
-        queries[at, width - 1] = np.sqrt(front_norm)
-        doubt = 2 * (coordinates + 4) * _ONE_STEP * (2.0 + np.sqrt(squares) + np.sqrt(cut_norm))
-        facts[at, 0] = offset - centre
-        facts[at, 1] = squares
-        facts[at, 2] = np.sqrt(cut_norm) * longest_cut
-        facts[at, 3] = tie / sigma
-        facts[at, 4] = doubt
+        queries[at, width - 1] = np.sqrt(front_norm + close_norm)
+        cut, stretched = np.sqrt(cut_norm) * scale, np.sqrt(length) * scale
+        facts[at, 0] = offset * scale - centre
+        facts[at, 1] = stretched * stretched
+        facts[at, 2] = cut * longest_cut
+        facts[at, 3] = tie * scale
+        facts[at, 4] = 2 * (coordinates + 4) * _ONE_STEP * (2.0 + stretched + cut)
 
 
 @njit(nogil=True, inline="always")

@@ -73,7 +73,7 @@ class VectorScorer:
 
     def sorted(self, queries: Rows, candidates: Rows) -> Self:
         """A scorer of some of the records, in another order."""
-        return replace(self, a=self.a[queries], b=self.b[candidates])
+        return replace(self, a=taken(self.a, queries), b=taken(self.b, candidates))
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """The formula, in pieces that stay in the cache."""
@@ -204,6 +204,14 @@ class AgreementScorer:
             weight = np.where(left == right, self.agree[column], self.differ[column])
             total += np.where((left >= 0) & (right >= 0), weight, 0.0)
         return total
+
+
+def taken(vectors: Floats, rows: Rows) -> Floats:
+    """Some of the rows; rows that follow one another are not copied."""
+    count = len(rows)
+    if count and rows[-1] - rows[0] == count - 1 and bool((np.diff(rows) == 1).all()):
+        return vectors[int(rows[0]) : int(rows[0]) + count]
+    return vectors[rows]
 
 
 def inner(a: Floats, b: Floats) -> Floats:
