@@ -30,7 +30,7 @@ TOOLS = {
     "sdmetrics": ["sdmetrics", "pyarrow"],
     "anonymeter": ["anonymeter", "pyarrow"],
     "syntheval": ["syntheval", "pyarrow"],
-    "splink": ["splink", "pyarrow"],
+    "splink": ["splink", "pandas", "pyarrow"],
     "recordlinkage": ["recordlinkage", "pyarrow"],
 }
 KERNEL_SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)

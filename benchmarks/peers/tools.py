@@ -36,7 +36,8 @@ def sdmetrics(original: pd.DataFrame, release: pd.DataFrame) -> Measure:
         name: {"sdtype": "categorical"} for name in CATEGORIES
     }
     real, made = original[NUMBERS + CATEGORIES], release[NUMBERS + CATEGORIES]
-    return lambda: DCRBaselineProtection.compute_breakdown(real, made, {"columns": columns})
+    metadata = {"tables": {"people": {"columns": columns}}}
+    return lambda: DCRBaselineProtection.compute_breakdown(real, made, metadata, "people")
 
 
 def anonymeter(original: pd.DataFrame, release: pd.DataFrame) -> Measure:
@@ -78,7 +79,8 @@ def splink(original: pd.DataFrame, release: pd.DataFrame) -> Measure:
     )
 
     def measure() -> object:
-        linker = Linker([original[columns], release[columns]], settings, DuckDBAPI())
+        engine = DuckDBAPI()
+        linker = Linker([engine.register(side[columns]) for side in (original, release)], settings)
         linker.training.estimate_u_using_random_sampling(max_pairs=1e6, seed=1)
         linker.training.estimate_parameters_using_expectation_maximisation(block_on("brand_product", "age"))
         linker.training.estimate_parameters_using_expectation_maximisation(block_on("region", "hour"))
