@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cvpl.attacker import Attacker
 from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, scheme_codes
-from cvpl.operators.similarity import Scorer
+from cvpl.operators.similarity import Source
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.representation import Representation, fit_representation
 from cvpl.search.best import BestCandidates
@@ -63,7 +63,7 @@ class Attack:
     searched: Blocks
     levers: Levers
     representation: Representation
-    scorer: Scorer
+    scorer: Source
     found: BestCandidates
 
     @property
@@ -86,7 +86,7 @@ class Attack:
 
     def find(
         self,
-        scorer: Scorer,
+        scorer: Source,
         partitions: Sequence[Partition],
         left_out: LeftOut | None = None,
         progress: Progress | None = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +25,10 @@ from cvpl.operators.similarity import (
     Agreement,
     AgreementMeasure,
     CosineMeasure,
-    CosineScorer,
     DistanceMeasure,
     JaccardScorer,
     Scorer,
+    Source,
     fit_cosine,
     fit_euclidean,
     fit_mahalanobis,
@@ -37,68 +36,14 @@ from cvpl.operators.similarity import (
 from cvpl.operators.vectorization import FeatureSpace, Vectors
 from cvpl.saved_projection import load_projection
 from cvpl.streams import stream
+from cvpl.table_scorer import TableScorer
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-
-_PAIRS_AT_ONCE = 1 << 15
 CHUNK = 1 << 16
 """Records that are embedded at a time where all of them are gone through."""
-
-
-@dataclass(frozen=True, eq=False)
-class TableScorer:
-    """Cosines of the records of two tables, without their embeddings: those that are asked for are made when they are.
-
-    So the embeddings of a table never stand in memory as a whole, and equal records get equal bits all the same.
-    """
-
-    projection: LinearProjection
-    measure: CosineMeasure
-    a: Vectors
-    b: Vectors
-    unit: ClassVar[bool] = True
-
-    @property
-    def queries(self) -> int:
-        """How many query records there are."""
-        return len(self.a)
-
-    @property
-    def candidates(self) -> int:
-        """How many candidate records there are."""
-        return len(self.b)
-
-    @property
-    def record_bytes(self) -> int:
-        """Bytes of an embedding."""
-        return 8 * self.projection.components
-
-    @property
-    def tolerance(self) -> float:
-        """That of a scorer with embeddings."""
-        return self.sorted(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)).tolerance
-
-    def sorted(self, queries: Rows, candidates: Rows) -> CosineScorer:
-        """A scorer that holds the embeddings of some of the records, in the order given."""
-        return self.measure.scorer(self.projection(self.a, queries), self.projection(self.b, candidates))
-
-    def tile(self, queries: slice, candidates: slice) -> NDArray[np.floating]:
-        """Scores of every query with every candidate of two ranges."""
-        rows = [np.arange(side.start, side.stop) for side in (queries, candidates)]
-        return self.sorted(*rows).tile(slice(0, len(rows[0])), slice(0, len(rows[1])))
-
-    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
-        """The formula, some pairs at a time; a query that stands many times in a row is embedded once."""
-        result = np.empty(len(queries))
-        for start in range(0, len(queries), _PAIRS_AT_ONCE):
-            at = slice(start, start + _PAIRS_AT_ONCE)
-            fresh = np.append(True, np.diff(queries[at]) != 0)
-            scorer = self.sorted(queries[at][fresh], candidates[at])
-            result[at] = scorer.formula(scorer.a[np.cumsum(fresh) - 1], scorer.b)
-        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +121,7 @@ class Representation:
 
     def scorer(
         self, queries: Table, candidates: Table, query_rows: Rows | None = None, candidate_rows: Rows | None = None
-    ) -> Scorer:
+    ) -> Source:
         """Scores the records of one table (or some of its rows) against those of another."""
         if isinstance(self.measure, CosineMeasure) and isinstance(self.projection, LinearProjection):
             sides = [

@@ -34,7 +34,8 @@ def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
         lines.append((f"search{who}", f"exact, {way}" if it.examined == 1 else way))
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
     fast, slow = (duration(end) for end in plan.seconds)
-    lines.append(("time", f"about {fast} to {slow} on {plan.threads} threads"))
+    ends = fast if fast == slow else f"{fast} to {slow}"
+    lines.append(("time", f"about {ends} on {plan.threads} threads"))
     return lines
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cvpl.operators.similarity import CosineScorer, Scorer
+from cvpl.operators.similarity import CosineScorer, Source
 from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, Outcome, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition, sort_blocks
@@ -55,7 +55,7 @@ TREE_RECORD = 6_000
 
 
 def find_best(
-    scorer: Scorer,
+    scorer: Source,
     partitions: Sequence[Partition],
     *,
     left_out: LeftOut | None = None,

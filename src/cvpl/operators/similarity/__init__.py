@@ -24,7 +24,7 @@ from cvpl.operators.similarity.measures import (
     fit_euclidean,
     fit_mahalanobis,
 )
-from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer
+from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer, Source
 
 __all__ = [
     "Agreement",
@@ -36,6 +36,7 @@ __all__ = [
     "JaccardScorer",
     "Scorer",
     "Similarity",
+    "Source",
     "fit_cosine",
     "fit_euclidean",
     "fit_mahalanobis",

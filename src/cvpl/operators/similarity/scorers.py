@@ -15,8 +15,8 @@ Rows = NDArray[np.intp]
 _PAIRS_AT_ONCE = 2048
 
 
-class Scorer(Protocol):
-    """Scores queries against candidates; see the package's docstring."""
+class Source(Protocol):
+    """Scores pairs of queries and candidates, and makes scorers of some of them."""
 
     @property
     def queries(self) -> int:
@@ -28,11 +28,21 @@ class Scorer(Protocol):
 
     @property
     def record_bytes(self) -> int:
-        """Bytes that one record takes here."""
+        """Bytes that one record takes in a scorer."""
 
     @property
     def unit(self) -> bool:
         """Whether scores are inner products of unit vectors."""
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """Scores of the pairs (queries[i], candidates[i])."""
+
+    def sorted(self, queries: Rows, candidates: Rows) -> Scorer:
+        """A scorer of some of the records, in another order, so that a block is a range."""
+
+
+class Scorer(Source, Protocol):
+    """A source that holds its records and scores rectangles of them too; see the package's docstring."""
 
     @property
     def tolerance(self) -> float:
@@ -40,12 +50,6 @@ class Scorer(Protocol):
 
     def tile(self, queries: slice, candidates: slice) -> Scores:
         """Scores of every query with every candidate of two ranges, in single or double precision."""
-
-    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
-        """Scores of the pairs (queries[i], candidates[i])."""
-
-    def sorted(self, queries: Rows, candidates: Rows) -> Scorer:
-        """A scorer of some of the records, in another order, so that a block is a range."""
 
 
 @dataclass(frozen=True, eq=False)
