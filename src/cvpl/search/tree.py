@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search import kernel
+from cvpl.search import kernel, planting
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.lanes import LANES
 
@@ -102,14 +102,14 @@ def plant(candidates: Floats, *, keep_copies: bool) -> Tree:
     points = np.empty((len(candidates), candidates.shape[1] + 1), dtype=np.float32)
     for at in _chunks(len(candidates)):
         points[at] = candidates[at] @ turn.matrix - turn.shift
-    order, along, cuts, height = kernel.grow(points)
+    order, along, cuts, height = planting.grow(points)
     copies = None
-    if not keep_copies and kernel.share_of_twins(points, order) > MANY_COPIES:
+    if not keep_copies and planting.share_of_twins(points, order) > MANY_COPIES:
         copies = find_copies(candidates)
         candidates, points = candidates[copies.first], points[copies.first]
-        order, along, cuts, height = kernel.grow(points)
+        order, along, cuts, height = planting.grow(points)
     leaves = (len(candidates) + LANES - 1) // LANES
-    starts, nodes = kernel.levels_above(leaves)
+    starts, nodes = planting.levels_above(leaves)
     close = _aligned(leaves * kernel.CLOSE_ROWS * LANES)
     rest = _aligned(leaves * max(0, candidates.shape[1] - kernel.CLOSE) * LANES)
     low, high = (_aligned(nodes * (kernel.FRONT + 1) * LANES) for _ in range(2))
@@ -120,8 +120,8 @@ def plant(candidates: Floats, *, keep_copies: bool) -> Tree:
     spare[:], spare[0] = 0, -1e9
     if rest.size:
         rest.reshape(leaves, -1)[-1] = 0
-    longest = kernel.lay_out(points, order, turn.used, close, rest, low, high)
-    kernel.close_boxes(starts, leaves, low, high)
+    longest = planting.lay_out(points, order, turn.used, close, rest, low, high)
+    planting.close_boxes(starts, leaves, low, high)
     return Tree(candidates, copies, turn, longest, order, along, cuts, height, starts, close, rest, low, high)
 
 
@@ -257,15 +257,15 @@ def visit(tree: Tree, queries: Floats, skip_query: Ints, skip_candidate: Ints, o
     facts = np.empty((len(queries), 5), dtype=np.float32)
     for at in _chunks(len(queries)):
         product = queries[at] @ turn.matrix
-        kernel.stretch(product, turn.shift, turn.centre, turn.used, tree.longest_cut, TIE, turned[at], facts[at])
-    order, homes = kernel.find_homes(turned, tree.along, tree.cuts, tree.height, tree.leaves)
+        planting.stretch(product, turn.shift, turn.centre, turn.used, tree.longest_cut, TIE, turned[at], facts[at])
+    order, homes = planting.find_homes(turned, tree.along, tree.cuts, tree.height, tree.leaves)
     return Visit(tree, queries, turned, facts, order, homes, skip_query, skip_candidate, one)
 
 
 def find_copies(vectors: Floats) -> Copies:
     """Rows with equal vectors, to the bit."""
     bits = np.ascontiguousarray(vectors).view(np.uint64)
-    hashed = kernel.hash_rows(bits)
+    hashed = planting.hash_rows(bits)
     order = np.argsort(hashed, kind="stable")
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (hashed[order[1:]] != hashed[order[:-1]]) | (bits[order[1:]] != bits[order[:-1]]).any(axis=1)
