@@ -42,15 +42,15 @@ SMALL_BLOCK = 1_500
 """Blocks with at most so many pairs are scored pair by pair, many blocks at a time."""
 LISTED_PAIRS = 1 << 17
 TILE_WIDTH = 1 << 12
-TREE_RECORDS = 2_048
+TREE_RECORDS = 1_024
 """Trees are tried in blocks with so many queries and so many candidates: planting one in vain then costs little ..."""
 TREE_PAIRS = 500_000_000
 """... in groups whose such blocks have so many pairs: loading the compiler takes as long as scoring them."""
-TREE_SAMPLE = 256
+TREE_SAMPLE = 128
 """So many queries of a block, but at most one in sixteen, are sent through its tree to count what it takes."""
-TREE_PRODUCT = 0.6
+TREE_PRODUCT = 0.25
 """A product in a tree costs as much as so many in a tile, ..."""
-TREE_RECORD = 6_000
+TREE_RECORD = 5_000
 """... and planting it, a query's way there included, as much as so many products a query."""
 
 
@@ -72,11 +72,11 @@ def find_best(
     single = len(partitions) == 1
     if single:
         found.candidates[:] = _candidates(partitions[0], left_out)
-    total = sum(_pairs(partition) for partition in partitions)
     kept: list[ScoredPairs] = []
-    done = examined = 0
+    examined = 0
     for number, partition in enumerate(partitions):
         blocks = sort_blocks(partition, partitions[:number], left_out)
+        done, total = 0, max(1, blocks.pairs)
         for group in groups(blocks, scorer, budget):
             direct = found if single and not group.partial else None
             for outcome in _run(_tasks(group, budget, direct, ann), budget.workers):
@@ -89,7 +89,7 @@ def find_best(
                 done += outcome.pairs
                 examined += outcome.pairs if outcome.examined is None else outcome.examined
                 if progress is not None:
-                    progress(done / total)
+                    progress((number + done / total) / len(partitions))
     if kept:
         ScoredPairs.joined(kept).reduce_into(found)
     return found if ann is None else replace(found, examined=examined)
@@ -97,13 +97,6 @@ def find_best(
 
 Task = Callable[[], "Outcome | list[Task]"]
 """A task gives its outcome, or the tasks that are to be done in its place."""
-
-
-def _pairs(partition: Partition) -> int:
-    """How many pairs share a block."""
-    size = int(max(partition.queries.max(initial=0), partition.candidates.max(initial=0))) + 1
-    queries, candidates = (np.bincount(side, minlength=size) for side in (partition.queries, partition.candidates))
-    return max(1, int(queries @ candidates))
 
 
 def _candidates(partition: Partition, left_out: LeftOut | None) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -63,6 +63,13 @@ class Group:
 
     def part(self, rectangles: Ints, *, partial: bool = False) -> Group:
         """Some rectangles as a group of their own."""
+        if len(rectangles) == 1 and not self.apart and not len(self.skip_query):
+            first, last, left, right = (int(end) for end in rectangles[0])
+            whole = np.array([[0, last - first, 0, right - left]])
+            rows = self.query_rows[first:last], self.candidate_rows[left:right]
+            return replace(
+                self, query_rows=rows[0], candidate_rows=rows[1], rectangles=whole, partial=self.partial or partial
+            )
         queries, candidates = (
             ranges(ends[:, 0], ends[:, 1] - ends[:, 0]) for ends in (rectangles[:, :2], rectangles[:, 2:])
         )

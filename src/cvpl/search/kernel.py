@@ -32,20 +32,26 @@ box around its members in the first coordinates (and the norm of the rest as one
                     | 16 candidates |    ring 0: the leaf the query itself would have gone to
                     +---------------+
 
-     a leaf in memory, coordinate by coordinate, so that one instruction serves sixteen candidates:
+     a leaf in memory, two coordinates at a time, so that one instruction serves sixteen candidates:
 
-         offset    | y1 y2 y3 ... y16 |      <y, centre>
-         1st       | y1 y2 y3 ... y16 |
+         offset             | y1 y2 y3 ... y16 |      <y, centre>
+         1st and 2nd        | y1 y2 y3 ... y16 |
          ...
-         c-th      | y1 y2 y3 ... y16 |
-         the rest  | y1 y2 y3 ... y16 |      |y_rest|          then, apart, the coordinates behind the c-th
+         c-th and the rest  | y1 y2 y3 ... y16 |      |y_rest|          then, apart, the coordinates behind the c-th
+
+**Whole numbers are enough.** What refuses need not be exact, only honest. So the coordinates are rounded to whole
+numbers of 16 bits, 1 being UNIT: half the memory of single precision, which brings a block of forty thousand into the
+nearest caches, and two products an instruction. With x' and y' for the rounded vectors, the same inequality once more,
+
+    |<x', y'> - <x, y>|  <=  |x' - x| |y'|  +  |x| |y' - y|,
+
+says how wrong a score can be; that, doubled for the two scores that are compared, is the query's `doubt`.
 
 A query begins in its home leaf, where good candidates are likely, and so knows at once a floor below which nobody can
 be its best, its second best, or tie with the best. Then ring by ring: boxes above the floor are opened, their leaves
 are checked on the first coordinates, the few that pass in full, and the floor rises. What remains is a shortlist, two
-or three candidates long. All of this is single precision, with the rounding counted against us (`doubt`), and decides
-nothing but who is on the shortlist. The scores themselves come from the formula: double precision, summed in the order
-of the components, the same bits as `CosineScorer.pairs`.
+or three candidates long. Who is on it is all that the whole numbers decide. The scores themselves come from the
+formula: double precision, summed in the order of the components, the same bits as `CosineScorer.pairs`.
 """
 
 from __future__ import annotations
@@ -57,15 +63,18 @@ from numba import njit
 
 from cvpl.search.lanes import (
     LANES,
-    add_gap,
+    add_gaps,
+    add_products,
+    append,
     at_least,
     at_most,
     below,
     everywhere,
+    fetch,
     highest,
     load,
     lowest_bit,
-    multiply_add,
+    natural,
     store,
     zero,
 )
@@ -73,35 +82,43 @@ from cvpl.search.lanes import (
 Array = Any
 """Numba compiles for the arrays it is given; their types stand in the docstrings."""
 
-FRONT = 8
+UNIT = 14_745
+"""What 1 is as a whole number. Coordinates go to 2 and squared distances to 4: 16 and 32 bits hold both."""
+FRONT = 9
 """Coordinates that boxes have, besides the norm of the rest."""
-CLOSE = 12
+CLOSE = 13
 """Coordinates on which a leaf is checked first, besides the norm of the rest."""
 TOGETHER = 4
 """Queries that go through the tree together."""
 SHORTLIST = 512
 """Most candidates on a shortlist; a query with more of them this near its best is searched in another way."""
+NOWHERE = -(1 << 30)
+"""The score of nobody; scores go to -2 UNIT²."""
 
+BOX_PAIRS = (FRONT + 1) // 2
+CLOSE_PAIRS = (CLOSE + 1) // 2
+CLOSE_ROWS = CLOSE_PAIRS + 1
 _BITS = 4  # sixteen children
-BOX_ROWS = FRONT + 1
-CLOSE_ROWS = CLOSE + 2
-_NOWHERE = np.float32(-1e9)
-_ANYWHERE = np.float32(-1e8)
+_LANE = LANES - 1
+_AHEAD = 12  # vectors are sent for so many pairs before they are scored
+_ANYWHERE = -900_000_000
+_FARTHEST = 2_100_000_000
+_ROUNDED = 4  # how far rounding moves a query and a candidate in the coordinates of the boxes: at most sqrt(FRONT + 1)
 
 
 @njit(nogil=True, inline="always")
-def _open(queries: Array, at: int, width: int, low: Array, high: Array, node: int, reach: Array) -> Any:
+def _open(queries: Array, at: int, width: int, boxes: Array, node: int, reach: Array) -> Any:
     """The children of a node whose box lies within reach of any of the four queries, a bit each."""
-    base = node * BOX_ROWS * LANES
+    base = node * 2 * BOX_PAIRS * LANES
     a = zero()
     b, c, d = a, a, a
-    for row in range(BOX_ROWS):
-        least, most = load(low, base + row * LANES), load(high, base + row * LANES)
-        place = at + (row if row < FRONT else width - 1)
-        a = add_gap(a, everywhere(queries, place), least, most)
-        b = add_gap(b, everywhere(queries, place + width), least, most)
-        c = add_gap(c, everywhere(queries, place + 2 * width), least, most)
-        d = add_gap(d, everywhere(queries, place + 3 * width), least, most)
+    for row in range(BOX_PAIRS):
+        least, most = load(boxes, base + 2 * row * LANES), load(boxes, base + (2 * row + 1) * LANES)
+        place = at + (width - BOX_PAIRS) + row
+        a = add_gaps(a, everywhere(queries, place), least, most)
+        b = add_gaps(b, everywhere(queries, place + width), least, most)
+        c = add_gaps(c, everywhere(queries, place + 2 * width), least, most)
+        d = add_gaps(d, everywhere(queries, place + 3 * width), least, most)
     return at_most(a, reach[0]) | at_most(b, reach[1]) | at_most(c, reach[2]) | at_most(d, reach[3])
 
 
@@ -111,42 +128,63 @@ def _check(queries: Array, at: int, width: int, close: Array, leaf: int, loose: 
     base = leaf * CLOSE_ROWS * LANES
     a = load(close, base)
     b, c, d = a, a, a
-    for row in range(CLOSE + 1):
+    for row in range(CLOSE_PAIRS):
         y = load(close, base + (row + 1) * LANES)
-        place = at + (row if row < CLOSE else width - 2)
-        a = multiply_add(everywhere(queries, place), y, a)
-        b = multiply_add(everywhere(queries, place + width), y, b)
-        c = multiply_add(everywhere(queries, place + 2 * width), y, c)
-        d = multiply_add(everywhere(queries, place + 3 * width), y, d)
+        place = at + row
+        a = add_products(a, y, everywhere(queries, place))
+        b = add_products(b, y, everywhere(queries, place + width))
+        c = add_products(c, y, everywhere(queries, place + 2 * width))
+        d = add_products(d, y, everywhere(queries, place + 3 * width))
     return at_least(a, loose[0]) | at_least(b, loose[1]) | at_least(c, loose[2]) | at_least(d, loose[3])
 
 
 @njit(nogil=True, inline="always")
 def _score_leaf(queries: Array, at: int, width: int, close: Array, rest: Array, leaf: int, scores: Array) -> None:
     """The four queries' scores with a leaf's sixteen candidates, all coordinates."""
-    coordinates = width - 2
+    behind = width - BOX_PAIRS - CLOSE_ROWS
     base = leaf * CLOSE_ROWS * LANES
     a = load(close, base)
     b, c, d = a, a, a
-    for row in range(CLOSE):
+    for row in range(CLOSE_PAIRS):
         y = load(close, base + (row + 1) * LANES)
-        place = at + row
-        a = multiply_add(everywhere(queries, place), y, a)
-        b = multiply_add(everywhere(queries, place + width), y, b)
-        c = multiply_add(everywhere(queries, place + 2 * width), y, c)
-        d = multiply_add(everywhere(queries, place + 3 * width), y, d)
-    base = leaf * (coordinates - CLOSE) * LANES
-    for row in range(CLOSE, coordinates):
-        y = load(rest, base + (row - CLOSE) * LANES)
-        place = at + row
-        a = multiply_add(everywhere(queries, place), y, a)
-        b = multiply_add(everywhere(queries, place + width), y, b)
-        c = multiply_add(everywhere(queries, place + 2 * width), y, c)
-        d = multiply_add(everywhere(queries, place + 3 * width), y, d)
+        place = at + row + int(row == CLOSE_PAIRS - 1)
+        a = add_products(a, y, everywhere(queries, place))
+        b = add_products(b, y, everywhere(queries, place + width))
+        c = add_products(c, y, everywhere(queries, place + 2 * width))
+        d = add_products(d, y, everywhere(queries, place + 3 * width))
+    base = leaf * behind * LANES
+    for row in range(behind):
+        y = load(rest, base + row * LANES)
+        place = at + CLOSE_ROWS + row
+        a = add_products(a, y, everywhere(queries, place))
+        b = add_products(b, y, everywhere(queries, place + width))
+        c = add_products(c, y, everywhere(queries, place + 2 * width))
+        d = add_products(d, y, everywhere(queries, place + 3 * width))
     store(scores, 0, a)
     store(scores, LANES, b)
     store(scores, 2 * LANES, c)
     store(scores, 3 * LANES, d)
+
+
+@njit(nogil=True, inline="always")
+def _skipped(starts: Array, skips: Array, query: int, count: int, place: int) -> Any:
+    """Whether a place in the tree is no candidate of a query."""
+    found = False
+    if query < count:
+        for at in range(starts[query], starts[query + 1]):
+            found |= skips[at] == place
+    return found
+
+
+@njit(nogil=True)
+def _weeded(kept: Array, kept_score: Array, base: int, floor: int) -> int:
+    """Strike from a full shortlist who fell below the floor; its length, more than SHORTLIST where nobody did."""
+    left = 0
+    for place in range(base, base + SHORTLIST):
+        if kept_score[place] >= floor:
+            kept[base + left], kept_score[base + left] = kept[place], kept_score[place]
+            left += 1
+    return left if left < SHORTLIST else SHORTLIST + 1
 
 
 @njit(nogil=True, cache=True)
@@ -159,8 +197,7 @@ def shortlist(
     starts: Array,
     close: Array,
     rest: Array,
-    low: Array,
-    high: Array,
+    boxes: Array,
     skip_starts: Array,
     skips: Array,
     lengths: Array,
@@ -178,13 +215,17 @@ def shortlist(
     flat = queries.ravel()
     depth = len(starts)
     room = leaves + LANES
-    nodes = np.empty(2 * room, np.int64)  # two lists: what is looked at now, and what comes of it
+    nodes = np.empty(2 * room, np.int32)  # two lists: what is looked at now, and what comes of it
     here, then = 0, room
-    kept, kept_score = np.empty(TOGETHER * SHORTLIST, np.int64), np.empty(TOGETHER * SHORTLIST, np.float32)
+    children = np.empty(depth, np.int64)
+    for level in range(depth):
+        children[level] = leaves if level == 0 else (children[level - 1] + LANES - 1) // LANES
+    kept, kept_score = np.empty(TOGETHER * SHORTLIST, np.int64), np.empty(TOGETHER * SHORTLIST, np.int32)
     kept_count = np.zeros(TOGETHER, np.int64)
-    scores = np.empty(TOGETHER * LANES, np.float32)
-    best, second = np.zeros(TOGETHER, np.float32), np.zeros(TOGETHER, np.float32)
-    floor, loose, reach = np.zeros(TOGETHER, np.float32), np.zeros(TOGETHER, np.float32), np.zeros(TOGETHER, np.float32)
+    scores = np.empty(TOGETHER * LANES, np.int32)
+    best, second = np.zeros(TOGETHER, np.int64), np.zeros(TOGETHER, np.int64)
+    floor, loose = np.zeros(TOGETHER, np.int64), np.zeros(TOGETHER, np.int64)
+    reach, beyond = np.zeros(TOGETHER, np.int64), np.zeros(TOGETHER, np.int64)
     opened, checked, scored, written = 0, 0, 0, 0
     skipping = len(skips) > 0
     for query in range(0, count, TOGETHER):
@@ -196,13 +237,15 @@ def shortlist(
             if skipping and query + q < count:
                 for skip in skips[skip_starts[query + q] : skip_starts[query + q + 1]]:
                     if skip >> _BITS == home:
-                        scores[q * LANES + (skip & (LANES - 1))] = _NOWHERE
+                        scores[q * LANES + (skip & (LANES - 1))] = NOWHERE
             lanes = load(scores, q * LANES)
             best[q] = highest(lanes)
-            second[q] = highest(below(lanes, best[q], _NOWHERE))
-            doubt, tie = facts[query + q, 4], facts[query + q, 3]
+            second[q] = highest(below(lanes, best[q], NOWHERE))
+            doubt, tie = facts[query + q, 0], facts[query + q, 1]
             floor[q] = max(_ANYWHERE, min(second[q] - doubt, best[q] - tie - doubt))
-            best[q] = second[q] = _NOWHERE
+            base = facts[query + q, 3]
+            beyond[q] = base + int(2 * _ROUNDED * np.sqrt(max(0.0, float(base - 2 * floor[q])))) + _ROUNDED**2 + 1
+            best[q] = second[q] = NOWHERE
             kept_count[q] = 0
         for ring in range(depth + 1):
             amount = 0
@@ -211,68 +254,59 @@ def shortlist(
                 amount = 1
             else:
                 for q in range(TOGETHER):
-                    fixed, squares, slack = facts[query + q, 0], facts[query + q, 1], facts[query + q, 2]
-                    loose[q] = floor[q] - slack
-                    reach[q] = squares + 1.0 - 2.0 * (floor[q] + fixed - slack - 2.0 * facts[query + q, 4])
+                    loose[q] = floor[q] - facts[query + q, 2]
+                    reach[q] = min(beyond[q] - 2 * floor[q], _FARTHEST)
                 level = ring - 1
-                node = home >> (_BITS * ring)
-                bits = _open(flat, at, width, low, high, starts[level] + node, reach)
-                bits &= ~(1 << ((home >> (_BITS * level)) & (LANES - 1)))
+                node = home >> (_BITS * (level + 1))
+                child = (home >> (_BITS * level)) & _LANE
+                bits = _open(flat, at, width, boxes, starts[level] + node, reach)
+                bits &= ~(1 << child)
+                bits &= (1 << min(LANES, children[level] - node * LANES)) - 1
                 opened += 1
-                while bits:
-                    nodes[here + amount] = node * LANES + lowest_bit(bits)
-                    amount += 1
-                    bits &= bits - 1
+                amount = append(nodes, here, node * LANES, bits)
                 while level > 0:
                     level -= 1
                     more = 0
                     for i in range(amount):
-                        node = nodes[here + i]
-                        bits = _open(flat, at, width, low, high, starts[level] + node, reach)
-                        while bits:
-                            nodes[then + more] = node * LANES + lowest_bit(bits)
-                            more += 1
-                            bits &= bits - 1
+                        node = int(nodes[natural(here + i)])
+                        bits = _open(flat, at, width, boxes, starts[natural(level)] + node, reach)
+                        bits &= (1 << min(LANES, children[natural(level)] - node * LANES)) - 1
+                        more += append(nodes, then + more, node * LANES, bits)
                     opened += amount
                     here, then, amount = then, here, more
                 checked += amount
                 more = 0
                 for i in range(amount):
-                    nodes[then + more] = nodes[here + i]
-                    more += int(_check(flat, at, width, close, nodes[here + i], loose) != 0)
+                    leaf = int(nodes[natural(here + i)])
+                    nodes[natural(then + more)] = leaf
+                    more += int(_check(flat, at, width, close, leaf, loose) != 0)
                 here, then, amount = then, here, more
             scored += amount
             for i in range(amount):
-                leaf = nodes[here + i]
-                _score_leaf(flat, at, width, close, rest, leaf, scores)
+                leaf = int(nodes[natural(here + i)])
+                if ring > 0:
+                    _score_leaf(flat, at, width, close, rest, leaf, scores)
+                bits = 0
                 for q in range(TOGETHER):
-                    bits = at_least(load(scores, q * LANES), floor[q])
-                    if bits == 0:
+                    bits |= at_least(load(scores, q * LANES), floor[q]) << (q * LANES)
+                while bits:
+                    place = lowest_bit(bits)
+                    bits &= bits - 1
+                    q, score, candidate = place >> _BITS, int(scores[natural(place)]), leaf * LANES + (place & _LANE)
+                    if skipping and _skipped(skip_starts, skips, query + q, count, candidate):
                         continue
-                    if skipping and query + q < count:
-                        for skip in skips[skip_starts[query + q] : skip_starts[query + q + 1]]:
-                            if skip >> _BITS == leaf:
-                                bits &= ~(1 << (skip & (LANES - 1)))
-                    base = q * SHORTLIST
-                    while bits:
-                        lane = lowest_bit(bits)
-                        bits &= bits - 1
-                        score = scores[q * LANES + lane]
-                        if kept_count[q] == SHORTLIST:
-                            left = 0
-                            for j in range(base, base + SHORTLIST):
-                                if kept_score[j] >= floor[q]:
-                                    kept[base + left], kept_score[base + left] = kept[j], kept_score[j]
-                                    left += 1
-                            kept_count[q] = left if left < SHORTLIST else SHORTLIST + 1
-                        if kept_count[q] < SHORTLIST:
-                            kept[base + kept_count[q]] = leaf * LANES + lane
-                            kept_score[base + kept_count[q]] = score
-                            kept_count[q] += 1
-                        second[q] = max(second[q], min(best[q], score))
-                        best[q] = max(best[q], score)
-                    doubt, tie = facts[query + q, 4], facts[query + q, 3]
-                    floor[q] = max(floor[q], min(second[q] - doubt, best[q] - tie - doubt))
+                    own, base, amount_kept = natural(q), q * SHORTLIST, kept_count[natural(q)]
+                    if amount_kept == SHORTLIST:
+                        amount_kept = _weeded(kept, kept_score, base, floor[own])
+                    if amount_kept < SHORTLIST:
+                        kept[natural(base + amount_kept)] = candidate
+                        kept_score[natural(base + amount_kept)] = score
+                        amount_kept += 1
+                    kept_count[own] = amount_kept
+                    second[own] = max(second[own], min(best[own], score))
+                    best[own] = max(best[own], score)
+                    doubt, tie = facts[query + q, 0], facts[query + q, 1]
+                    floor[own] = max(floor[own], min(second[own], best[own] - tie) - doubt)
         for q in range(min(TOGETHER, count - query)):
             lengths[query + q] = 0
             if kept_count[q] > SHORTLIST:
@@ -297,17 +331,32 @@ def score_listed(a: Array, b: Array, rows: Array, order: Array, lengths: Array, 
 
     The i-th query is row rows[i] of `a`. A sum of products in the order of the components, as `inner` computes it.
     """
+    width, count = a.shape[1], len(scores)
+    owners = np.empty(count, np.int64)
     at = 0
     for query in range(len(lengths)):
-        own = rows[query]
         for place in range(at, at + max(0, lengths[query])):
-            row = order[listed[place]]
-            listed[place] = row
-            total = 0.0
-            for d in range(a.shape[1]):
-                total += a[own, d] * b[row, d]
-            scores[place] = total
+            owners[place] = rows[query]
+            listed[place] = order[listed[place]]
         at += max(0, lengths[query])
+    flat_a, flat_b = a.ravel(), b.ravel()
+    for place in range(0, count - count % 4, 4):  # four sums at a time, so that none waits for another
+        for ahead in range(place + _AHEAD, min(place + _AHEAD + 4, count)):
+            for d in range(0, width, 8):
+                fetch(flat_b, listed[ahead] * width + d)
+                fetch(flat_a, owners[ahead] * width + d)
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        for d in range(width):
+            one += a[owners[place], d] * b[listed[place], d]
+            two += a[owners[place + 1], d] * b[listed[place + 1], d]
+            three += a[owners[place + 2], d] * b[listed[place + 2], d]
+            four += a[owners[place + 3], d] * b[listed[place + 3], d]
+        scores[place], scores[place + 1], scores[place + 2], scores[place + 3] = one, two, three, four
+    for place in range(count - count % 4, count):
+        total = 0.0
+        for d in range(width):
+            total += a[owners[place], d] * b[listed[place], d]
+        scores[place] = total
 
 
 @njit(nogil=True, cache=True)

@@ -1,41 +1,50 @@
-"""Sixteen single-precision numbers as one value, for the kernel.
+"""Sixteen numbers as one value, for the kernel: whole ones of 32 bits, or pairs of 16 bits.
 
 Numba compiles loops over numbers; whether they become vector instructions is LLVM's guess, and on the kernel's short
-loops it guesses wrong. So the kernel says it: a `float32x16` is a value like any other, LLVM splits it into whatever
+loops it guesses wrong. So the kernel says it: an `int32x16` is a value like any other, LLVM splits it into whatever
 registers the machine has (one with AVX-512, two with AVX2, four with NEON), and a comparison gives one bit a lane.
-Nothing here is exact; the kernel only filters with it.
+Processors multiply whole numbers of 16 bits twice as many at a time as single-precision ones, and add neighbours in the
+same step; so a lane often holds two of them, its halves, which here are called a pair.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 LANES = 16
 
-_FAST = ("contract", "nnan", "nsz")
-_VECTOR = ir.VectorType(ir.FloatType(), LANES)
-_BIT, _WORD = ir.IntType(1), ir.IntType(32)
+
+@njit(nogil=True, inline="always")
+def natural(index: int) -> Any:
+    """An index that is not negative; of any other Numba asks that each time, which the busiest loops feel."""
+    return np.uint64(index)
 
 
-class Float32x16(types.Type):
-    """The type of sixteen single-precision numbers."""
+_BIT, _HALF, _WORD = ir.IntType(1), ir.IntType(16), ir.IntType(32)
+_VECTOR = ir.VectorType(_WORD, LANES)
+_HALVES = ir.VectorType(_HALF, 2 * LANES)
+
+
+class Int32x16(types.Type):
+    """The type of sixteen lanes."""
 
     def __init__(self) -> None:
-        super().__init__(name="float32x16")
+        super().__init__(name="int32x16")
 
 
-@register_model(Float32x16)
+@register_model(Int32x16)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _VECTOR)
 
 
-_vector = Float32x16()
+_vector = Int32x16()
 
 
 def _splat(builder: Any, number: Any) -> Any:
@@ -50,6 +59,18 @@ def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any
 
 def _lanes_at(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     return builder.bitcast(_place(context, builder, kind, array, index), _VECTOR.as_pointer())
+
+
+def _sum_of_products(builder: Any, one: Any, other: Any) -> Any:
+    """Lane by lane: the product of the low halves plus that of the high halves."""
+    wide = ir.VectorType(_WORD, 2 * LANES)
+    product = builder.mul(builder.sext(one, wide), builder.sext(other, wide), flags=("nsw",))
+    nothing = ir.Constant(wide, ir.Undefined)
+    low, high = (
+        builder.shuffle_vector(product, nothing, ir.Constant(_VECTOR, list(range(half, 2 * LANES, 2))))
+        for half in (0, 1)
+    )
+    return builder.add(low, high)
 
 
 @intrinsic
@@ -86,33 +107,35 @@ def everywhere(_: Any, array: Any, index: Any) -> Any:
 @intrinsic
 def zero(_: Any) -> Any:
     """0 in every lane."""
-    return _vector(), lambda context, builder, signature, given: ir.Constant(_VECTOR, [0.0] * LANES)
+    return _vector(), lambda context, builder, signature, given: ir.Constant(_VECTOR, [0] * LANES)
 
 
 @intrinsic
-def multiply_add(_: Any, one: Any, other: Any, total: Any) -> Any:
-    """Lane by lane: total + one * other."""
+def add_products(_: Any, total: Any, one: Any, other: Any) -> Any:
+    """Lane by lane: total + the product of the low halves + the product of the high halves, with signs."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        one, other, total = given
-        return builder.fadd(builder.fmul(one, other, flags=_FAST), total, flags=_FAST)
+        total, one, other = given
+        one, other = (builder.bitcast(side, _HALVES) for side in (one, other))
+        return builder.add(total, _sum_of_products(builder, one, other))
 
     return _vector(_vector, _vector, _vector), code
 
 
 @intrinsic
-def add_gap(_: Any, total: Any, number: Any, low: Any, high: Any) -> Any:
-    """Lane by lane: total + the squared distance of `number` from the interval [low, high]."""
+def add_gaps(_: Any, total: Any, pair: Any, low: Any, high: Any) -> Any:
+    """Lane by lane: total + the squared distances of both halves from their intervals [low, high], without signs.
+
+    A distance must fit in 15 bits.
+    """
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        total, number, low, high = given
-
-        def larger(a: Any, b: Any) -> Any:
-            return builder.select(builder.fcmp_ordered(">", a, b, flags=_FAST), a, b)
-
-        outside = larger(builder.fsub(low, number, flags=_FAST), builder.fsub(number, high, flags=_FAST))
-        gap = larger(outside, ir.Constant(_VECTOR, [0.0] * LANES))
-        return builder.fadd(total, builder.fmul(gap, gap, flags=_FAST), flags=_FAST)
+        total, *sides = given
+        pair, low, high = (builder.bitcast(side, _HALVES) for side in sides)
+        kind = ir.FunctionType(_HALVES, [_HALVES, _HALVES])
+        less = cgutils.get_or_insert_function(builder.module, kind, f"llvm.usub.sat.v{2 * LANES}i16")
+        gap = builder.or_(builder.call(less, [low, pair]), builder.call(less, [pair, high]))
+        return builder.add(total, _sum_of_products(builder, gap, gap))
 
     return _vector(_vector, _vector, _vector, _vector), code
 
@@ -121,10 +144,10 @@ def _comparison(sign: str) -> Any:
     @intrinsic
     def compare(_: Any, vector: Any, limit: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            bits = builder.fcmp_ordered(sign, given[0], _splat(builder, given[1]))
+            bits = builder.icmp_signed(sign, given[0], _splat(builder, builder.trunc(given[1], _WORD)))
             return builder.zext(builder.bitcast(bits, ir.IntType(LANES)), ir.IntType(64))
 
-        return types.int64(_vector, types.float32), code
+        return types.int64(_vector, types.int64), code
 
     return compare
 
@@ -140,11 +163,11 @@ def highest(_: Any, vector: Any) -> Any:
     """The largest of the sixteen."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        kind = ir.FunctionType(ir.FloatType(), [_VECTOR])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fmax.v{LANES}f32")
-        return builder.call(function, [given[0]], fastmath=("nnan",))
+        kind = ir.FunctionType(_WORD, [_VECTOR])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.smax.v{LANES}i32")
+        return builder.sext(builder.call(function, [given[0]]), ir.IntType(64))
 
-    return types.float32(_vector), code
+    return types.int64(_vector), code
 
 
 @intrinsic
@@ -152,11 +175,43 @@ def below(_: Any, vector: Any, limit: Any, otherwise: Any) -> Any:
     """Each lane where it is below the limit, and `otherwise` elsewhere."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        vector, limit, otherwise = given
-        small = builder.fcmp_ordered("<", vector, _splat(builder, limit))
-        return builder.select(small, vector, _splat(builder, otherwise))
+        vector = given[0]
+        limit, otherwise = (_splat(builder, builder.trunc(number, _WORD)) for number in given[1:])
+        return builder.select(builder.icmp_signed("<", vector, limit), vector, otherwise)
 
-    return _vector(_vector, types.float32, types.float32), code
+    return _vector(_vector, types.int64, types.int64), code
+
+
+@intrinsic
+def append(_: Any, array: Any, index: Any, first: Any, bits: Any) -> Any:
+    """array[index:] = first + the places of the bits that are set, sixteen of them looked at; how many there were."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        array, index, first, bits = given
+        lanes = ir.Constant(_VECTOR, list(range(LANES)))
+        numbers = builder.add(_splat(builder, builder.trunc(first, _WORD)), lanes)
+        chosen = builder.bitcast(builder.trunc(bits, ir.IntType(LANES)), ir.VectorType(_BIT, LANES))
+        place = _place(context, builder, signature.args[0], array, index)
+        kind = ir.FunctionType(ir.VoidType(), [_VECTOR, place.type, chosen.type])
+        name = f"llvm.masked.compressstore.v{LANES}i32"
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [numbers, place, chosen])
+        return builder.ctpop(bits)
+
+    return types.int64(array, types.int64, types.int64, types.int64), code
+
+
+@intrinsic
+def fetch(_: Any, array: Any, index: Any) -> Any:
+    """Have array[index] brought near, for it will be asked for soon."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        place = builder.bitcast(_place(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [place.type, _WORD, _WORD, _WORD])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [place, *(ir.Constant(_WORD, it) for it in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), code
 
 
 @intrinsic

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search import kernel, planting
+from cvpl.search import kernel, planting, rounding
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.lanes import LANES
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Words = NDArray[np.int32]
 
 QUERIES_AT_ONCE = 4096
 """So many queries are turned, searched and scored at a time: what they need stays in the cache."""
@@ -43,15 +44,20 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """The turn of a block's space: `matrix` (k x k+1, the last column the centre), the centre turned, its square.
+    """The turn of a block's space: `matrix` (k+1 x k, the last row the centre), the centre turned, its square.
 
     The first `used` directions hold nearly all of the candidates; the centre lies in them.
     """
 
     matrix: Floats
-    shift: Floats
+    shift: Singles
     centre: float
     used: int
+
+    def __call__(self, vectors: Floats) -> Floats:
+        """Vectors, turned, one a column."""
+        turned: Floats = self.matrix @ vectors.T
+        return turned
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +67,15 @@ class Tree:
     vectors: Floats
     copies: Copies | None
     turn: Turn
-    longest_cut: float
+    bounds: Floats
     order: NDArray[np.int32]
     along: NDArray[np.int8]
-    cuts: Singles
+    cuts: NDArray[np.int16]
     height: int
     starts: Ints
-    close: Singles
-    rest: Singles
-    low: Singles
-    high: Singles
+    close: Words
+    rest: Words
+    boxes: Words
 
     @property
     def leaves(self) -> int:
@@ -99,30 +104,34 @@ class Work:
 def plant(candidates: Floats, *, keep_copies: bool) -> Tree:
     """The tree of a block's unit vectors; many copies of one vector become one unless `keep_copies`."""
     turn = _turn(candidates[:: max(1, len(candidates) // TURN_SAMPLE)])
-    points = np.empty((len(candidates), candidates.shape[1] + 1), dtype=np.float32)
+    behind = _behind(candidates)
+    whole = np.empty((len(candidates), kernel.CLOSE + 2 * behind + 2), dtype=np.int16)
+    offsets, bounds = np.empty(len(candidates), dtype=np.int32), np.zeros(3)
     for at in _chunks(len(candidates)):
-        points[at] = candidates[at] @ turn.matrix - turn.shift
-    order, along, cuts, height = planting.grow(points)
+        rounding.round_candidates(turn(candidates[at]), turn.shift, turn.used, whole[at], offsets[at], bounds)
+    order, along, cuts, height = planting.grow(whole)
     copies = None
-    if not keep_copies and planting.share_of_twins(points, order) > MANY_COPIES:
+    if not keep_copies and planting.share_of_twins(whole, order) > MANY_COPIES:
         copies = find_copies(candidates)
-        candidates, points = candidates[copies.first], points[copies.first]
-        order, along, cuts, height = planting.grow(points)
+        candidates, whole, offsets = candidates[copies.first], whole[copies.first], offsets[copies.first]
+        order, along, cuts, height = planting.grow(whole)
     leaves = (len(candidates) + LANES - 1) // LANES
     starts, nodes = planting.levels_above(leaves)
-    close = _aligned(leaves * kernel.CLOSE_ROWS * LANES)
-    rest = _aligned(leaves * max(0, candidates.shape[1] - kernel.CLOSE) * LANES)
-    low, high = (_aligned(nodes * (kernel.FRONT + 1) * LANES) for _ in range(2))
-    low[:], high[:] = 1e6, -1e6
-    if candidates.shape[1] < kernel.CLOSE:
-        close[:] = 0
-    spare = close.reshape(leaves, kernel.CLOSE_ROWS, LANES)[-1]
-    spare[:], spare[0] = 0, -1e9
-    if rest.size:
-        rest.reshape(leaves, -1)[-1] = 0
-    longest = planting.lay_out(points, order, turn.used, close, rest, low, high)
-    planting.close_boxes(starts, leaves, low, high)
-    return Tree(candidates, copies, turn, longest, order, along, cuts, height, starts, close, rest, low, high)
+    close = _aligned(leaves * kernel.CLOSE_ROWS)
+    rest = _aligned(leaves * behind)
+    boxes = _aligned(nodes * 2 * kernel.BOX_PAIRS)
+    close.reshape(leaves, -1, LANES)[-1] = 0
+    rest.reshape(leaves, -1)[-1] = 0
+    close.reshape(leaves, -1, LANES)[-1, 0] = kernel.NOWHERE
+    planting.lay_out(whole, offsets, order, close.view(np.int16), rest.view(np.int16), boxes.view(np.int16))
+    planting.close_boxes(starts, leaves, boxes.view(np.uint16))
+    reach = np.sqrt(bounds) * (1 + 1e-5) + (0, 0, 0.01)
+    return Tree(candidates, copies, turn, reach, order, along, cuts, height, starts, close, rest, boxes)
+
+
+def _behind(candidates: Floats) -> int:
+    """How many pairs of coordinates lie behind the close ones."""
+    return (max(0, int(candidates.shape[1]) - kernel.CLOSE) + 1) // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +154,8 @@ class Visit:
 
     tree: Tree
     queries: Floats
-    turned: Singles
-    facts: Singles
+    words: Words
+    facts: Ints
     order: Ints
     homes: NDArray[np.int32]
     skip_query: Ints
@@ -207,7 +216,7 @@ class Visit:
         """The shortlists of some queries, scored by the formula."""
         tree, rows = self.tree, self.order[places]
         padded = np.append(rows, np.repeat(rows[-1:], kernel.TOGETHER - 1))
-        turned, facts = self.turned.take(padded, axis=0), self.facts.take(padded, axis=0)
+        words, facts = self.words.take(padded, axis=0), self.facts.take(padded, axis=0)
         skip_starts, skips = self._skips(rows)
         lengths = np.empty(len(rows), dtype=np.int64)
         work = Work(np.zeros(3, dtype=np.int64))
@@ -217,7 +226,7 @@ class Visit:
             listed = np.empty(room, dtype=np.int64)
             work.counts[:] = 0
             written = kernel.shortlist(
-                turned,
+                words,
                 facts,
                 self.homes[places],
                 len(rows),
@@ -225,8 +234,7 @@ class Visit:
                 tree.starts,
                 tree.close,
                 tree.rest,
-                tree.low,
-                tree.high,
+                tree.boxes,
                 skip_starts,
                 skips,
                 lengths,
@@ -253,13 +261,14 @@ class Visit:
 def visit(tree: Tree, queries: Floats, skip_query: Ints, skip_candidate: Ints, one: float) -> Visit:
     """Send queries to a tree; pairs to skip are given by rows of the block, sorted by query."""
     turn = tree.turn
-    turned = np.empty((len(queries), tree.coordinates + 2), dtype=np.float32)
-    facts = np.empty((len(queries), 5), dtype=np.float32)
+    words = np.empty((len(queries), kernel.CLOSE_ROWS + _behind(tree.vectors) + kernel.BOX_PAIRS), dtype=np.int32)
+    halves = words.view(np.int16)
+    facts = np.empty((len(queries), 4), dtype=np.int64)
     for at in _chunks(len(queries)):
-        product = queries[at] @ turn.matrix
-        planting.stretch(product, turn.shift, turn.centre, turn.used, tree.longest_cut, TIE, turned[at], facts[at])
-    order, homes = planting.find_homes(turned, tree.along, tree.cuts, tree.height, tree.leaves)
-    return Visit(tree, queries, turned, facts, order, homes, skip_query, skip_candidate, one)
+        settings = turn.shift, turn.centre, turn.used, *tree.bounds, TIE
+        rounding.round_queries(turn(queries[at]), *settings, halves[at], facts[at])
+    order, homes = planting.find_homes(halves, tree.along, tree.cuts, tree.height, tree.leaves)
+    return Visit(tree, queries, words, facts, order, homes, skip_query, skip_candidate, one)
 
 
 def find_copies(vectors: Floats) -> Copies:
@@ -275,27 +284,27 @@ def find_copies(vectors: Floats) -> Copies:
 
 def _turn(sample: Floats) -> Turn:
     """The directions of a block, widest first, from some of its candidates."""
-    width = sample.shape[1]
-    energy, basis = np.linalg.eigh(sample.T @ sample / len(sample))
+    width, mean = sample.shape[1], sample.mean(axis=0)
+    moments = sample.T @ sample / len(sample)
+    energy, basis = np.linalg.eigh(moments)
     energy, basis = energy[::-1], basis[:, ::-1]
     beyond = np.append(np.cumsum(np.maximum(energy, 0.0)[::-1])[::-1], 0.0)
     used = int(np.argmax(beyond <= CUT_ENERGY * max(beyond[0], 1e-300)))
     used = min(width, max(used, kernel.CLOSE))
-    inside = sample @ basis[:, :used]
-    centre = inside.mean(axis=0)
-    _, turn = np.linalg.eigh((inside - centre).T @ (inside - centre))
+    centre = mean @ basis[:, :used]
+    _, turn = np.linalg.eigh(basis[:, :used].T @ moments @ basis[:, :used] - np.outer(centre, centre))
     turned = np.hstack([basis[:, :used] @ turn[:, ::-1], basis[:, used:]])
-    shift = np.zeros(width + 1)
+    shift = np.zeros(width)
     shift[:used] = centre @ turn[:, ::-1]
-    matrix = np.column_stack([turned, basis[:, :used] @ centre])
-    return Turn(np.ascontiguousarray(matrix), shift, float(centre @ centre), used)
+    matrix = np.vstack([turned.T, basis[:, :used] @ centre])
+    return Turn(matrix, shift.astype(np.float32), float(centre @ centre), used)
 
 
-def _aligned(size: int) -> Singles:
-    """Single-precision numbers that begin where a cache line does."""
-    room = np.empty(size + LANES, dtype=np.float32)
+def _aligned(rows: int) -> Words:
+    """Rows of lanes that begin where a cache line does."""
+    room = np.empty((rows + 1) * LANES, dtype=np.int32)
     start = (-room.ctypes.data % (4 * LANES)) // 4
-    return room[start : start + size]
+    return room[start : start + rows * LANES]
 
 
 def _chunks(count: int) -> Iterator[slice]:
