@@ -7,7 +7,7 @@ import pytest
 
 from cvpl.operators import compiled
 from cvpl.operators.similarity import CosineMeasure, CosineScorer
-from cvpl.search import exact, kernel
+from cvpl.search import exact, kernel, visit
 from cvpl.search.best import TIE
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
@@ -83,6 +83,26 @@ def test_a_tree_finds_what_every_pair_finds(always_trees, shape, width):
             scorer.a[: queries // 2] = scorer.b[rng.integers(candidates, size=queries // 2)]
         partition = Partition(rng.integers(blocks, size=queries), rng.integers(blocks, size=candidates))
         assert_same(find_best(scorer, [partition], budget=Budget(threads=1)), every_pair(scorer, partition))
+
+
+def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
+    rng = np.random.default_rng(11)
+    a = units(rng, 5_000, 7, "spread")[rng.integers(40, size=5_000)]
+    searched = []
+    listed = visit.Visit._listed
+    monkeypatch.setattr(visit.Visit, "_listed", lambda self, at: searched.append(self.order[at]) or listed(self, at))
+    b = units(rng, 900, 7, "spread")
+    b[:600] = b[0] + rng.normal(size=(600, 7)) * 1e-8
+    b[:600] /= np.linalg.norm(b[:600], axis=1)[:, None]
+    a[:50] = b[0]
+    scorer = CosineScorer(a, b)
+    partition = Partition(np.zeros(5_000, dtype=np.int64), np.zeros(900, dtype=np.int64))
+    seen = []
+    found = find_best(scorer, [partition], progress=seen.append)
+    assert len(np.unique(np.concatenate(searched))) <= 41
+    assert seen[-1] == 1.0
+    assert found.ties[:50].min() >= 600, "their shortlists overflow"
+    assert_same(found, every_pair(scorer, partition))
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -33,7 +33,7 @@ from cvpl.search.listing import Listed
 from cvpl.search.tiles import Tiled
 
 if TYPE_CHECKING:
-    from cvpl.search.tree import Visit
+    from cvpl.search.visit import Visit
 
 Ints = NDArray[np.int64]
 Progress = Callable[[float], None]
@@ -197,12 +197,15 @@ class _Planted:
     found: BestCandidates | None
 
     def __call__(self) -> list[Task]:
-        from cvpl.search.tree import plant, visit  # noqa: PLC0415 - loads the compiler, which only large blocks repay
+        from cvpl.search.tree import plant  # noqa: PLC0415 - loads the compiler, which only large blocks repay
+        from cvpl.search.visit import visit  # noqa: PLC0415 - likewise
 
         group, scorer = self.group, self.group.scorer
         assert isinstance(scorer, CosineScorer)  # noqa: S101 - `_large` has seen to it
-        tree = plant(scorer.b, keep_copies=self.found is None or len(group.skip_query) > 0)
-        here = visit(tree, scorer.a, group.skip_query, group.skip_candidate, scorer.one)
+        keep_copies = self.found is None or len(group.skip_query) > 0
+        tree = plant(scorer.b, keep_copies=keep_copies)
+        skips = group.skip_query, group.skip_candidate
+        here = visit(tree, scorer.a, *skips, scorer.one, keep_copies=keep_copies)
         sample = here.sample(min(TREE_SAMPLE, scorer.queries // 16))
         products = here.count(sample).products(tree.coordinates) / len(sample)
         if TREE_PRODUCT * products + TREE_RECORD > scorer.candidates * scorer.a.shape[1]:
@@ -222,12 +225,13 @@ class _Searched:
         group, found = self.planted.group, self.planted.found
         candidates = len(group.candidate_rows)
         if found is not None:
-            too_many = self.visit.search(self.piece, found, group.query_rows, group.candidate_rows)
+            queries, too_many = self.visit.search(self.piece, found, group.query_rows, group.candidate_rows)
             near = None
         else:
             query, row, score, too_many = self.visit.near(self.piece)
             near = group.named(query, row, score)
-        outcome = Outcome((self.piece.stop - self.piece.start - len(too_many)) * candidates, near)
+            queries = self.piece.stop - self.piece.start - len(too_many)
+        outcome = Outcome(queries * candidates, near)
         if not len(too_many):
             return outcome
         size = self.planted.budget.tile_bytes // 8
