@@ -14,7 +14,7 @@ from cvpl.operators.similarity import Source
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.representation import Representation, fit_representation
 from cvpl.search.best import BestCandidates
-from cvpl.search.blocks import LeftOut, Partition, sort_blocks
+from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Levers, cut_off, draw, sub_divide
@@ -41,7 +41,7 @@ class Blocks:
     @property
     def pairs(self) -> int:
         """How many pairs of an original and a protected record share a block, over all schemes."""
-        return sum(sort_blocks(Partition(table["original"], table["protected"])).pairs for table in self.codes)
+        return sum(Partition(table["original"], table["protected"]).pairs for table in self.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def attack(
     budget, levers = budget or Budget(), levers or Levers()
     # What the attacker holds: some of the columns, some of the people.
     people = _known_people(pair.original.rows, attacker.knows_people, seed)
-    original = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.take(people))
+    original = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.kept(people))
     protected = attacker.view(pair.protected)
     control = None if pair.control is None else attacker.view(pair.control)
     # Phases 2 and 3: vectors, fitted projection, similarity.
@@ -136,6 +136,8 @@ def attack(
     blocks = assign_blocks(attacker.blocking, tables, representation.space, seed)
     # Phase 4: for every original the best candidate of its block; thresholds come later, from what is found once.
     searched = narrowed(blocks, levers, tables, representation.space, seed)
+    for table in tables:
+        representation.arrange(table, searched.codes[0][table.name])
     scorer = representation.scorer(original, protected)
     partitions = searched.partitions("original", "protected")
     found = find_best(scorer, partitions, budget=budget, ann=levers.ann, progress=progress)

@@ -26,7 +26,7 @@ from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.policy import Bound, Figure, judge
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
 from cvpl.operators.projection import Saved
-from cvpl.planning import AuditPlan, check_memory, make_plan
+from cvpl.planning import AuditPlan, make_plan, place_for
 from cvpl.representation import linear
 from cvpl.saved_projection import save_projection
 from cvpl.streams import stream
@@ -103,7 +103,7 @@ def _read(
         identity=plan.identity,
         declared=plan.declared,
         memory=plan.budget.memory,
-        fits=lambda rows: check_memory(rows, plan),
+        place=lambda rows: place_for(rows, plan),
     )
     if not inputs.pair.original.specs:
         what = "no observable column is in every table"

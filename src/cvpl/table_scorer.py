@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.projection import LinearProjection
 from cvpl.operators.similarity import CosineMeasure, CosineScorer
-from cvpl.operators.vectorization import Vectors
+from cvpl.operators.vectorization import AnyVectors
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -27,8 +27,8 @@ class TableScorer:
 
     projection: LinearProjection
     measure: CosineMeasure
-    a: Vectors
-    b: Vectors
+    a: AnyVectors
+    b: AnyVectors
     unit: ClassVar[bool] = True
 
     @property

@@ -10,7 +10,7 @@ At most 10,000 records are asked, drawn by the seed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,9 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator)
     table = attack.original
     rows = sampled_rows(table.rows, rng)
     copy = lightly_perturbed(table, rng, noise=attack.attacker.on_scale)
-    scorer = attack.representation.scorer(table, copy, rows)
+    representation = replace(attack.representation, arranged={})
+    representation.arrange(copy, attack.blocks.codes[0]["original"])
+    scorer = representation.scorer(table, copy, rows)
     partitions = attack.blocks.partitions("original", "original", rows)
     found = find_best(scorer, partitions, budget=attack.budget)
     rate = None if threshold is None else linkage_rate(found.best, threshold)
@@ -86,21 +88,25 @@ def lightly_perturbed(table: Table, rng: np.random.Generator, *, noise: bool = T
 
     Without `noise` values are only swapped: a score that asks whether numbers are equal would find none that are.
     """
-    columns = {}
-    for spec in table.specs:
+
+    def change(column: ColumnData) -> ColumnData:
         swap = rng.random(table.rows) < SWAP
         rows = np.where(swap, rng.integers(table.rows, size=table.rows), np.arange(table.rows))
-        column = table.columns[spec.name].take(rows)
-        columns[spec.name] = _noisy(column, rng) if noise else column
-    return Table(table.name, table.rows, table.specs, columns)
+        return _noisy(column.take(rows), rng) if noise else column.take(rows)
+
+    return table.changed(table.rows, change)
 
 
 def _noisy(column: ColumnData, rng: np.random.Generator) -> ColumnData:
     if isinstance(column, Numbers):
         known = column.values[~np.isnan(column.values)]
         shift = rng.normal(size=len(column.values)) * (NUMBER_NOISE * float(known.std()) if known.size else 0.0)
-        return Numbers(column.values + shift, column.low + shift, column.high + shift)
+        values = column.values + shift
+        if column.plain:
+            return Numbers(values, values, values)
+        return Numbers(values, column.low + shift, column.high + shift)
     if isinstance(column, Times):
         moved = (rng.normal(scale=TIME_NOISE, size=len(column.first)) * 1e6).astype("timedelta64[us]")
-        return Times(column.first + moved, column.last + moved)
+        first = column.first + moved
+        return Times(first, first if column.plain else column.last + moved)
     return column

@@ -53,7 +53,7 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
     for name in tables:
         table = attack.original if name == "original" else attack.protected
         rows = rng.permutation(table.rows)[:STABILITY_RECORDS]
-        vectors = space(table.take(rows))
+        vectors = space.of(table.take(rows))
         for group in range(STABILITY_GROUPS):
             members = np.arange(group, len(rows), STABILITY_GROUPS)
             if len(members):
@@ -108,7 +108,10 @@ def split_links(
 ) -> dict[str, float] | None:
     """The exact split for the pairs (original[i], protected[i])."""
     space = attack.representation.space
-    sides: tuple[Vectors, Vectors] = (space(attack.original.take(original)), space(attack.protected.take(protected)))
+    sides: tuple[Vectors, Vectors] = (
+        space.of(attack.original.take(original)),
+        space.of(attack.protected.take(protected)),
+    )
     embedded = [projection(side) for side in sides]
     norms = [np.sqrt((side**2).sum(axis=1)) for side in embedded]
     product = norms[0] * norms[1]

@@ -69,7 +69,7 @@ def measure(
     truth = None if matches is None else weigh(attack, matches)
     left_out = None if truth is None else truth.matches
     rng = stream(attack.seed, "pairs")
-    pairs = candidate_similarities(attack.scorer, attack.partitions, rng, left_out=left_out)
+    pairs = candidate_similarities(attack.scorer, attack.partitions, rng, left_out=left_out, budget=attack.budget)
     best = attack.found.best
     basis: Basis | None = None
     base: Floats | None = None

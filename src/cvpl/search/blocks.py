@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
+_SPARSE = 4
+"""With more numbers than so many times the records, blocks are counted in the order of their numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Partition:
@@ -17,6 +20,15 @@ class Partition:
 
     queries: Ints
     candidates: Ints
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs share a block."""
+        size = int(max(self.queries.max(initial=0), self.candidates.max(initial=0))) + 1
+        if size > _SPARSE * (len(self.queries) + len(self.candidates) + 256):
+            return sort_blocks(self).pairs
+        queries, candidates = (np.bincount(side, minlength=size) for side in (self.queries, self.candidates))
+        return int(queries @ candidates)
 
 
 @dataclass(frozen=True, eq=False)

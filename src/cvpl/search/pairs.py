@@ -85,5 +85,8 @@ def _candidates_among(
         keep &= other.queries[query] != other.candidates[row]
     if left_out is not None and len(left_out.query):
         width = int(max(row.max(initial=0), left_out.candidate.max())) + 1
-        keep &= ~np.isin(query * width + row, left_out.query * width + left_out.candidate)
+        listed = left_out.query * width + left_out.candidate
+        listed.sort()
+        wanted = query * width + row
+        keep &= listed[np.minimum(np.searchsorted(listed, wanted), len(listed) - 1)] != wanted
     return keep

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +62,15 @@ class Numbers:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
+    @property
+    def plain(self) -> bool:
+        """Whether no cell is an interval, so that one array serves for all three."""
+        return self.low is self.values and self.high is self.values
+
     def take(self, rows: NDArray[np.intp]) -> Numbers:
         """The same column for some of the rows."""
         values = self.values[rows]
-        if self.low is self.values and self.high is self.values:
+        if self.plain:
             return Numbers(values, values, values)
         return Numbers(values, self.low[rows], self.high[rows])
 
@@ -99,10 +105,15 @@ class Times:
     first: NDArray[np.datetime64]
     last: NDArray[np.datetime64]
 
+    @property
+    def plain(self) -> bool:
+        """Whether no cell is a span, so that one array serves for both ends."""
+        return self.last is self.first
+
     def take(self, rows: NDArray[np.intp]) -> Times:
         """The same column for some of the rows."""
         first = self.first[rows]
-        return Times(first, first if self.last is self.first else self.last[rows])
+        return Times(first, first if self.plain else self.last[rows])
 
     def known(self) -> NDArray[np.bool_]:
         """Which records have a value."""
@@ -117,6 +128,40 @@ class Times:
 ColumnData = Numbers | Labels | Times
 
 
+Fetch = Callable[[], ColumnData]
+"""The way back to a column that was put somewhere."""
+
+
+class Place:
+    """Where the columns of a table are kept. This one is the memory; `shelf` has one on disk."""
+
+    in_memory: ClassVar[bool] = True
+
+    def put(self, column: ColumnData) -> Fetch:
+        """Keep a column, and tell how to get it back."""
+        return lambda: column
+
+    def another(self) -> Place:
+        """A new place of the same kind."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Columns(Mapping[str, ColumnData]):
+    """Columns by name, each fetched when it is asked for, so that those on disk come into memory one by one."""
+
+    fetch: Mapping[str, Fetch]
+
+    def __getitem__(self, name: str) -> ColumnData:
+        return self.fetch[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fetch)
+
+    def __len__(self) -> int:
+        return len(self.fetch)
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """The observable part of one table: the columns that an attacker may use, nothing else."""
@@ -125,16 +170,28 @@ class Table:
     rows: int
     specs: tuple[ColumnSpec, ...]
     columns: Mapping[str, ColumnData]
+    place: Place = field(default_factory=Place)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """The same table for some of the rows."""
+        """The same table for some of the rows, in memory."""
         taken = {name: column.take(rows) for name, column in self.columns.items()}
         return Table(self.name, len(rows), self.specs, taken)
+
+    def kept(self, rows: NDArray[np.intp]) -> Table:
+        """The same table for some of the rows, in their order, kept as this one is."""
+        return self.changed(len(rows), lambda column: column.take(rows))
+
+    def changed(self, rows: int, change: Callable[[ColumnData], ColumnData]) -> Table:
+        """A table of so many rows from this one's columns, changed one after the other and kept as they are."""
+        place = self.place.another()
+        fetch = {spec.name: place.put(change(self.columns[spec.name])) for spec in self.specs}
+        return Table(self.name, rows, self.specs, Columns(fetch), place)
 
     def only(self, names: tuple[str, ...]) -> Table:
         """The same table with some of the columns, in their old order."""
         specs = tuple(spec for spec in self.specs if spec.name in names)
-        return Table(self.name, self.rows, specs, {spec.name: self.columns[spec.name] for spec in specs})
+        fetch = {spec.name: partial(self.columns.__getitem__, spec.name) for spec in specs}
+        return Table(self.name, self.rows, specs, Columns(fetch), self.place)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.columns import ColumnData, ColumnSpec, Pair, Table
+from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.reading import ColumnReader
@@ -52,12 +52,12 @@ def read_inputs(
     identity: IdentityKeys | None = None,
     declared: Sequence[str] = (),
     memory: int | None = None,
-    fits: Callable[[Mapping[str, int]], None] | None = None,
+    place: Callable[[Mapping[str, int]], Place] | None = None,
 ) -> Inputs:
     """Read and check the tables.
 
-    `memory` bounds what DuckDB may hold, in bytes; beyond it goes to disk. `fits` is told how many records each table
-    has before any column is read, and may refuse.
+    `memory` bounds what DuckDB may hold, in bytes; beyond it goes to disk. `place` is told how many records each table
+    has before any column is read, and says where columns are kept, or refuses.
 
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that an undeclared one
     can be pointed out. A declared column that one table lacks is left out with a notice; one that both lack is a
@@ -74,8 +74,10 @@ def read_inputs(
             con.execute(f"SET memory_limit = '{max(_LEAST, memory // _DUCKDB_SHARE) >> 20}MiB'")
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
         sources = open_all(con, tables, reading, problems)
-        if fits is not None and not problems:
-            fits({source.table: source.rows for source in sources})
+        where = Place()
+        if place is not None and not problems:
+            where = place({source.table: source.rows for source in sources})
+        places = [where.another() for _ in sources]
         notices: list[str] = []
         reader = ColumnReader(con, reading, problems, notices)
         if problems:
@@ -88,7 +90,7 @@ def read_inputs(
         notices.extend(_undeclared(sources, [*declared, *(spec.name for spec in specs)]))
         notices.extend(_nowhere(sources, declared, specs, identity))
         try:
-            read = {spec.name: reader.read(spec, sources) for spec in kept}
+            read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices)
         except (duckdb.IOException, duckdb.InvalidInputException):
             # Parquet is read column by column, so a damaged one may show itself only now.
@@ -102,8 +104,8 @@ def read_inputs(
     finally:
         con.close()
     read_tables = [
-        Table(source.table, source.rows, tuple(kept), {spec.name: read[spec.name][at] for spec in kept})
-        for at, source in enumerate(sources)
+        Table(source.table, source.rows, tuple(kept), Columns({spec.name: read[spec.name][at] for spec in kept}), where)
+        for at, (source, where) in enumerate(zip(sources, places, strict=True))
     ]
     descriptions = {
         source.table: InputDescription(
@@ -143,9 +145,14 @@ def _present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem
     return not lacking
 
 
-def _has_values(spec: ColumnSpec, sources: Sequence[Source], read: Sequence[ColumnData], notices: list[str]) -> bool:
+def _put(columns: Sequence[ColumnData], places: Sequence[Place]) -> list[Fetch]:
+    """One column of every table, each in its table's place."""
+    return [place.put(column) for column, place in zip(columns, places, strict=True)]
+
+
+def _has_values(spec: ColumnSpec, sources: Sequence[Source], read: Sequence[Fetch], notices: list[str]) -> bool:
     """Whether both tables hold a value; a column that one of them suppresses throughout is as good as absent."""
-    empty = [source.name for source, data in zip(sources[:2], read[:2], strict=True) if not data.known().any()]
+    empty = [source.name for source, fetch in zip(sources[:2], read[:2], strict=True) if not fetch().known().any()]
     if empty:
         notices.append(f"column '{spec.name}' has no value in {' and '.join(empty)} and is left out of the comparison")
     return not empty

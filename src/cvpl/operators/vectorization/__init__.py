@@ -5,17 +5,20 @@
 
 The one-hot matrix is never built unless somebody asks for it (`Vectors.dense`). A category stays a code; its features
 are a row of a small lookup table. Moments come from sums and contingency counts, and a projection is a sum of looked-up
-rows plus a small product for the numbers.
+rows plus a small product for the numbers. Of a table that is larger than the memory not even codes and numbers are held
+(`VectorsOnDemand`).
 
 A missing value's features stand at the pooled mean, so that it pulls a record neither towards nor away from any other
 and leaves no trace of its own; `missing: indicator` adds the trace on purpose.
 """
 
 from cvpl.operators.vectorization.features import CategoryFeatures, Feature, NumberFeature
+from cvpl.operators.vectorization.on_demand import VectorsOnDemand
 from cvpl.operators.vectorization.settings import ColumnChoice, Encoding, Scaling, Vectorization
-from cvpl.operators.vectorization.vectors import FeatureSpace, Vectors
+from cvpl.operators.vectorization.vectors import AnyVectors, FeatureSpace, Vectors
 
 __all__ = [
+    "AnyVectors",
     "CategoryFeatures",
     "ColumnChoice",
     "Encoding",
@@ -25,4 +28,5 @@ __all__ = [
     "Scaling",
     "Vectorization",
     "Vectors",
+    "VectorsOnDemand",
 ]

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from cvpl.operators.compiling import worth_it
 from cvpl.operators.vectorization.features import CategoryFeatures, NumberFeature
+from cvpl.operators.vectorization.moments import chunks, moments
+from cvpl.operators.vectorization.on_demand import VectorsOnDemand
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 
-_CHUNK = 1 << 16
 _PROJECTED = 1 << 11
 """Records that are projected at a time: their vectors stay in the cache until they are whole."""
 
@@ -26,7 +27,11 @@ class FeatureSpace:
     parts: tuple[NumberFeature | CategoryFeatures, ...]
     width: int
 
-    def __call__(self, table: Table) -> Vectors:
+    def __call__(self, table: Table) -> AnyVectors:
+        """The vectors of a table's records; of a table on disk, each when it is asked for."""
+        return self.of(table) if table.place.in_memory else VectorsOnDemand(self, table)
+
+    def of(self, table: Table) -> Vectors:
         """The vectors of a table's records; a label that was not there on fitting has no feature of its own."""
         numbers = [part.values(table.columns[part.spec.name]) for part in self.number_features]
         stacked = np.column_stack(numbers) if numbers else np.zeros((table.rows, 0))
@@ -59,15 +64,15 @@ class FeatureSpace:
                 vector[part.start : part.start + part.width] = part.mean
         return vector
 
-    def robust_centre(self, fitted_on: Sequence[Vectors]) -> Floats:
+    def robust_centre(self, fitted_on: Sequence[AnyVectors]) -> Floats:
         """The median of every number over the given records, and the share of every 0/1 feature."""
         total = sum(len(vectors) for vectors in fitted_on)
         centre = np.zeros(self.width)
-        if total:
-            centre[self.number_places] = np.median(np.concatenate([vectors.numbers for vectors in fitted_on]), axis=0)
+        for at, place in enumerate(self.number_places if total else ()):
+            centre[place] = np.median(np.concatenate([vectors.number(at) for vectors in fitted_on]))
         for at, part in enumerate(self.category_features):
             lookup = part.lookup()
-            codes = np.concatenate([vectors.codes[at] for vectors in fitted_on])
+            codes = np.concatenate([vectors.code(at) for vectors in fitted_on])
             counts = np.bincount(np.where(codes < 0, len(lookup) - 1, codes), minlength=len(lookup))
             centre[part.start : part.start + part.width] = counts @ lookup / max(1, total)
         return centre
@@ -112,6 +117,14 @@ class Vectors:
         """The vectors of some of the rows."""
         return Vectors(self.space, self.numbers[rows], tuple(codes[rows] for codes in self.codes))
 
+    def number(self, feature: int) -> Floats:
+        """One of the numeric features, for all records."""
+        return self.numbers[:, feature]
+
+    def code(self, feature: int) -> NDArray[np.int32]:
+        """The codes of one of the category columns, for all records."""
+        return self.codes[feature]
+
     def dense(self) -> Floats:
         """The whole feature matrix."""
         matrix = np.empty((len(self), self.space.width))
@@ -134,7 +147,7 @@ class Vectors:
         count = len(self) if rows is None else len(rows)
         result = np.zeros((count, loadings.shape[1]))
         add_looked_up, add_scaled = _loops(count)
-        for at in _chunks(count, _PROJECTED):
+        for at in chunks(count, _PROJECTED):
             members = np.arange(at.start, at.stop) if rows is None else rows[at]
             total = result[at]
             for table, codes in zip(tables, self.codes, strict=True):
@@ -152,51 +165,16 @@ class Vectors:
         return total
 
     def moments(self, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
-        """Sum of weights, of u, and of u u^T over the records, where u = v - centre; weights are 1 by default.
+        """Sum of weights, of u, and of u u^T over the records, where u = v - centre; weights are 1 by default."""
+        return moments(self, centre, weights)
 
-        Numbers by products over chunks; a category's part from counts, and a pair of categories' from their
-        contingency table, so that the cost does not depend on the number of labels.
-        """
-        space = self.space
-        places = space.number_places
-        sizes = [part.table.shape[0] + 1 for part in space.category_features]
-        offsets = [part.lookup() - centre[part.start : part.start + part.width] for part in space.category_features]
-        total, first, second = 0.0, np.zeros(space.width), np.zeros((space.width, space.width))
-        counts = [np.zeros(size) for size in sizes]
-        sums = [np.zeros((size, len(places))) for size in sizes]
-        tables = {(a, b): np.zeros(sizes[a] * sizes[b]) for b in range(len(sizes)) for a in range(b)}
-        for at in _chunks(len(self)):
-            numbers = self.numbers[at] - centre[places]
-            weight = np.ones(at.stop - at.start) if weights is None else weights[at]
-            weighted = numbers * weight[:, None]
-            total += float(weight.sum())
-            first[places] += weighted.sum(axis=0)
-            second[np.ix_(places, places)] += numbers.T @ weighted
-            # The missing value, code -1, is counted in the last place.
-            chunk = [
-                np.where(codes[at] < 0, size - 1, codes[at]) for codes, size in zip(self.codes, sizes, strict=True)
-            ]
-            for a, codes in enumerate(chunk):
-                counts[a] += np.bincount(codes, weights=weight, minlength=sizes[a])
-                for place in range(len(places)):
-                    sums[a][:, place] += np.bincount(codes, weights=weighted[:, place], minlength=sizes[a])
-            for a, b in tables:
-                joint = chunk[a].astype(np.int64) * sizes[b] + chunk[b]
-                tables[a, b] += np.bincount(joint, weights=weight, minlength=sizes[a] * sizes[b])
-        for a, part in enumerate(space.category_features):
-            own = slice(part.start, part.start + part.width)
-            first[own] = counts[a] @ offsets[a]
-            second[own, own] = (offsets[a] * counts[a][:, None]).T @ offsets[a]
-            cross = offsets[a].T @ sums[a]
-            second[own, places] = cross
-            second[places, own] = cross.T
-        for (a, b), table in tables.items():
-            one, other = space.category_features[a], space.category_features[b]
-            block = offsets[a].T @ table.reshape(sizes[a], sizes[b]) @ offsets[b]
-            second[one.start : one.start + one.width, other.start : other.start + other.width] = block
-            second[other.start : other.start + other.width, one.start : one.start + one.width] = block.T
-        return total, first, second
+    def pieces(self) -> Iterator[tuple[slice, Vectors]]:
+        """The records some at a time, with their places."""
+        for at in chunks(len(self)):
+            yield at, Vectors(self.space, self.numbers[at], tuple(codes[at] for codes in self.codes))
 
+
+AnyVectors = Vectors | VectorsOnDemand
 
 Loop = Callable[..., None]
 
@@ -216,8 +194,3 @@ def _add_looked_up(total: Floats, table: Floats, codes: NDArray[np.int32], rows:
 
 def _add_scaled(total: Floats, numbers: Floats, middle: float, loadings: Floats, rows: NDArray[np.intp]) -> None:
     total += (numbers[rows] - middle)[:, None] * loadings
-
-
-def _chunks(rows: int, size: int = _CHUNK) -> Iterator[slice]:
-    for start in range(0, rows, size):
-        yield slice(start, min(start + size, rows))

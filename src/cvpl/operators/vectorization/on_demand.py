@@ -1,0 +1,77 @@
+"""The vectors of a table that is not in memory: made from its columns for those records that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.vectorization.moments import chunks, moments
+from cvpl.tables.columns import Table
+
+if TYPE_CHECKING:
+    from cvpl.operators.vectorization.vectors import FeatureSpace, Vectors
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorsOnDemand:
+    """Does what `Vectors` does, to the same bits, and holds none of them.
+
+    `at` says where each record stands in `table`, if that has an order of its own: the order in which the records will
+    be asked for, so that those of a block are read in one go.
+    """
+
+    space: FeatureSpace
+    table: Table
+    at: Rows | None = None
+
+    def __len__(self) -> int:
+        return self.table.rows
+
+    def take(self, rows: Rows) -> Vectors:
+        """The vectors of some of the rows, in memory."""
+        return self.space.of(self.table.take(rows if self.at is None else self.at[rows]))
+
+    def pieces(self) -> Iterator[tuple[slice, Vectors]]:
+        """The records some at a time, with their places."""
+        for at in chunks(len(self)):
+            yield at, self.take(np.arange(at.start, at.stop))
+
+    def number(self, feature: int) -> Floats:
+        """One of the numeric features, for all records."""
+        part = self.space.number_features[feature]
+        values = part.values(self.table.columns[part.spec.name])
+        return values if self.at is None else values[self.at]
+
+    def code(self, feature: int) -> NDArray[np.int32]:
+        """The codes of one of the category columns, for all records."""
+        part = self.space.category_features[feature]
+        codes = part.codes(self.table.columns[part.spec.name])
+        return codes if self.at is None else codes[self.at]
+
+    def dense(self) -> Floats:
+        """The whole feature matrix."""
+        return np.vstack([piece.dense() for _, piece in self.pieces()])
+
+    def project(self, loadings: Floats, centre: Floats, rows: Rows | None = None) -> Floats:
+        """(v - centre) times `loadings` for all records or some."""
+        if rows is not None:
+            return self.take(rows).project(loadings, centre)
+        result = np.empty((len(self), loadings.shape[1]))
+        for at, piece in self.pieces():
+            result[at] = piece.project(loadings, centre)
+        return result
+
+    def squared_norms(self, centre: Floats) -> Floats:
+        """|v - centre|^2 of every record."""
+        return np.concatenate([piece.squared_norms(centre) for _, piece in self.pieces()])
+
+    def moments(self, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
+        """See `moments`."""
+        return moments(self, centre, weights)

@@ -1,0 +1,81 @@
+"""A shelf: the columns of a table in a file, for tables that are larger than the memory allowed.
+
+A column that is fetched is an array over the mapped file: only the parts that are looked at come into memory, and they
+leave it with the array. So nobody should hold one for longer than a step of the work.
+
+The file has no name (on Windows one that goes with it), lies where the system keeps temporary files, and is gone once
+the table is, also where the program is killed: nothing of the data stays behind.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.columns import ColumnData, Fetch, Labels, Place
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """Where an array stands in the file."""
+
+    start: int
+    length: int
+    kind: np.dtype[Any]
+
+
+class Shelf(Place):
+    """The columns of one table on disk."""
+
+    in_memory: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="cvpl-")  # noqa: SIM115 - it is closed with the shelf
+        weakref.finalize(self, self._file.close)
+
+    def put(self, column: ColumnData) -> Fetch:
+        """Write a column down; an array that serves it twice is written once."""
+        written: dict[int, _Stored] = {}
+        parts: dict[str, _Stored] = {}
+        for part in fields(column):
+            array = getattr(column, part.name)
+            if isinstance(array, np.ndarray):
+                if id(array) not in written:
+                    written[id(array)] = self._write(array)
+                parts[part.name] = written[id(array)]
+        others = {"labels": column.labels} if isinstance(column, Labels) else {}
+        return partial(self._fetch, type(column), parts, others)
+
+    def another(self) -> Shelf:
+        """A new shelf."""
+        return Shelf()
+
+    def _fetch(self, kind: type[ColumnData], parts: Mapping[str, _Stored], others: Mapping[str, Any]) -> ColumnData:
+        opened = {stored: self._mapped(stored) for stored in parts.values()}
+        told: dict[str, Any] = {name: opened[stored] for name, stored in parts.items()}
+        return kind(**told, **others)
+
+    def _write(self, array: Array) -> _Stored:
+        end = self._file.seek(0, 2)
+        start = -(-end // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
+        self._file.seek(start)
+        self._file.write(np.ascontiguousarray(array).view(np.uint8).data)
+        self._file.flush()
+        return _Stored(start, len(array), array.dtype)
+
+    def _mapped(self, stored: _Stored) -> Array:
+        size = stored.length * stored.kind.itemsize
+        if not size:
+            return np.zeros(0, dtype=stored.kind)
+        mapped = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ, offset=stored.start)
+        return np.frombuffer(mapped, dtype=stored.kind)
