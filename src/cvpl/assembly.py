@@ -112,8 +112,8 @@ def projection(measured: Measurement) -> out.ProjectionSummary:
     """The dimension and explained variance of what records were compared in."""
     representation = measured.attack.representation
     fitted = linear(representation.projection)
-    components = None
-    if representation.projection is not None:
+    components = None if fitted is None else fitted.components
+    if fitted is None and representation.projection is not None:
         components = representation.embed(measured.attack.original).shape[1]
     return out.ProjectionSummary(
         components=components,

@@ -67,6 +67,11 @@ class Attack:
     found: BestCandidates
 
     @property
+    def holds_all(self) -> bool:
+        """Whether the attacker holds all people of the original table."""
+        return self.attacker.knows_people == 1
+
+    @property
     def partitions(self) -> tuple[Partition, ...]:
         """Who is compared with whom."""
         return self.searched.partitions("original", "protected")

@@ -88,8 +88,9 @@ class Representation:
         """Write a table that is on disk in the order of its records' blocks too, for searches among all of them."""
         if self.embeds_some and isinstance(vectors := self.vectors(table), VectorsOnDemand):
             order = np.argsort(blocks, kind="stable")
-            at = np.empty(len(order), dtype=np.intp)
-            at[order] = np.arange(len(order))
+            width = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
+            at: NDArray[np.signedinteger] = np.empty(len(order), dtype=width)
+            at[order] = np.arange(len(order), dtype=width)
             self.arranged[table.name] = table, replace(vectors, table=table.kept(order), at=at)
 
     def _searched(self, table: Table) -> AnyVectors:
@@ -188,6 +189,9 @@ def fit_representation(original: Table, protected: Table, attacker: Attacker, se
     own, projection = _project(vectorized, attacker, space, seed)
     known = vectorized if own is space else {}
     bare = Representation(attacker, own, projection, None, original, protected, {}, known)
+    if attacker.similarity == "cosine" and isinstance(projection, LinearProjection):
+        squares = sum(float((chunk**2).sum()) for table in (original, protected) for chunk in bare.chunks(table))
+        return replace(bare, measure=CosineMeasure.of_mean_square(squares / (original.rows + protected.rows)))
     a, b = bare.embed(original), bare.embed(protected)
     fitted_on = {"joint": (a, b), "original": (a,), "protected": (b,)}[_fit_of(attacker)]
     if attacker.similarity == "cosine":

@@ -83,6 +83,8 @@ def _together(partitions: Sequence[Partition], query: Ints, row: Ints) -> NDArra
 
 def _of_known_people(attack: Attack, matches: TrueMatches) -> tuple[Ints, Ints]:
     """The true pairs of the people that the attacker holds, by their number among them."""
+    if attack.holds_all:
+        return matches.original, matches.protected
     place = np.minimum(np.searchsorted(attack.people, matches.original), len(attack.people) - 1)
     kept = attack.people[place] == matches.original
     return place[kept].astype(np.int64), matches.protected[kept]

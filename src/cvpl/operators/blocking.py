@@ -198,13 +198,14 @@ def key_codes(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> tu
     if isinstance(first, Numbers):
         numbers = [column for column in columns if isinstance(column, Numbers)]
         if isinstance(rule, Bin):
-            return _distinct(np.floor(np.concatenate([column.values for column in numbers]) / rule.bin))
+            values = np.concatenate([column.values for column in numbers])
+            values /= rule.bin
+            return _whole(np.floor(values, out=values))
         ends = [np.concatenate([getattr(column, end) for column in numbers]) for end in ("low", "high")]
     else:
         times = [column for column in columns if isinstance(column, Times)]
         if isinstance(rule, Truncate):
-            middle = np.concatenate([column.middle() for column in times])
-            return _distinct(_truncated(middle, rule.truncate))
+            return _whole(np.concatenate([_truncated(column.middle(), rule.truncate) for column in times]))
         ends = [np.concatenate([getattr(column, end) for column in times]) for end in ("first", "last")]
     low, high = (_distinct(end) for end in ends)
     return _compressed(low[0] * high[1] + high[0], low[1] * high[1])
@@ -228,6 +229,15 @@ def _truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]
     whole = np.where(np.isnat(cut), np.nan, cut.astype(np.int64).astype(np.float64))
     # 1970-01-01 was a Thursday: three days on, weeks start on Monday.
     return np.floor((whole + 3) / 7) if unit == "week" else whole
+
+
+def _whole(values: NDArray[np.float64]) -> tuple[Codes, int]:
+    """The codes that `_distinct` gives, without sorting where whole numbers lie close together."""
+    low, high = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
+    if not high - low <= len(values):
+        return _distinct(values)
+    codes = np.where(np.isnan(values), high - low + 1, values - low).astype(np.int64)
+    return _compressed(codes, int(high - low) + 2)
 
 
 def _distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Codes, int]:

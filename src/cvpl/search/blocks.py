@@ -85,21 +85,19 @@ def sort_blocks(
 ) -> SortedBlocks:
     """Lay a partition out in ranges; ties keep the rows' order."""
     query_order, candidate_order = _sorted(partition.queries), _sorted(partition.candidates)
-    queries, candidates = partition.queries[query_order], partition.candidates[candidate_order]
-    shared = np.intersect1d(_distinct(queries), _distinct(candidates), assume_unique=True)
-    ends = [
-        np.column_stack([np.searchsorted(side, shared, "left"), np.searchsorted(side, shared, "right")]).astype(
-            np.int64
-        )
-        for side in (queries, candidates)
-    ]
+    queries, query_ends = _runs(partition.queries, query_order)
+    candidates, candidate_ends = _runs(partition.candidates, candidate_order)
+    _, left, right = np.intersect1d(queries, candidates, assume_unique=True, return_indices=True)
     apart = tuple(Partition(other.queries[query_order], other.candidates[candidate_order]) for other in earlier)
     skip = _skipped(left_out, query_order, candidate_order)
-    return SortedBlocks(query_order, candidate_order, ends[0], ends[1], apart, *skip)
+    return SortedBlocks(query_order, candidate_order, query_ends[left], candidate_ends[right], apart, *skip)
 
 
-def _distinct(ascending: Ints) -> Ints:
-    return ascending[np.append(True, np.diff(ascending) != 0)] if len(ascending) else ascending
+def _runs(codes: Ints, order: Ints) -> tuple[Ints, Ints]:
+    """The distinct codes, ascending, and where each begins and ends among the codes in this order."""
+    ascending = codes[order]
+    starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])) if len(codes) else order
+    return ascending[starts], np.column_stack([starts, np.append(starts, len(codes))[1:]]).astype(np.int64)
 
 
 def _sorted(codes: Ints) -> Ints:

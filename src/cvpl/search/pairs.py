@@ -45,15 +45,15 @@ def candidate_similarities(
     budget: Budget | None = None,
 ) -> PairSimilarities:
     """The scores of all candidate pairs, or of a sample in which every pair has the same chance."""
-    layouts = [sort_blocks(partition, partitions[:at], left_out) for at, partition in enumerate(partitions)]
-    total = sum(layout.pairs for layout in layouts)
+    total = sum(partition.pairs for partition in partitions)
     values: list[Floats] = []
-    for at, blocks in enumerate(layouts):
+    for at, partition in enumerate(partitions):
         if total > most:
-            query, row = _drawn(blocks, rng)
+            query, row = _drawn(sort_blocks(partition), rng)
             keep = _candidates_among(query, row, partitions[:at], left_out)
             values.append(scorer.pairs(query[keep], row[keep]))
             continue
+        blocks = sort_blocks(partition, partitions[:at], left_out)
         for group in groups(blocks, scorer, budget or Budget()):
             ends = np.flatnonzero(np.diff(np.cumsum(group.pairs) // _LISTED)) + 1
             for rectangles in np.split(group.rectangles, ends):

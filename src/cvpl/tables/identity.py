@@ -80,4 +80,5 @@ def read_matches(
     scenario: Scenario = "controlled" if keys.complete else "partial"
     if keys.simulated:
         scenario = "simulation"
-    return TrueMatches(rows["o"].astype(np.int64), rows["p"].astype(np.int64), keys.complete, scenario)
+    places = [rows[side].astype(np.int64, copy=False) for side in ("o", "p")]
+    return TrueMatches(places[0], places[1], keys.complete, scenario)

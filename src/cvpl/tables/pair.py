@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +14,17 @@ from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Pl
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import POSITION, Reading, Source, display_name, open_source
+from cvpl.tables.source import POSITION, Reading, Source, display_name, literal, open_source
 
 if TYPE_CHECKING:
     import duckdb
 
 
 _DUCKDB_SHARE = 3
-_LEAST = 512 << 20
-"""DuckDB does not read a CSV file with much less."""
+_LEAST = 192 << 20
+"""DuckDB does not read a CSV file with much less, ..."""
+_THREAD = 96 << 20
+"""... and a thread of it takes about so much."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,15 @@ def read_inputs(
 
     reading = reading or Reading()
     problems: list[Problem] = []
+    spilled = tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True)
     con = duckdb.connect()
     try:
         con.execute("SET preserve_insertion_order = true")
+        con.execute(f"SET temp_directory = {literal(spilled.name)}")
         if memory is not None:
-            con.execute(f"SET memory_limit = '{max(_LEAST, memory // _DUCKDB_SHARE) >> 20}MiB'")
+            limit = max(_LEAST, memory // _DUCKDB_SHARE)
+            con.execute(f"SET memory_limit = '{limit >> 20}MiB'")
+            con.execute(f"SET threads = {max(1, min(os.cpu_count() or 1, limit // _THREAD))}")
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
         sources = open_all(con, tables, reading, problems)
         where = Place()
@@ -103,6 +111,7 @@ def read_inputs(
         kept = [spec for spec in kept if _has_values(spec, sources, read[spec.name], notices)]
     finally:
         con.close()
+        spilled.cleanup()
     read_tables = [
         Table(source.table, source.rows, tuple(kept), Columns({spec.name: read[spec.name][at] for spec in kept}), where)
         for at, (source, where) in enumerate(zip(sources, places, strict=True))

@@ -29,7 +29,7 @@ class VectorsOnDemand:
 
     space: FeatureSpace
     table: Table
-    at: Rows | None = None
+    at: NDArray[np.signedinteger] | None = None
 
     def __len__(self) -> int:
         return self.table.rows

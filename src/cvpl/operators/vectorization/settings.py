@@ -98,8 +98,9 @@ class Vectorization(Settings):
         return [hierarchical(spec, labels, counts, start)]
 
     def _scaled(self, feature: NumberFeature, raw: Floats) -> NumberFeature:
-        """The feature with its centre, scale and neutral value, from the raw numbers of all tables."""
-        known = raw[~np.isnan(raw)]
+        """The feature with its centre, scale and neutral value, from the raw numbers of all tables; it may sort them."""
+        missing = np.isnan(raw)
+        known = raw[~missing] if missing.any() else raw
         if not known.size:
             return feature
         mean, deviation = float(known.mean()), float(known.std())
@@ -113,5 +114,5 @@ class Vectorization(Settings):
             if high <= low:
                 spread = 0.0 if constant else deviation
         factor = 1.0 / spread if spread else 0.0
-        neutral, median = (mean - centre) * factor, float(np.median(known))
+        neutral, median = (mean - centre) * factor, float(np.median(known, overwrite_input=True))
         return replace(feature, centre=centre, factor=factor, neutral=neutral, median=median)
