@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attacker import Attacker
-from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, scheme_codes
+from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, lsh_sides, scheme_codes
 from cvpl.operators.similarity import Source
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.representation import Representation, fit_representation
@@ -170,7 +170,11 @@ def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpa
     for scheme in known.any_of:
         if isinstance(scheme, Lsh):
             planes = hyperplanes(space, tables[0], scheme.lsh.bits, seed)
-            assigned = lsh_codes([space(table).project(planes, space.neutral) for table in tables])
+            sides = [
+                np.concatenate([lsh_sides(piece.project(planes, space.neutral)) for _, piece in space(table).pieces()])
+                for table in tables
+            ]
+            assigned = lsh_codes(sides, scheme.lsh.bits)
         else:
             assigned = scheme_codes(scheme, tables)
         codes.append(dict(zip((table.name for table in tables), assigned, strict=True)))

@@ -26,7 +26,7 @@ from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.policy import Bound, Figure, judge
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
 from cvpl.operators.projection import Saved
-from cvpl.planning import AuditPlan, make_plan, place_for
+from cvpl.planning import AuditPlan, check_embeddings, make_plan, place_for
 from cvpl.representation import linear
 from cvpl.saved_projection import save_projection
 from cvpl.streams import stream
@@ -108,6 +108,7 @@ def _read(
     if not inputs.pair.original.specs:
         what = "no observable column is in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
+    check_embeddings(plan, inputs)
     return plan, inputs
 
 

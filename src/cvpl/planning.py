@@ -1,12 +1,15 @@
 """A plan before the work: what an audit will compare, and what that takes.
 
 Memory is reckoned from the number of records and the kinds of columns, before any of them is read, and held against the
-budget. The time is a guess from measured costs (docs/reference/benchmarks.md); it depends on the machine and on how
-well the vectors can be told apart, hence two ends.
+budget: tables that do not fit it are kept on disk, and what does not fit even so is refused. The time is a guess from
+measured costs (docs/reference/benchmarks.md); it depends on the machine and on how well the vectors can be told apart,
+hence two ends.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,26 +18,34 @@ import numpy as np
 from cvpl.attack import assign_blocks, narrowed
 from cvpl.attacker import Attacker
 from cvpl.config.plan import Plan
+from cvpl.errors import LimitError
+from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
+from cvpl.operators.similarity import Agreement
 from cvpl.search.blocks import Partition, sort_blocks
-from cvpl.search.budget import Budget
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
-from cvpl.tables.columns import ColumnSpec, Place
+from cvpl.tables.columns import Labels, Place
 from cvpl.tables.pair import Inputs
 from cvpl.tables.shelf import Shelf
 
-_BASE = 300 << 20
-"""Python, its libraries, and the compiler."""
+_BASE = 350 << 20
+"""Python, its libraries, the compiler, and samples of pairs."""
 _COLUMN = {"numeric": 24, "datetime": 16, "category": 4}
 """Bytes of a cell once it is read."""
-_READING = 40
-"""Bytes that reading one more column takes for a moment, a record."""
 _FEATURE = 8
+_READING = 50
+"""Bytes a record of reading, scaling or blocking by one column, for a moment."""
 _BLOCK = 40
 """Bytes of a record's block, its place in the order of blocks, and copies of both."""
+_FOUND = 100
+"""Bytes of an original's true match, and of what a search finds for it."""
 _FINDING = 200
-"""Bytes of an original's findings and of what evaluation makes of them."""
+"""The same, and what evaluation makes of it."""
 _GROUPED = 1000
 """Bytes of a record whose block is being searched, with an embedding of middling width."""
+_COPIES = 4
+"""Embeddings of whole tables are held so many times."""
+_LABELS = 16
+"""A category is taken to have so many labels until it is read."""
 
 _SECONDS = 2.0
 _RECORD_SECONDS = (10e-6, 20e-6)
@@ -61,36 +72,80 @@ class AttackerPlan:
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """Records by table, the attackers, bytes needed and allowed, and the expected seconds, from and to."""
+    """Records by table, the attackers, bytes needed and allowed, and the expected seconds, from and to.
+
+    `disk` are the bytes that the tables take on disk, where they are kept there.
+    """
 
     rows: Mapping[str, int]
     attackers: tuple[AttackerPlan, ...]
     needed: int
     allowed: int
+    disk: int | None
     threads: int
     seconds: tuple[float, float]
 
 
-def needed_bytes(rows: Mapping[str, int], specs: tuple[ColumnSpec, ...], features: int, budget: Budget) -> int:
-    """What an audit takes at its fullest: everything that is held for all records, and one group of blocks."""
-    cells = sum(_COLUMN[spec.type] for spec in specs)
-    records = sum(rows.values())
-    held = records * (cells + _FEATURE * features + _BLOCK) + rows["original"] * _FINDING
-    return _BASE + held + records * _READING + min(budget.group_bytes, records * _GROUPED)
+def needed_bytes(rows: Mapping[str, int], plan: Plan, *, on_disk: bool, labels: int | None = None) -> int:
+    """What an audit takes at its fullest: what is held for all records, and the largest of its steps.
+
+    The tables are held, with a perturbed copy of the originals, unless they are on disk; so are the embeddings of
+    attackers who do not make them block by block, whose width may depend on the number of labels.
+    """
+    records, originals = sum(rows.values()), rows["original"]
+    tables = 0 if on_disk else (records + originals) * (_cells(plan) + _FEATURE * _features(plan))
+    searching = records * _BLOCK + originals * _FOUND + min(plan.budget.group_bytes, records * _GROUPED)
+    evaluating = records * _BLOCK + originals * _FINDING
+    if labels is None:
+        labels = _LABELS * sum(spec.type == "category" for spec in plan.specs)
+    width = max(_whole_width(it, labels + _features(plan), len(plan.specs)) for it in plan.attackers.values())
+    embeddings = _COPIES * 8 * width * records
+    return _BASE + tables + embeddings + max(records * _READING, searching, evaluating)
+
+
+def disk_bytes(rows: Mapping[str, int], plan: Plan) -> int:
+    """What tables on disk take there: as they are, by blocks for every attacker, and two copies of the originals."""
+    return _cells(plan) * (sum(rows.values()) * (1 + len(plan.attackers)) + 2 * rows["original"])
 
 
 def place_for(rows: Mapping[str, int], plan: Plan) -> Place:
-    """Where the tables are kept: in memory if they fit, else on disk; refused if not even that fits."""
-    import os
+    """Where the tables are kept: in memory if they fit, else on disk; what does not fit either way is refused."""
+    if needed_bytes(rows, plan, on_disk=False) <= plan.budget.memory:
+        return Place()
+    needed = needed_bytes(rows, plan, on_disk=True)
+    people = " and ".join(f"{count:,} {name}" for name, count in rows.items())
+    if needed > plan.budget.memory:
+        raise LimitError(
+            f"auditing {people} records takes about {gigabytes(needed)} of memory, even with the tables on disk, and "
+            f"{gigabytes(plan.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or audit a "
+            "sample of the originals against the whole release."
+        )
+    wanted, free = disk_bytes(rows, plan), shutil.disk_usage(tempfile.gettempdir()).free
+    if wanted > free:
+        raise LimitError(
+            f"auditing {people} records takes about {gigabytes(wanted)} in the folder for temporary files, which has "
+            f"{gigabytes(free)} free. Name another folder in the environment variable TMPDIR, or allow more memory "
+            "with --memory or `search.memory`."
+        )
+    return Shelf()
 
-    return Shelf() if os.environ.get("SHELF") else Place()
+
+def check_embeddings(plan: Plan, inputs: Inputs) -> None:
+    """Refuse attackers who compare whole embedded tables, where these do not fit; their width shows after reading."""
+    needed = _needed(plan, inputs)
+    if needed > plan.budget.memory:
+        raise LimitError(
+            f"comparing the embeddings of whole tables takes about {gigabytes(needed)} of memory, and "
+            f"{gigabytes(plan.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or choose "
+            "`similarity: cosine` with a linear projection, which embeds block by block."
+        )
 
 
 def make_plan(plan: Plan, inputs: Inputs) -> AuditPlan:
     """What the audit of these tables will do."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
     attackers = tuple(_attacker_plan(name, attacker, plan, inputs) for name, attacker in plan.attackers.items())
-    needed = needed_bytes(rows, plan.specs, _features(plan), plan.budget)
+    needed, on_disk = _needed(plan, inputs), not inputs.pair.original.place.in_memory
     low, high = (
         sum(
             _SECONDS
@@ -101,7 +156,8 @@ def make_plan(plan: Plan, inputs: Inputs) -> AuditPlan:
         * (2 / plan.budget.workers if plan.budget.workers < 2 else 1.0)
         for end in (0, 1)
     )
-    return AuditPlan(rows, attackers, needed, plan.budget.memory, plan.budget.workers, (low, high))
+    disk = disk_bytes(rows, plan) if on_disk else None
+    return AuditPlan(rows, attackers, needed, plan.budget.memory, disk, plan.budget.workers, (low, high))
 
 
 def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) -> AttackerPlan:
@@ -128,6 +184,34 @@ def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) ->
     )
 
 
+def _needed(plan: Plan, inputs: Inputs) -> int:
+    """What the audit of these tables takes, now that they are read."""
+    rows = {role: description.rows for role, description in inputs.descriptions.items()}
+    columns = inputs.pair.original.columns.values()
+    labels = sum(len(column.labels) for column in columns if isinstance(column, Labels))
+    return needed_bytes(rows, plan, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
+
+
+def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
+    """How many numbers of every record an attacker holds at the same time; none where it embeds block by block."""
+    projection = attacker.projection
+    if isinstance(attacker.similarity, Agreement):
+        return columns
+    if attacker.similarity == "jaccard" or projection == "identity" or isinstance(projection, Umap):
+        return features
+    if attacker.similarity == "cosine":
+        return 0
+    if isinstance(projection, RandomProjection):
+        return projection.random.components
+    settings = projection.pca if isinstance(projection, Pca) else PcaSettings()
+    return min(features, projection.robust_pca.max if isinstance(projection, RobustPca) else settings.max)
+
+
+def _cells(plan: Plan) -> int:
+    """Bytes of a record's columns."""
+    return sum(_COLUMN[spec.type] for spec in plan.specs)
+
+
 def _features(plan: Plan) -> int:
     """At most so many numeric features a record."""
     return sum(max(1, len(plan.config.columns[spec.name].features)) for spec in plan.specs if spec.type != "category")
@@ -135,4 +219,4 @@ def _features(plan: Plan) -> int:
 
 def gigabytes(size: float) -> str:
     """A size as a person reads it."""
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

@@ -63,8 +63,8 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
     projection = linear(representation.projection)
     if attack.attacker.on_scale:
         summaries = [_Summary.of(representation.chunks(table)) for table in (attack.original, attack.protected)]
-        distinct, duplicates = summaries[0].distinct()
-        zeros = summaries[0].zero_share(), summaries[1].zero_share()
+        distinct, duplicates = summaries[0].distinct, summaries[0].duplicates
+        zeros = summaries[0].zero_share, summaries[1].zero_share
         shift = _shift(*summaries) if attack.attacker.projects else None
     else:
         distinct, duplicates, zeros, shift = 1.0, 0.0, (0.0, 0.0), None
@@ -98,12 +98,18 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
 
 @dataclass(frozen=True, eq=False)
 class _Summary:
-    """What is to be known of a table's embeddings: their norms, a hash of each, their sum and their squares' sum."""
+    """What is to be known of a table's embeddings: their number, their sum and their squares' sum, and three shares.
 
-    norms: Floats
-    hashes: NDArray[np.uint64]
+    `zero_share` is that of vectors without a length; `distinct` are distinct vectors over all, the highest top-1 that
+    fair ties allow; `duplicates` is the share of records with a double.
+    """
+
+    count: int
     total: Floats
     squares: Floats
+    zero_share: float
+    distinct: float
+    duplicates: float
 
     @classmethod
     def of(cls, chunks: Iterable[Floats]) -> _Summary:
@@ -112,17 +118,15 @@ class _Summary:
             (np.sqrt((chunk**2).sum(axis=1)), _hashed(chunk), chunk.sum(axis=0), (chunk**2).sum(axis=0))
             for chunk in chunks
         ]
-        norms, hashes, totals, squares = zip(*parts, strict=True)
-        return cls(np.concatenate(norms), np.concatenate(hashes), np.sum(totals, axis=0), np.sum(squares, axis=0))
-
-    def distinct(self) -> tuple[float, float]:
-        """Distinct vectors / n, the highest top-1 that fair ties allow, and the share of records with a double."""
-        _, counts = np.unique(self.hashes, return_counts=True)
-        return len(counts) / len(self.hashes), float(counts[counts > 1].sum() / len(self.hashes))
-
-    def zero_share(self) -> float:
-        """The share of vectors without a length."""
-        return float(np.mean(self.norms <= 1e-9 * max(np.sqrt((self.norms**2).mean()), 1e-300)))
+        norms = np.concatenate([part[0] for part in parts])
+        zero_share = float(np.mean(norms <= 1e-9 * max(np.sqrt((norms**2).mean()), 1e-300)))
+        hashes = np.concatenate([part[1] for part in parts])
+        hashes.sort()
+        starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
+        alone = int((np.diff(starts, append=len(hashes)) == 1).sum())
+        totals, squares = (np.sum([part[at] for part in parts], axis=0) for at in (2, 3))
+        count = len(hashes)
+        return cls(count, totals, squares, zero_share, len(starts) / count, (count - alone) / count)
 
 
 def _hashed(embedded: Floats) -> NDArray[np.uint64]:
@@ -135,7 +139,7 @@ def _hashed(embedded: Floats) -> NDArray[np.uint64]:
 
 
 def _shift(one: _Summary, other: _Summary) -> float | None:
-    counts = len(one.norms), len(other.norms)
+    counts = one.count, other.count
     means = one.total / counts[0], other.total / counts[1]
     inner = sum(
         float((side.squares - count * mean**2).sum())

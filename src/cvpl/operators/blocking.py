@@ -180,14 +180,17 @@ def scheme_codes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> list[Codes
     return _per_table(combined, tables)
 
 
-def lsh_codes(projected: Sequence[NDArray[np.float64]]) -> list[Codes]:
-    """The block of every record from its inner products with the hyperplanes, one array (n x bits) a table."""
-    bits = projected[0].shape[1]
-    weights = np.int64(1) << np.arange(bits, dtype=np.int64)
-    stacked = np.concatenate([(products >= -_ON_THE_PLANE) @ weights for products in projected])
-    codes, _ = _compressed(stacked, 1 << bits)
-    ends = np.cumsum([len(products) for products in projected])[:-1]
-    return list(np.split(codes, ends))
+def lsh_sides(products: NDArray[np.float64]) -> Codes:
+    """On which side of every hyperplane each record lies, from its inner products (n x bits), as one number."""
+    weights = np.int64(1) << np.arange(products.shape[1], dtype=np.int64)
+    sides: Codes = (products >= -_ON_THE_PLANE) @ weights
+    return sides
+
+
+def lsh_codes(sides: Sequence[Codes], bits: int) -> list[Codes]:
+    """The block of every record of every table, from the sides it lies on."""
+    codes, _ = _compressed(np.concatenate(sides), 1 << bits)
+    return list(np.split(codes, np.cumsum([len(table) for table in sides])[:-1]))
 
 
 def key_codes(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> tuple[Codes, int]:

@@ -33,6 +33,9 @@ def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
         way = f"{it.trees:,} blocks through trees, the others pair by pair" if it.trees else "pair by pair"
         lines.append((f"search{who}", f"exact, {way}" if it.examined == 1 else way))
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
+    if plan.disk is not None:
+        told = f"kept on disk, about {gigabytes(plan.disk)} with copies, and read block by block: they do not fit"
+        lines.append(("tables", told))
     fast, slow = (duration(end) for end in plan.seconds)
     ends = fast if fast == slow else f"{fast} to {slow}"
     lines.append(("time", f"about {ends} on {plan.threads} threads"))

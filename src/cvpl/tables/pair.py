@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cvpl.errors import InputError, Problem
+from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
@@ -109,6 +109,12 @@ def read_inputs(
         if problems:
             raise InputError(problems)
         kept = [spec for spec in kept if _has_values(spec, sources, read[spec.name], notices)]
+    except duckdb.OutOfMemoryException:
+        raise LimitError(
+            "the memory allowed, or the room in the folder for temporary files, does not suffice to read the tables. "
+            "Allow more with --memory or `search.memory`, name another folder in the environment variable TMPDIR, or "
+            "write the tables as Parquet."
+        ) from None
     finally:
         con.close()
         spilled.cleanup()

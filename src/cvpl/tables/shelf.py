@@ -10,6 +10,7 @@ the table is, also where the program is killed: nothing of the data stays behind
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 import weakref
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.errors import LimitError
 from cvpl.tables.columns import ColumnData, Fetch, Labels, Place
 
 Array = NDArray[Any]
@@ -40,7 +42,10 @@ class Shelf(Place):
     in_memory: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="cvpl-")  # noqa: SIM115 - it is closed with the shelf
+        try:
+            self._file = tempfile.TemporaryFile(prefix="cvpl-")  # noqa: SIM115 - it is closed with the shelf
+        except OSError as error:
+            raise _refused(error) from None
         weakref.finalize(self, self._file.close)
 
     def put(self, column: ColumnData) -> Fetch:
@@ -66,11 +71,14 @@ class Shelf(Place):
         return kind(**told, **others)
 
     def _write(self, array: Array) -> _Stored:
-        end = self._file.seek(0, 2)
+        end = self._file.seek(0, os.SEEK_END)
         start = -(-end // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         self._file.seek(start)
-        self._file.write(np.ascontiguousarray(array).view(np.uint8).data)
-        self._file.flush()
+        try:
+            self._file.write(np.ascontiguousarray(array).view(np.uint8).data)
+            self._file.flush()
+        except OSError as error:
+            raise _refused(error) from None
         return _Stored(start, len(array), array.dtype)
 
     def _mapped(self, stored: _Stored) -> Array:
@@ -79,3 +87,11 @@ class Shelf(Place):
             return np.zeros(0, dtype=stored.kind)
         mapped = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ, offset=stored.start)
         return np.frombuffer(mapped, dtype=stored.kind)
+
+
+def _refused(error: OSError) -> LimitError:
+    return LimitError(
+        f"the tables do not fit the memory allowed, and cannot be kept on disk in {tempfile.gettempdir()} either: "
+        f"{error.strerror or 'the system refused'}. Make room there, name another folder in the environment variable "
+        "TMPDIR, or allow more memory with --memory or `search.memory`."
+    )

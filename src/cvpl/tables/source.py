@@ -200,6 +200,8 @@ def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Re
         rejected = con.execute(
             "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
         ).fetchall()
+    except duckdb.OutOfMemoryException:
+        raise
     except duckdb.Error:
         cure = (
             "Check that it is a UTF-8 text with one record a line and the same line ending throughout, and that "
@@ -298,6 +300,8 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
             columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]
         con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
         con.unregister(view)
+    except duckdb.OutOfMemoryException:
+        raise
     except (duckdb.Error, AttributeError, TypeError):
         raise InputError([refused]) from None
     return columns

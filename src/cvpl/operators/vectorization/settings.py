@@ -98,7 +98,7 @@ class Vectorization(Settings):
         return [hierarchical(spec, labels, counts, start)]
 
     def _scaled(self, feature: NumberFeature, raw: Floats) -> NumberFeature:
-        """The feature with its centre, scale and neutral value, from the raw numbers of all tables; it may sort them."""
+        """The feature with its centre, scale and neutral value, from all tables' raw numbers, which it may sort."""
         missing = np.isnan(raw)
         known = raw[~missing] if missing.any() else raw
         if not known.size:
