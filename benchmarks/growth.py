@@ -20,13 +20,13 @@ PAPER = {1_000: "11 s", 5_000: "51 s", 10_000: "12 s, 2 GB", 100_000: "25 min, 1
 """The paper's optimized times (its table of improvements), and its single configurations (its table of resources)."""
 
 
-def audit(place: Path, release: str) -> tuple[float, float]:
+def audit(place: Path, release: str, *options: str) -> tuple[float, float]:
     """Seconds and gigabytes of one audit in a process of its own."""
     cvpl = str(Path(sys.executable).parent / "cvpl")
     files = [str(place / f"{name}.parquet") for name in ("original", release)]
     user = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as out:
-        arguments = [cvpl, "audit", *files, "--config", str(place / "audit.yaml"), "--out", out]
+        arguments = [cvpl, "audit", *files, "--config", str(place / "audit.yaml"), "--out", out, *options]
         start = time.perf_counter()
         sink = os.open(os.devnull, os.O_WRONLY)
         pid = os.posix_spawn(cvpl, arguments, user, file_actions=[(os.POSIX_SPAWN_DUP2, sink, 1)])
