@@ -34,11 +34,11 @@ _COLUMN = {"numeric": 24, "datetime": 16, "category": 4}
 _FEATURE = 8
 _READING = 50
 """Bytes a record of reading, scaling or blocking by one column, for a moment."""
-_BLOCK = 40
+_BLOCK = 30
 """Bytes of a record's block, its place in the order of blocks, and copies of both."""
-_FOUND = 100
+_FOUND = 80
 """Bytes of an original's true match, and of what a search finds for it."""
-_FINDING = 200
+_FINDING = 165
 """The same, and what evaluation makes of it."""
 _GROUPED = 1000
 """Bytes of a record whose block is being searched, with an embedding of middling width."""
