@@ -136,6 +136,12 @@ def test_embeddings_of_whole_tables_are_refused_once_their_width_is_known(tables
         audited(tables, config, memory=least(config, on_disk=True))
 
 
+def test_the_findings_of_every_attacker_are_counted():
+    one = yaml.safe_load(CONFIG)
+    two = {**{key: value for key, value in one.items() if key != "attacker"}, "attackers": {"a": {}, "b": {}}}
+    assert least(two, on_disk=True) >= least(one, on_disk=True) + 100 * PEOPLE
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_nothing_is_left_behind(tables, tmp_path, fails, monkeypatch, shelves):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -37,7 +37,7 @@ _READING = 50
 _BLOCK = 30
 """Bytes of a record's block, its place in the order of blocks, and copies of both."""
 _FOUND = 80
-"""Bytes of an original's true match, and of what a search finds for it."""
+"""Bytes of an original's or a control's true match, and of what a search finds for it."""
 _FINDING = 165
 """The same, and what evaluation makes of it."""
 _GROUPED = 1000
@@ -92,15 +92,18 @@ def needed_bytes(rows: Mapping[str, int], plan: Plan, *, on_disk: bool, labels: 
     The tables are held, with a perturbed copy of the originals, unless they are on disk; so are the embeddings of
     attackers who do not make them block by block, whose width may depend on the number of labels.
     """
-    records, originals = sum(rows.values()), rows["original"]
-    tables = 0 if on_disk else (records + originals) * (_cells(plan) + _FEATURE * _features(plan))
-    searching = records * _BLOCK + originals * _FOUND + min(plan.budget.group_bytes, records * _GROUPED)
-    evaluating = records * _BLOCK + originals * _FINDING
+    records, asked, attackers = sum(rows.values()), rows["original"] + rows.get("control", 0), len(plan.attackers)
+    features = _FEATURE * _features(plan) * attackers
+    tables = 0 if on_disk else (records + rows["original"]) * (_cells(plan) + features)
+    searching = records * _BLOCK + asked * _FOUND + min(plan.budget.group_bytes, records * _GROUPED)
+    evaluating = records * _BLOCK + asked * _FINDING
+    # The findings of the attackers before are held while the last one is at work.
+    before = (attackers - 1) * evaluating
     if labels is None:
         labels = _LABELS * sum(spec.type == "category" for spec in plan.specs)
-    width = max(_whole_width(it, labels + _features(plan), len(plan.specs)) for it in plan.attackers.values())
+    width = sum(_whole_width(it, labels + _features(plan), len(plan.specs)) for it in plan.attackers.values())
     embeddings = _COPIES * 8 * width * records
-    return _BASE + tables + embeddings + max(records * _READING, searching, evaluating)
+    return _BASE + tables + before + embeddings + max(records * _READING, searching, evaluating)
 
 
 def disk_bytes(rows: Mapping[str, int], plan: Plan) -> int:
