@@ -165,6 +165,18 @@ def test_too_small_a_disk_is_refused_with_a_hint(tables, monkeypatch):
         audited(tables, config, memory=least(config, on_disk=True))
 
 
+def test_without_a_folder_for_temporary_files_only_what_fits_is_audited(tables, monkeypatch):
+    def nowhere(*_, **__):
+        raise FileNotFoundError(errno.ENOENT, "no usable temporary directory")
+
+    monkeypatch.setattr(tempfile, "gettempdir", nowhere)
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", nowhere)
+    config = yaml.safe_load(CONFIG)
+    assert audited(tables, config).linkage_rate.estimate is not None
+    with pytest.raises(LimitError, match="TMPDIR"):
+        audited(tables, config, memory=least(config, on_disk=True))
+
+
 def test_a_disk_that_fills_up_is_a_limit(monkeypatch):
     shelf = Shelf()
 

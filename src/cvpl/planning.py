@@ -123,7 +123,7 @@ def place_for(rows: Mapping[str, int], plan: Plan) -> Place:
             f"{gigabytes(plan.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or audit a "
             "sample of the originals against the whole release."
         )
-    wanted, free = disk_bytes(rows, plan), shutil.disk_usage(tempfile.gettempdir()).free
+    wanted, free = disk_bytes(rows, plan), _free_bytes()
     if wanted > free:
         raise LimitError(
             f"auditing {people} records takes about {gigabytes(wanted)} in the folder for temporary files, which has "
@@ -131,6 +131,14 @@ def place_for(rows: Mapping[str, int], plan: Plan) -> Place:
             "with --memory or `search.memory`."
         )
     return Shelf()
+
+
+def _free_bytes() -> int:
+    """The room in the folder for temporary files; none where there is no such folder."""
+    try:
+        return shutil.disk_usage(tempfile.gettempdir()).free
+    except OSError:
+        return 0
 
 
 def check_embeddings(plan: Plan, inputs: Inputs) -> None:

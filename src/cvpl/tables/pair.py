@@ -71,11 +71,10 @@ def read_inputs(
 
     reading = reading or Reading()
     problems: list[Problem] = []
-    spilled = tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True)
-    con = duckdb.connect()
+    con, spilled = duckdb.connect(), _folder()
     try:
         con.execute("SET preserve_insertion_order = true")
-        con.execute(f"SET temp_directory = {literal(spilled.name)}")
+        con.execute(f"SET temp_directory = {literal(spilled.name if spilled else '')}")
         if memory is not None:
             limit = max(_LEAST, memory // _DUCKDB_SHARE)
             con.execute(f"SET memory_limit = '{limit >> 20}MiB'")
@@ -117,7 +116,8 @@ def read_inputs(
         ) from None
     finally:
         con.close()
-        spilled.cleanup()
+        if spilled:
+            spilled.cleanup()
     read_tables = [
         Table(source.table, source.rows, tuple(kept), Columns({spec.name: read[spec.name][at] for spec in kept}), where)
         for at, (source, where) in enumerate(zip(sources, places, strict=True))
@@ -130,6 +130,14 @@ def read_inputs(
     }
     pair = Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices))
     return Inputs(pair, matches, descriptions)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str] | None:
+    """A folder for what DuckDB puts aside; None where the system has no place for one, and all must fit."""
+    try:
+        return tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True)
+    except OSError:
+        return None
 
 
 def open_all(
