@@ -27,7 +27,7 @@ from cvpl.tables.columns import Labels, Place
 from cvpl.tables.pair import Inputs
 from cvpl.tables.shelf import Shelf
 
-_BASE = 350 << 20
+_BASE = 380 << 20
 """Python, its libraries, the compiler, and samples of pairs."""
 _COLUMN = {"numeric": 24, "datetime": 16, "category": 4}
 """Bytes of a cell once it is read."""

@@ -34,8 +34,7 @@ def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
         lines.append((f"search{who}", f"exact, {way}" if it.examined == 1 else way))
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
     if plan.disk is not None:
-        told = f"kept on disk, about {gigabytes(plan.disk)} with copies, and read block by block: they do not fit"
-        lines.append(("tables", told))
+        lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, as they do not fit the memory"))
     fast, slow = (duration(end) for end in plan.seconds)
     ends = fast if fast == slow else f"{fast} to {slow}"
     lines.append(("time", f"about {ends} on {plan.threads} threads"))
