@@ -233,7 +233,7 @@ def test_the_memory_allowed_suffices_in_both_ways(tmp_path):
     (tmp_path / "audit.yaml").write_text(CONFIG, encoding="utf-8")
     files = [str(tmp_path / name) for name in ("original.parquet", "released.parquet", "audit.yaml")]
     results = []
-    for allowed, on_disk in ((600_000_000, True), (900_000_000, False)):
+    for allowed, on_disk in ((760_000_000, True), (1_000_000_000, False)):
         assert (plan_audit(*files, memory=allowed).disk is not None) == on_disk
         out = tmp_path / str(allowed)
         call = ["audit", *files[:2], "--config", files[2], "--memory", str(allowed), "--out", str(out)]

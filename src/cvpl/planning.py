@@ -27,8 +27,10 @@ from cvpl.tables.columns import Labels, Place
 from cvpl.tables.pair import Inputs
 from cvpl.tables.shelf import Shelf
 
-_BASE = 380 << 20
-"""Python, its libraries, the compiler, and samples of pairs."""
+_BASE = 350 << 20
+"""Python, its libraries, and samples of pairs."""
+_COMPILER = 130 << 20
+"""The compiler at work, which it is once on a machine, where there are pairs enough to repay it."""
 _COLUMN = {"numeric": 24, "datetime": 16, "category": 4}
 """Bytes of a cell once it is read."""
 _FEATURE = 8
@@ -103,7 +105,8 @@ def needed_bytes(rows: Mapping[str, int], plan: Plan, *, on_disk: bool, labels: 
         labels = _LABELS * sum(spec.type == "category" for spec in plan.specs)
     width = sum(_whole_width(it, labels + _features(plan), len(plan.specs)) for it in plan.attackers.values())
     embeddings = _COPIES * 8 * width * records
-    return _BASE + tables + before + embeddings + max(records * _READING, searching, evaluating)
+    compiler = _COMPILER if rows["original"] * rows["protected"] >= TREE_PAIRS else 0
+    return _BASE + compiler + tables + before + embeddings + max(records * _READING, searching, evaluating)
 
 
 def disk_bytes(rows: Mapping[str, int], plan: Plan) -> int:

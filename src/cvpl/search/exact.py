@@ -149,6 +149,10 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
             yield Approximated(group.part(rectangle[None]), ann)
         group, large = group.part(group.rectangles[~many]), large[~many]
         pairs = group.pairs
+    if large.any():
+        from cvpl.search.visit import compile_kernel  # noqa: PLC0415 - loads the compiler, which only large blocks repay
+
+        compile_kernel()
     for at in np.argsort(-pairs, kind="stable"):
         if large[at]:
             yield _Planted(group.part(group.rectangles[at : at + 1]), budget, found)
@@ -197,8 +201,8 @@ class _Planted:
     found: BestCandidates | None
 
     def __call__(self) -> list[Task]:
-        from cvpl.search.tree import plant  # noqa: PLC0415 - loads the compiler, which only large blocks repay
-        from cvpl.search.visit import visit  # noqa: PLC0415 - likewise
+        from cvpl.search.tree import plant  # noqa: PLC0415 - `_tasks` tells why
+        from cvpl.search.visit import visit  # noqa: PLC0415
 
         group, scorer = self.group, self.group.scorer
         assert isinstance(scorer, CosineScorer)  # noqa: S101 - `_large` has seen to it

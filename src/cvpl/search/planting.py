@@ -20,6 +20,7 @@ _HIGHEST = (1 << 16) - 1
 _ROW = (1 << 32) - 1
 _SAMPLED = 16
 _PICKED = 9
+_FEW = 128
 
 
 @njit(nogil=True, cache=True)
@@ -27,15 +28,19 @@ def _select(keys: Array, first: int, last: int, place: int) -> None:
     """Reorder keys[first:last], all different, so that `place` holds what sorting would put there."""
     picked = np.empty(_PICKED, np.int64)
     while last - first > 1:
-        step = (last - first) / _PICKED
-        for i in range(_PICKED):
-            key = keys[first + int(i * step)]
-            j = i
-            while j > 0 and picked[j - 1] > key:
-                picked[j] = picked[j - 1]
-                j -= 1
-            picked[j] = key
-        pivot = picked[((place - first) * _PICKED) // (last - first)]
+        if last - first < _FEW:
+            one, two, three = keys[first], keys[(first + last) >> 1], keys[last - 1]
+            pivot = max(min(one, two), min(max(one, two), three))
+        else:
+            step = (last - first) / _PICKED
+            for i in range(_PICKED):
+                key = keys[first + int(i * step)]
+                j = i
+                while j > 0 and picked[j - 1] > key:
+                    picked[j] = picked[j - 1]
+                    j -= 1
+                picked[j] = key
+            pivot = picked[((place - first) * _PICKED) // (last - first)]
         end = first
         for at in range(first, last):  # no branch depends on a key
             here, there = natural(at), natural(end)
@@ -140,7 +145,7 @@ def share_of_twins(whole: Array, order: Array) -> float:
     """The share of the candidates in some of the leaves that equal an earlier one of their leaf."""
     seen, twins = 0, 0
     leaves = len(order) // LANES
-    for leaf in range(0, leaves, max(1, leaves // 256)):
+    for leaf in range(0, leaves, max(1, leaves // 64)):
         for lane in range(LANES):
             seen += 1
             one = order[leaf * LANES + lane]

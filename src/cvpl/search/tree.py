@@ -77,7 +77,7 @@ class Tree:
 
 def plant(candidates: Floats, *, keep_copies: bool) -> Tree:
     """The tree of a block's unit vectors; many copies of one vector become one unless `keep_copies`."""
-    turn = _turn(candidates[:: max(1, len(candidates) // TURN_SAMPLE)])
+    turn = _turn(np.ascontiguousarray(candidates[:: max(1, len(candidates) // TURN_SAMPLE)]))
     behind = pairs_behind(candidates)
     whole = np.empty((len(candidates), kernel.CLOSE + 2 * behind + 2), dtype=np.int16)
     offsets, bounds = np.empty(len(candidates), dtype=np.int32), np.zeros(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from cvpl.search import kernel, planting, rounding
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.copies import MANY_COPIES, Copies, find_copies
 from cvpl.search.lanes import LANES
-from cvpl.search.tree import Tree, chunks, pairs_behind
+from cvpl.search.tree import Tree, chunks, pairs_behind, plant
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -194,3 +195,15 @@ def _at_home(tree: Tree, words: Words) -> tuple[Ints, NDArray[np.int32]]:
     """The queries in the order of their home leaves, and these."""
     order, homes = planting.find_homes(words.view(np.int16), tree.along, tree.cuts, tree.height, tree.leaves)
     return order, homes
+
+
+@cache
+def compile_kernel() -> None:
+    """Have the kernel compiled or loaded, once, before threads ask for it and while little memory is held."""
+    vectors = np.cos(np.arange(64.0 * kernel.CLOSE)).reshape(64, -1)
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    rows, found = np.arange(64), BestCandidates.none(64)
+    for skips in (_NOTHING, rows):
+        here = visit(plant(vectors, keep_copies=True), vectors, skips, skips, 1.0, keep_copies=True)
+        here.search(slice(0, 64), found, rows, rows)
+    find_copies(vectors)
