@@ -2,7 +2,8 @@
 
     python benchmarks/against_peers.py FOLDER ENVIRONMENTS [PEER...]
 
-Each peer gets the sizes from small to large until it needs more than ten minutes; a row shows the largest it finished.
+Each peer gets the sizes from small to large until it needs more than ten minutes, or would by the way it grew; a row
+shows the largest it finished.
 Kernels search unblocked for the two best cosines of every original; tools measure as they do, and are held against a
 whole audit by the command line.
 """
@@ -64,16 +65,20 @@ def run(arguments: list[str]) -> float | None:
 
 
 def largest(sizes: tuple[int, ...], attempt) -> tuple[int, float] | None:
-    """The largest size that is finished, and its seconds."""
-    best = None
+    """The largest size that is finished, and its seconds; a size that would plainly take too long is not tried."""
+    done: list[tuple[int, float]] = []
     for size in sizes:
+        if len(done) > 1:
+            (before, first), (last, second) = done[-2:]
+            power = np.log(second / first) / np.log(last / before)
+            if second * (size / last) ** power > 1.3 * LIMIT:
+                break
         seconds = attempt(size)
         if seconds is None:
             break
-        best = size, seconds
-        if seconds * (sizes[min(len(sizes) - 1, sizes.index(size) + 1)] / size) ** 2 > 6 * LIMIT:
-            break
-    return best
+        print(f"    {size:,}: {seconds:.1f} s", file=sys.stderr, flush=True)
+        done.append((size, seconds))
+    return done[-1] if done else None
 
 
 def vectors(folder: Path, size: int) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from cvpl.operators import compiled
 from cvpl.operators.similarity import CosineMeasure, CosineScorer
 from cvpl.search import exact, kernel, visit
-from cvpl.search.best import TIE
+from cvpl.search.best import TIE, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
@@ -150,9 +150,13 @@ def test_blocks_that_do_not_fit_are_searched_in_pieces(trees, monkeypatch, reque
     partition = Partition(rng.integers(3, size=900), rng.integers(3, size=1_700))
     small = Budget(memory=1 << 18, threads=2)
     own = LeftOut(np.arange(900), rng.integers(1_700, size=900))
+    held = []
+    joined = ScoredPairs.joined
+    monkeypatch.setattr(ScoredPairs, "joined", lambda parts: held.append(len(parts)) or joined(parts))
     for left_out in (None, own):
         found = find_best(scorer, [partition], left_out=left_out, budget=small)
         assert_same(found, every_pair(scorer, partition, left_out))
+    assert len(held) > 2, "what the pieces of some queries found is not held until the end"
 
 
 def test_which_way_is_taken_is_decided_by_counting(monkeypatch):

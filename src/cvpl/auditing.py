@@ -20,11 +20,11 @@ from cvpl.diagnostics.removal import removal
 from cvpl.diagnostics.self_linkage import SelfLinkage, leave_one_out, perturbed
 from cvpl.diagnostics.validity import Validity, validity
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.evaluation.contradictions import Notice, contradictions, recall_near_zero, top1_far_above, top1_unexplained
+from cvpl.evaluation.contradictions import Notice, contradictions
 from cvpl.evaluation.contribution import link, structural, structural_spread
 from cvpl.evaluation.measurement import Measurement, measure
-from cvpl.evaluation.policy import Bound, Figure, judge
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
+from cvpl.gate import gate
 from cvpl.operators.projection import Saved
 from cvpl.planning import AuditPlan, check_embeddings, make_plan, place_for
 from cvpl.representation import linear
@@ -184,7 +184,7 @@ def _assemble(
             rungs=[out.RungRate(**vars(rung)) for rung in ladder.rungs], stopped_early=ladder.stopped_early
         ),
         attackers=[assembly.attacker_row(key, value) for key, value in all_measured.items()],
-        policy=_policy(all_measured, measured, valid, plan, fail_above),
+        policy=gate(all_measured, measured, valid, plan.config.policy, fail_above),
         validity=_validity(valid),
         self_linkage=out.SelfLinkage(
             original=_self_rate(self_linkage["original"]),
@@ -260,49 +260,6 @@ def _warnings(measured: Measurement, valid: Validity, inputs: Inputs) -> list[No
     if inputs.matches is not None and not len(inputs.matches.original):
         found.append(Notice("no_matches", "the declared identities have nobody in common: no match is known"))
     return found + [Notice("columns", notice) for notice in inputs.pair.notices]
-
-
-def _policy(
-    all_measured: dict[str, Measurement],
-    headline: Measurement,
-    valid: Validity,
-    plan: Plan,
-    fail_above: float | None,
-) -> out.PolicyOutcome | None:
-    """The gate over all attackers: the strongest of them decides, and one without the figure closes it."""
-    policy = plan.config.policy
-    if policy is None and fail_above is None:
-        return None
-    bound: Bound = "high" if policy is None else policy.bound
-    figure: Figure = "linkage_rate" if headline.basis is None else "attributable_rate"
-    if policy is not None:
-        figure = policy.figure
-    limit = fail_above if fail_above is not None else policy.max if policy is not None else 0.0
-    values = [_bounded(measured, figure, bound) for measured in all_measured.values()]
-    known = [value for value in values if value is not None]
-    seen = assembly.figures(headline)
-    doubts = [f"not assessable: {reason}" for reason in valid.reasons]
-    if not headline.attack.exact:
-        doubts.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
-    if top1_far_above(seen):
-        doubts.append("the top-1 hit rate is far above the linkage rate")
-    if figure == "attributable_rate" and top1_unexplained(seen):
-        doubts.append("the top-1 hit rate is far above the attributable rate")
-    if recall_near_zero(seen):
-        doubts.append("blocking recall is near zero")
-    verdict = judge(figure, bound, limit, max(known) if len(known) == len(values) else None, tuple(doubts))
-    return out.PolicyOutcome(
-        figure=figure, bound=bound, max=limit, value=verdict.value, met=verdict.met, reasons=list(verdict.reasons)
-    )
-
-
-def _bounded(measured: Measurement, figure: Figure, bound: Bound) -> float | None:
-    """The end of a figure that a policy looks at."""
-    if figure == "attributable_rate":
-        estimate, ends = measured.attributable, measured.attributable_interval
-    else:
-        estimate, ends = measured.rate, measured.rate_interval
-    return estimate if bound == "estimate" else None if ends is None else ends.high
 
 
 def _validity(valid: Validity) -> out.Validity:

@@ -76,8 +76,12 @@ def find_best(
     examined = 0
     for number, partition in enumerate(partitions):
         blocks = sort_blocks(partition, partitions[:number], left_out)
-        done, total = 0, max(1, blocks.pairs)
+        done, total, asked = 0, max(1, blocks.pairs), -1
         for group in groups(blocks, scorer, budget):
+            if single and kept and int(group.query_rows[0]) != asked:  # all pieces of a block with them are through
+                ScoredPairs.joined(kept).reduce_into(found)
+                kept.clear()
+            asked = int(group.query_rows[0])
             direct = found if single and not group.partial else None
             for outcome in _run(_tasks(group, budget, direct, ann), budget.workers):
                 if not single:

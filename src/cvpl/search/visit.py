@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search import kernel, planting, rounding
+from cvpl.search import kernel, planting, rounding, shortlists
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.copies import MANY_COPIES, Copies, find_copies
 from cvpl.search.lanes import LANES
@@ -88,7 +88,7 @@ class Visit:
         tree, listed = self.tree, self._listed(places)
         copy_starts, copies = (_NOTHING, _NOTHING) if tree.copies is None else (tree.copies.starts, tree.copies.rows)
         first = listed.queries if self.twins is None else self.twins.first[listed.queries]
-        kernel.reduce_listed(
+        shortlists.reduce_listed(
             into[first],
             listed.lengths,
             listed.rows,
@@ -154,7 +154,7 @@ class Visit:
             )
             room *= 8
         scores = np.empty(written)
-        kernel.score_listed(self.queries, tree.vectors, rows, tree.order, lengths, listed, scores)
+        shortlists.score_listed(self.queries, tree.vectors, rows, tree.order, lengths, listed, scores)
         return _Listed(rows, lengths, listed[:written], scores, work)
 
     def _skips(self, rows: Ints) -> tuple[Ints, Ints]:
