@@ -233,15 +233,15 @@ def shortlist(
         _score_leaf(flat, at, width, close, rest, home, scores)
         scored += 1
         for q in range(TOGETHER):
-            if skipping and query + q < count:
-                for skip in skips[skip_starts[query + q] : skip_starts[query + q + 1]]:
-                    if skip >> _BITS == home:
-                        scores[q * LANES + (skip & (LANES - 1))] = NOWHERE
+            if skipping:
+                for lane in range(LANES):
+                    if _skipped(skip_starts, skips, query + q, count, home * LANES + lane):
+                        scores[q * LANES + lane] = NOWHERE
             lanes = load(scores, q * LANES)
             best[q] = highest(lanes)
             second[q] = highest(below(lanes, best[q], NOWHERE))
             doubt, tie = facts[query + q, 0], facts[query + q, 1]
-            floor[q] = max(_ANYWHERE, min(second[q] - doubt, best[q] - tie - doubt))
+            floor[q] = max(_ANYWHERE, min(second[q], best[q] - tie) - doubt)
             base = facts[query + q, 3]
             beyond[q] = base + int(2 * _ROUNDED * np.sqrt(max(0.0, float(base - 2 * floor[q])))) + _ROUNDED**2 + 1
             best[q] = second[q] = NOWHERE
@@ -255,24 +255,18 @@ def shortlist(
                 for q in range(TOGETHER):
                     loose[q] = floor[q] - facts[query + q, 2]
                     reach[q] = min(beyond[q] - 2 * floor[q], _FARTHEST)
-                level = ring - 1
-                node = home >> (_BITS * (level + 1))
-                child = (home >> (_BITS * level)) & _LANE
-                bits = _open(flat, at, width, boxes, starts[level] + node, reach)
-                bits &= ~(1 << child)
-                bits &= (1 << min(LANES, children[level] - node * LANES)) - 1
-                opened += 1
-                amount = append(nodes, here, node * LANES, bits)
-                while level > 0:
-                    level -= 1
+                nodes[here], amount = home >> (_BITS * ring), 1
+                seen = 1 << ((home >> (_BITS * (ring - 1))) & _LANE)  # the child with the rings before
+                for level in range(ring - 1, -1, -1):
                     more = 0
                     for i in range(amount):
                         node = int(nodes[natural(here + i)])
                         bits = _open(flat, at, width, boxes, starts[natural(level)] + node, reach)
-                        bits &= (1 << min(LANES, children[natural(level)] - node * LANES)) - 1
+                        bits &= ((1 << min(LANES, children[natural(level)] - node * LANES)) - 1) & ~seen
                         more += append(nodes, then + more, node * LANES, bits)
                     opened += amount
                     here, then, amount = then, here, more
+                    seen = 0
                 checked += amount
                 more = 0
                 for i in range(amount):
