@@ -12,10 +12,10 @@ import numpy as np
 
 
 def scikit_learn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Brute force by matrix products, scikit-learn's fastest exact way in twenty dimensions."""
+    """Its k-d tree, which on these vectors is faster than its brute force."""
     from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415
 
-    distances, _ = NearestNeighbors(n_neighbors=2, algorithm="brute", n_jobs=-1).fit(b).kneighbors(a)
+    distances, _ = NearestNeighbors(n_neighbors=2, algorithm="kd_tree", n_jobs=-1).fit(b).kneighbors(a)
     return 1 - distances**2 / 2
 
 
