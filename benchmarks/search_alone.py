@@ -28,6 +28,7 @@ from cvpl.tables.pair import read_inputs
 
 EXHAUSTIVE = 1_000_000
 TURNS = 10
+SMALL_TURNS = 20
 FIGURES = ("best", "row", "second", "second_row", "candidates", "ties")
 
 
@@ -83,7 +84,8 @@ def main(folder: Path, records: int, releases: list[str]) -> None:
         scorer, partitions = prepared(place, release)
         pairs, components = sort_blocks(partitions[0]).pairs, scorer.a.shape[1]
         products, ours, tiled, same = [], [], [], True
-        for turn in range(TURNS if records <= EXHAUSTIVE else 2):
+        turns = SMALL_TURNS if records < EXHAUSTIVE else TURNS if records == EXHAUSTIVE else 2
+        for turn in range(turns):
             products.append(product(side))
             seconds, found = searched(scorer, partitions)
             ours.append(seconds)

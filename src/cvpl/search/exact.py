@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,23 +126,24 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[Outcome]:
                 else:
                     ready.extend(outcome)
             return
+        finished: SimpleQueue[Future[Outcome | list[Task]]] = SimpleQueue()
+        waiting = 0
         with ThreadPoolExecutor(workers) as pool:
-            waiting: set[Future[Outcome | list[Task]]] = set()
             while True:
-                while len(waiting) < 2 * workers:
+                while waiting < 2 * workers:
                     task = ready.popleft() if ready else next(tasks, None)
                     if task is None:
                         break
-                    waiting.add(pool.submit(task))
+                    pool.submit(task).add_done_callback(finished.put)
+                    waiting += 1
                 if not waiting:
                     return
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    outcome = future.result()
-                    if isinstance(outcome, Outcome):
-                        yield outcome
-                    else:
-                        ready.extend(outcome)
+                outcome = finished.get().result()
+                waiting -= 1
+                if isinstance(outcome, Outcome):
+                    yield outcome
+                else:
+                    ready.extend(outcome)
 
 
 def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:

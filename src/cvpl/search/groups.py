@@ -62,7 +62,9 @@ class Group:
         return result
 
     def part(self, rectangles: Ints, *, partial: bool = False) -> Group:
-        """Some rectangles as a group of their own."""
+        """Some rectangles, in the order they have here, as a group of their own."""
+        if self.partial >= partial and np.array_equal(rectangles, self.rectangles):
+            return self
         if len(rectangles) == 1 and not self.apart and not len(self.skip_query):
             first, last, left, right = (int(end) for end in rectangles[0])
             whole = np.array([[0, last - first, 0, right - left]])

@@ -70,6 +70,7 @@ from cvpl.search.lanes import (
     at_most,
     below,
     everywhere,
+    fetch,
     highest,
     load,
     lowest_bit,
@@ -92,6 +93,8 @@ TOGETHER = 4
 """Queries that go through the tree together."""
 SHORTLIST = 512
 """Most candidates on a shortlist; a query with more of them this near its best is searched in another way."""
+FACTS = 4
+"""What is told of a query: see `rounding.round_queries`."""
 NOWHERE = -(1 << 30)
 """The score of nobody; scores go to -2 UNIT²."""
 
@@ -106,14 +109,29 @@ _ROUNDED = 4  # how far rounding moves a query and a candidate in the coordinate
 
 
 @njit(nogil=True, inline="always")
-def _open(queries: Array, at: int, width: int, boxes: Array, node: int, reach: Array) -> Any:
+def _bring(queries: Array, facts: Array, rows: Array, first: int, width: int, four: Array, told: Array) -> None:
+    """Copy four queries and their facts to where they are at hand, the last again for those there are not."""
+    for q in range(TOGETHER):
+        row = int(rows[min(first + q, len(rows) - 1)])
+        for word in range(width):
+            four[natural(q * width + word)] = queries[natural(row * width + word)]
+        for fact in range(FACTS):
+            told[natural(q * FACTS + fact)] = facts[natural(row * FACTS + fact)]
+        soon = int(rows[min(first + 2 * TOGETHER + q, len(rows) - 1)])
+        fetch(queries, soon * width)
+        fetch(queries, soon * width + width - 1)
+        fetch(facts, soon * FACTS)
+
+
+@njit(nogil=True, inline="always")
+def _open(queries: Array, width: int, boxes: Array, node: int, reach: Array) -> Any:
     """The children of a node whose box lies within reach of any of the four queries, a bit each."""
     base = node * 2 * BOX_PAIRS * LANES
     a = zero()
     b, c, d = a, a, a
     for row in range(BOX_PAIRS):
         least, most = load(boxes, base + 2 * row * LANES), load(boxes, base + (2 * row + 1) * LANES)
-        place = at + (width - BOX_PAIRS) + row
+        place = (width - BOX_PAIRS) + row
         a = add_gaps(a, everywhere(queries, place), least, most)
         b = add_gaps(b, everywhere(queries, place + width), least, most)
         c = add_gaps(c, everywhere(queries, place + 2 * width), least, most)
@@ -122,14 +140,14 @@ def _open(queries: Array, at: int, width: int, boxes: Array, node: int, reach: A
 
 
 @njit(nogil=True, inline="always")
-def _check(queries: Array, at: int, width: int, close: Array, leaf: int, loose: Array) -> Any:
+def _check(queries: Array, width: int, close: Array, leaf: int, loose: Array) -> Any:
     """The candidates of a leaf that the first coordinates do not refuse to all four queries, a bit each."""
     base = leaf * CLOSE_ROWS * LANES
     a = load(close, base)
     b, c, d = a, a, a
     for row in range(CLOSE_PAIRS):
         y = load(close, base + (row + 1) * LANES)
-        place = at + row
+        place = row
         a = add_products(a, y, everywhere(queries, place))
         b = add_products(b, y, everywhere(queries, place + width))
         c = add_products(c, y, everywhere(queries, place + 2 * width))
@@ -138,7 +156,7 @@ def _check(queries: Array, at: int, width: int, close: Array, leaf: int, loose: 
 
 
 @njit(nogil=True, inline="always")
-def _score_leaf(queries: Array, at: int, width: int, close: Array, rest: Array, leaf: int, scores: Array) -> None:
+def _score_leaf(queries: Array, width: int, close: Array, rest: Array, leaf: int, scores: Array) -> None:
     """The four queries' scores with a leaf's sixteen candidates, all coordinates."""
     behind = width - BOX_PAIRS - CLOSE_ROWS
     base = leaf * CLOSE_ROWS * LANES
@@ -146,7 +164,7 @@ def _score_leaf(queries: Array, at: int, width: int, close: Array, rest: Array, 
     b, c, d = a, a, a
     for row in range(CLOSE_PAIRS):
         y = load(close, base + (row + 1) * LANES)
-        place = at + row + int(row == CLOSE_PAIRS - 1)
+        place = row + int(row == CLOSE_PAIRS - 1)
         a = add_products(a, y, everywhere(queries, place))
         b = add_products(b, y, everywhere(queries, place + width))
         c = add_products(c, y, everywhere(queries, place + 2 * width))
@@ -154,7 +172,7 @@ def _score_leaf(queries: Array, at: int, width: int, close: Array, rest: Array, 
     base = leaf * behind * LANES
     for row in range(behind):
         y = load(rest, base + row * LANES)
-        place = at + CLOSE_ROWS + row
+        place = CLOSE_ROWS + row
         a = add_products(a, y, everywhere(queries, place))
         b = add_products(b, y, everywhere(queries, place + width))
         c = add_products(c, y, everywhere(queries, place + 2 * width))
@@ -190,8 +208,8 @@ def _weeded(kept: Array, kept_score: Array, base: int, floor: int) -> int:
 def shortlist(
     queries: Array,
     facts: Array,
+    rows: Array,
     homes: Array,
-    count: int,
     leaves: int,
     starts: Array,
     close: Array,
@@ -205,13 +223,14 @@ def shortlist(
 ) -> int:
     """Everybody who may be among the two best of a query, or tie with its best.
 
-    `queries` holds `count` rows and at least three more; `homes` their leaves. skips[skip_starts[q] : skip_starts[q+1]]
-    are places in the tree that are no candidates of query q. Writes places in the tree to `listed`, `lengths[q]` of
-    them for query q, -1 where there are too many; `work` counts boxes opened, leaves checked and leaves scored, each
-    for four queries. Returns the length of `listed`, which may be too short: then -1.
+    `rows` are rows of `queries` and of `facts`, `homes` their leaves. skips[skip_starts[q] : skip_starts[q + 1]] are
+    places in the tree that are no candidates of the q-th. Writes places in the tree to `listed`, lengths[q] of them for
+    the q-th query, -1 where there are too many; `work` counts boxes opened, leaves checked and leaves scored, each for
+    four queries. Returns the length of `listed`, which may be too short: then -1.
     """
-    width = queries.shape[1]
-    flat = queries.ravel()
+    count, width = len(rows), queries.shape[1]
+    everyone, every_fact = queries.ravel(), facts.ravel()
+    flat, told = np.zeros(TOGETHER * width, np.int32), np.zeros(TOGETHER * FACTS, np.int64)  # of the four at hand
     depth = len(starts)
     room = leaves + LANES
     nodes = np.empty(2 * room, np.int32)  # two lists: what is looked at now, and what comes of it
@@ -228,9 +247,9 @@ def shortlist(
     opened, checked, scored, written = 0, 0, 0, 0
     skipping = len(skips) > 0
     for query in range(0, count, TOGETHER):
-        at = query * width
+        _bring(everyone, every_fact, rows, query, width, flat, told)
         home = homes[query]
-        _score_leaf(flat, at, width, close, rest, home, scores)
+        _score_leaf(flat, width, close, rest, home, scores)
         scored += 1
         for q in range(TOGETHER):
             if skipping:
@@ -240,9 +259,9 @@ def shortlist(
             lanes = load(scores, q * LANES)
             best[q] = highest(lanes)
             second[q] = highest(below(lanes, best[q], NOWHERE))
-            doubt, tie = facts[query + q, 0], facts[query + q, 1]
+            doubt, tie = told[q * FACTS], told[q * FACTS + 1]
             floor[q] = max(_ANYWHERE, min(second[q], best[q] - tie) - doubt)
-            base = facts[query + q, 3]
+            base = told[q * FACTS + 3]
             beyond[q] = base + int(2 * _ROUNDED * np.sqrt(max(0.0, float(base - 2 * floor[q])))) + _ROUNDED**2 + 1
             best[q] = second[q] = NOWHERE
             kept_count[q] = 0
@@ -253,7 +272,7 @@ def shortlist(
                 amount = 1
             else:
                 for q in range(TOGETHER):
-                    loose[q] = floor[q] - facts[query + q, 2]
+                    loose[q] = floor[q] - told[q * FACTS + 2]
                     reach[q] = min(beyond[q] - 2 * floor[q], _FARTHEST)
                 nodes[here], amount = home >> (_BITS * ring), 1
                 seen = 1 << ((home >> (_BITS * (ring - 1))) & _LANE)  # the child with the rings before
@@ -261,7 +280,7 @@ def shortlist(
                     more = 0
                     for i in range(amount):
                         node = int(nodes[natural(here + i)])
-                        bits = _open(flat, at, width, boxes, starts[natural(level)] + node, reach)
+                        bits = _open(flat, width, boxes, starts[natural(level)] + node, reach)
                         bits &= ((1 << min(LANES, children[natural(level)] - node * LANES)) - 1) & ~seen
                         more += append(nodes, then + more, node * LANES, bits)
                     opened += amount
@@ -272,13 +291,13 @@ def shortlist(
                 for i in range(amount):
                     leaf = int(nodes[natural(here + i)])
                     nodes[natural(then + more)] = leaf
-                    more += int(_check(flat, at, width, close, leaf, loose) != 0)
+                    more += int(_check(flat, width, close, leaf, loose) != 0)
                 here, then, amount = then, here, more
             scored += amount
             for i in range(amount):
                 leaf = int(nodes[natural(here + i)])
                 if ring > 0:
-                    _score_leaf(flat, at, width, close, rest, leaf, scores)
+                    _score_leaf(flat, width, close, rest, leaf, scores)
                 bits = 0
                 for q in range(TOGETHER):
                     bits |= at_least(load(scores, q * LANES), floor[q]) << (q * LANES)
@@ -298,7 +317,7 @@ def shortlist(
                     kept_count[own] = amount_kept
                     second[own] = max(second[own], min(best[own], score))
                     best[own] = max(best[own], score)
-                    doubt, tie = facts[query + q, 0], facts[query + q, 1]
+                    doubt, tie = told[natural(q * FACTS)], told[natural(q * FACTS + 1)]
                     floor[own] = max(floor[own], min(second[own], best[own] - tie) - doubt)
         for q in range(min(TOGETHER, count - query)):
             lengths[query + q] = 0

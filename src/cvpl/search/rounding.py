@@ -122,12 +122,14 @@ def round_queries(
     told = np.empty((4, count), np.int64)  # worked out one after the other, and written where each belongs
     doubt, tied, slack, base = told[0], told[1], told[2], told[3]
     square = float(UNIT) * UNIT
+    turning = np.sqrt(coordinates) * (coordinates + 3) * _ONE_STEP  # how far the turn may put a unit vector wrong
     for at in range(count):
         lost, stretched = float(np.sqrt(cut[at]) * scale[at]), float(np.sqrt(length[at]) * scale[at])
         blur = (np.sqrt(own_moved[at]) + 0.1) * (UNIT * longest + moved)
         blur += (np.sqrt(cut_moved[at]) + 0.1) * (UNIT * longest_cut + moved)
         blur += UNIT * (np.sqrt(first[at] + front[at] + close[at]) + lost) * moved + 1.0
         step = 2 * (coordinates + 4) * _ONE_STEP * (2.0 + stretched + lost) * square
+        step += 2 * turning * (scale[at] * (longest + 2.0) + stretched + lost + 3.0) * square
         loose = lost * longest_cut * square
         fixed = (offset[at] * scale[at] - centre) * square
         doubt[at], tied[at] = int(2.0 * blur + step) + 1, int(tie * scale[at] * square) + 1

@@ -23,7 +23,7 @@ Words = NDArray[np.int32]
 
 AT_ONCE = 4096
 """So many vectors are turned, searched and scored at a time: what they need stays in the cache."""
-TURN_SAMPLE = 2048
+TURN_SAMPLE = 1024
 """The directions of a block are taken from so many of its candidates; any directions would do, these prune well."""
 CUT_ENERGY = 1e-4
 """Directions that together hold less than this share of the candidates' squares are cut off."""
@@ -36,14 +36,14 @@ class Turn:
     The first `used` directions hold nearly all of the candidates; the centre lies in them.
     """
 
-    matrix: Floats
+    matrix: Singles
     shift: Singles
     centre: float
     used: int
 
-    def __call__(self, vectors: Floats) -> Floats:
-        """Vectors, turned, one a column."""
-        turned: Floats = self.matrix @ vectors.T
+    def __call__(self, vectors: Floats) -> Singles:
+        """Vectors, turned, one a column; in single precision, which `rounding` allows for."""
+        turned: Singles = self.matrix @ vectors.astype(np.float32).T
         return turned
 
 
@@ -110,7 +110,7 @@ def pairs_behind(candidates: Floats) -> int:
 
 def _turn(sample: Floats) -> Turn:
     """The directions of a block, widest first, from some of its candidates."""
-    width, mean = sample.shape[1], sample.mean(axis=0)
+    width, mean = sample.shape[1], np.full(len(sample), 1 / len(sample)) @ sample
     moments = sample.T @ sample / len(sample)
     energy, basis = np.linalg.eigh(moments)
     energy, basis = energy[::-1], basis[:, ::-1]
@@ -122,7 +122,7 @@ def _turn(sample: Floats) -> Turn:
     turned = np.hstack([basis[:, :used] @ turn[:, ::-1], basis[:, used:]])
     shift = np.zeros(width)
     shift[:used] = centre @ turn[:, ::-1]
-    matrix = np.vstack([turned.T, basis[:, :used] @ centre])
+    matrix = np.vstack([turned.T, basis[:, :used] @ centre]).astype(np.float32)
     return Turn(matrix, shift.astype(np.float32), float(centre @ centre), used)
 
 

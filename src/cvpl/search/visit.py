@@ -126,8 +126,6 @@ class Visit:
     def _listed(self, places: slice | Ints) -> _Listed:
         """The shortlists of some queries, scored by the formula."""
         tree, rows = self.tree, self.order[places]
-        padded = np.append(rows, np.repeat(rows[-1:], kernel.TOGETHER - 1))
-        words, facts = self.words.take(padded, axis=0), self.facts.take(padded, axis=0)
         skip_starts, skips = self._skips(rows)
         lengths = np.empty(len(rows), dtype=np.int64)
         work = Work(np.zeros(3, dtype=np.int64))
@@ -137,10 +135,10 @@ class Visit:
             listed = np.empty(room, dtype=np.int64)
             work.counts[:] = 0
             written = kernel.shortlist(
-                words,
-                facts,
+                self.words,
+                self.facts,
+                rows,
                 self.homes[places],
-                len(rows),
                 tree.leaves,
                 tree.starts,
                 tree.close,
@@ -178,7 +176,7 @@ def visit(
     """
     turn = tree.turn
     words = np.empty((len(queries), kernel.CLOSE_ROWS + pairs_behind(tree.vectors) + kernel.BOX_PAIRS), dtype=np.int32)
-    facts = np.empty((len(queries), 4), dtype=np.int64)
+    facts = np.empty((len(queries), kernel.FACTS), dtype=np.int64)
     for at in chunks(len(queries)):
         settings = turn.shift, turn.centre, turn.used, *tree.bounds, TIE
         rounding.round_queries(turn(queries[at]), *settings, words[at].view(np.int16), facts[at])
