@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from cvpl.frame import Frame
 from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import SimulatedTable, Touchpoints
+from cvpl.simulation import Touchpoints
 
 RELEASES = ("low", "high", "synthetic", "k_anonymous")
 K = 10
@@ -54,7 +55,7 @@ def make(folder: Path, records: int, releases: tuple[str, ...] = RELEASES) -> Pa
     return place
 
 
-def _table(name: str, people: SimulatedTable) -> SimulatedTable:
+def _table(name: str, people: Frame) -> Frame:
     rng = np.random.default_rng([2, len(name)])
     if name == "original":
         return people
@@ -65,7 +66,7 @@ def _table(name: str, people: SimulatedTable) -> SimulatedTable:
     return Perturbation(name).protect(people, rng)
 
 
-def _k_anonymous(people: SimulatedTable, rng: np.random.Generator) -> SimulatedTable:
+def _k_anonymous(people: Frame, rng: np.random.Generator) -> Frame:
     for time in ("day", "week", "month"):
         release = Rounding(age=10, region_level=1, time=time).protect(people, rng)
         sizes = _class_sizes(release)
@@ -76,7 +77,7 @@ def _k_anonymous(people: SimulatedTable, rng: np.random.Generator) -> SimulatedT
     return release.take(np.flatnonzero(sizes >= K))
 
 
-def _class_sizes(table: SimulatedTable, *, with_time: bool = True) -> np.ndarray:
+def _class_sizes(table: Frame, *, with_time: bool = True) -> np.ndarray:
     """How many share each record's age, gender, region and, unless told otherwise, time."""
     code = np.zeros(len(table), dtype=np.int64)
     for name in ("age", "gender", "region"):

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cvpl.frame import Coded, Frame
 from cvpl.protection import GaussianCopula, Perturbation, Rounding
 from cvpl.protection.perturbation import LEVELS
-from cvpl.simulation import Coded, SimulatedTable, Touchpoints
+from cvpl.simulation import Touchpoints
 
 FALSE_ALARM = 1e-6  # probability that one z-test below fails although the mechanism is right
 Z = NormalDist().inv_cdf(1 - FALSE_ALARM / 2)
@@ -35,7 +36,7 @@ def complete():
 
 def by_id(table):
     """The table with its people in the order of their ids, so that releases can be compared value by value."""
-    return table.take(np.argsort(table.ids))
+    return table.take(np.argsort(table.people))
 
 
 def assert_shares_kept(before, after):
@@ -74,8 +75,8 @@ def test_every_mechanism_takes_the_smallest_tables(mechanism, records, missing):
 def test_ids_are_kept_and_rows_shuffled(table, mechanism):
     """A release that masks records keeps every id once, in another order."""
     release = mechanism.protect(table, rng())
-    assert np.array_equal(np.sort(release.ids), np.sort(table.ids))
-    assert not np.array_equal(release.ids, table.ids)
+    assert np.array_equal(np.sort(release.people), np.sort(table.people))
+    assert not np.array_equal(release.people, table.people)
 
 
 def test_the_levels():
@@ -133,8 +134,8 @@ def test_missing_stays_missing(table):
 
 def four_people():
     """Ages, regions and times at the edges of their groups, and one person of whom nothing is known."""
-    return SimulatedTable(
-        ids=np.arange(4),
+    return Frame(
+        people=np.arange(4),
         numbers={"age": np.array([18, 34, 40, np.nan])},
         times={
             "when": np.array(["2024-05-01T13:45:10", "2024-04-28T23:59:59", "2024-04-29", "NaT"], dtype="datetime64[s]")
@@ -143,6 +144,7 @@ def four_people():
             "region": Coded(np.array([0, 2, 1, -1], dtype=np.int32), ("North/Urban", "North/Rural", "East/Urban"))
         },
         order=("person_id", "age", "region", "when"),
+        id_name="person_id",
         whole=("age",),
     )
 
@@ -191,7 +193,7 @@ def test_a_rounded_table_is_written(tmp_path):
 def test_synthetic_people_are_nobody(table, tmp_path):
     """Every synthetic id is unknown, and written as an empty field."""
     release = GaussianCopula().protect(table, rng())
-    assert (release.ids == -1).all()
+    assert (release.people == -1).all()
     release.take(np.arange(3)).write(tmp_path / "release.csv")
     assert all(line.startswith(",") for line in (tmp_path / "release.csv").read_text().splitlines()[1:])
 
@@ -215,12 +217,12 @@ def pair_of_numbers(correlation):
     """Two normal columns of this correlation, the second bent so that only ranks can tell."""
     first, noise = rng(5).standard_normal((2, N))
     second = correlation * first + sqrt(1 - correlation**2) * noise
-    return SimulatedTable(
-        ids=np.arange(N),
+    return Frame(
+        people=np.arange(N),
         numbers={"first": first, "second": np.exp(3 * second)},
         times={},
         categories={},
-        order=("person_id", "first", "second"),
+        order=("first", "second"),
     )
 
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.simulation import Coded, SimulatedTable
-from cvpl.simulation.table import UNKNOWN_ID
+from cvpl.frame import NOBODY, Coded, Frame
 
 CHUNK = 1_000_000  # rows whose scores are multiplied at once, in double precision
 
@@ -45,7 +44,7 @@ class GaussianCopula:
                 "to 1 (all correlation kept). Set it inside."
             )
 
-    def protect(self, table: SimulatedTable, rng: np.random.Generator) -> SimulatedTable:
+    def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
         """The synthetic release of `table`; an empty table gives an empty one."""
         codes = {name: column.codes for name, column in table.categories.items()}
         columns: dict[str, NDArray[Any]] = {**table.numbers, **table.times, **codes}
@@ -57,8 +56,9 @@ class GaussianCopula:
         shrunk = self.retention * correlation + (1 - self.retention) * np.eye(len(columns))
         _draw_into(scores, shrunk, rng)
         drawn = {name: _read_back(row, columns[name]) for name, row in zip(columns, scores, strict=True)}
-        return SimulatedTable(
-            ids=np.full(len(table), UNKNOWN_ID, dtype=np.int64),
+        return Frame(
+            people=np.full(len(table), NOBODY, dtype=np.int64),
+            id_name=table.id_name,
             numbers={name: drawn[name] for name in table.numbers},
             times={name: drawn[name] for name in table.times},
             categories={name: Coded(drawn[name], column.labels) for name, column in table.categories.items()},

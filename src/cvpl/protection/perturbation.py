@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.simulation import Coded, SimulatedTable
+from cvpl.frame import Coded, Frame
 
 
 class Noise(NamedTuple):
@@ -45,7 +45,7 @@ class Perturbation:
                 f"Perturbation: level is {self.level!r}; allowed are {', '.join(LEVELS)}. Choose one of them."
             )
 
-    def protect(self, table: SimulatedTable, rng: np.random.Generator) -> SimulatedTable:
+    def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
         """The perturbed release of `table`; a table whose age or lag is not a number column is refused."""
         noise = LEVELS[self.level]
         numbers = {

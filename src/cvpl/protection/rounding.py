@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.simulation import Coded, SimulatedTable
+from cvpl.frame import Coded, Frame
 
 ALLOWED: dict[str, tuple[object, ...]] = {
     "age": (5, 10),
@@ -42,7 +42,7 @@ class Rounding:
                     f"Rounding: {name} is {getattr(self, name)!r}; allowed are {choices}. Choose one of them."
                 )
 
-    def protect(self, table: SimulatedTable, rng: np.random.Generator) -> SimulatedTable:
+    def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
         """The rounded release of `table`; a table that has no numeric age or no region is refused."""
         categories = {**table.categories, "age": _intervals(table.number("age"), self.age)}
         if self.region_level == 1:

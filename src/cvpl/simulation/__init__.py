@@ -1,6 +1,5 @@
 """Simulated tables of people, for whom the truth is known."""
 
-from cvpl.simulation.table import Coded, SimulatedTable
 from cvpl.simulation.touchpoints import Touchpoints
 
-__all__ = ["Coded", "SimulatedTable", "Touchpoints"]
+__all__ = ["Touchpoints"]

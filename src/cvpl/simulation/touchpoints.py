@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.simulation.table import ID, MISSING_CODE, Coded, SimulatedTable
+from cvpl.frame import MISSING_CODE, Coded, Frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+ID = "person_id"
 ORDER = (
     ID,
     "age",
@@ -107,7 +108,7 @@ class Touchpoints:
                     f"Touchpoints: {name} is {value!r}; allowed is {words} from {low:,} to {high:,}. Set it inside."
                 )
 
-    def draw(self, rng: np.random.Generator) -> SimulatedTable:
+    def draw(self, rng: np.random.Generator) -> Frame:
         """Draw the table, in the order of the paper's section 7.2: who, by which channel, how late, what, where, when.
 
         The same generator state gives the same table. Two draws are different people, though both count ids from 0.
@@ -149,8 +150,9 @@ class Touchpoints:
         numbers: dict[str, NDArray[Any]] = {"age": age, "days_after_ad": lag, "income": income}
         self._plant_anomalies(rng, codes, lag, time)
         self._lose_values(rng, numbers, time, codes)
-        return SimulatedTable(
-            ids=rng.permutation(n),
+        return Frame(
+            people=rng.permutation(n),
+            id_name=ID,
             numbers=numbers,
             times={"purchase_time": time},
             categories={name: Coded(codes[name], labels[name]) for name in codes},

@@ -1,9 +1,9 @@
-"""A simulated table: columns as arrays, categories as codes, so that ten million rows never become Python strings."""
+"""A table to draw, protect and write: columns as arrays, categories as codes, so that no row becomes Python strings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ID = "person_id"
-UNKNOWN_ID = -1
+NOBODY = -1
 MISSING_CODE = -1
 
 
@@ -27,44 +26,48 @@ class Coded(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedTable:
-    """A table whose people are known.
+class Frame:
+    """A table of people, a row each, and whose row each is.
 
-    A missing value is NaN among the numbers, NaT among the times, code -1 among the categories; id -1 is a row that is
-    nobody's. `whole` names the numbers that are written without decimals, also where a missing value forced them into
-    floats. The arrays are read-only views. Columns of unequal length, or that `order` does not name, are refused.
+    A missing value is NaN among the numbers, NaT among the times, code -1 among the categories. `people` numbers the
+    rows' people, -1 for nobody's; with an `id_name` these numbers are a column too. `whole` names the numbers that are
+    written without decimals, also where a missing value forced them into floats. `carried` are columns that go along
+    with their rows and are never looked at. The arrays are read-only views. Columns of unequal length, or that `order`
+    does not name, are refused.
     """
 
-    ids: Ints
+    people: Ints
     numbers: Mapping[str, NDArray[Any]]
     times: Mapping[str, NDArray[np.datetime64]]
     categories: Mapping[str, Coded]
     order: tuple[str, ...]
     whole: tuple[str, ...] = ()
+    carried: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    id_name: str | None = None
 
     def __post_init__(self) -> None:
         coded = {name: Coded(_read_only(codes), tuple(labels)) for name, (codes, labels) in self.categories.items()}
-        self._set("ids", _read_only(self.ids))
-        self._set("numbers", MappingProxyType({name: _read_only(array) for name, array in self.numbers.items()}))
-        self._set("times", MappingProxyType({name: _read_only(array) for name, array in self.times.items()}))
+        self._set("people", _read_only(self.people))
+        for kind in ("numbers", "times", "carried"):
+            arrays = {name: _read_only(array) for name, array in getattr(self, kind).items()}
+            self._set(kind, MappingProxyType(arrays))
         self._set("categories", MappingProxyType(coded))
-        names = [ID, *self.numbers, *self.times, *self.categories]
+        names = list(self._arrays())
         if sorted(names) != sorted(self.order):
             raise ValueError(
-                f"SimulatedTable: order names {len(self.order)} columns where the columns are {', '.join(names)}. "
+                f"Frame: order names {len(self.order)} columns where the columns are {', '.join(names)}. "
                 "Name each of them once."
             )
         for name, array in self._arrays().items():
             if len(array) != len(self):
                 raise ValueError(
-                    f"SimulatedTable, column {name!r}: found {len(array)} rows where {ID} has {len(self)}. "
+                    f"Frame, column {name!r}: found {len(array)} rows where there are {len(self)} people. "
                     "Give every column one value per person."
                 )
         for name, (codes, labels) in self.categories.items():
             if len(codes) and not (codes.min() >= MISSING_CODE and codes.max() < len(labels)):
                 raise ValueError(
-                    f"SimulatedTable, column {name!r}: found codes outside -1 to {len(labels) - 1}. "
-                    "Give every code a label."
+                    f"Frame, column {name!r}: found codes outside -1 to {len(labels) - 1}. Give every code a label."
                 )
 
     def _set(self, name: str, value: object) -> None:
@@ -72,16 +75,17 @@ class SimulatedTable:
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         codes = {name: column.codes for name, column in self.categories.items()}
-        return {ID: self.ids, **self.numbers, **self.times, **codes}
+        own = {} if self.id_name is None else {self.id_name: self.people}
+        return {**own, **self.numbers, **self.times, **codes, **self.carried}
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.people)
 
     def number(self, name: str) -> NDArray[Any]:
         """The number column `name`; refused where the table has it as something else, or not at all."""
         if name not in self.numbers:
             raise ValueError(
-                f"SimulatedTable, column {name!r}: not among the number columns ({', '.join(self.numbers) or 'none'}). "
+                f"Frame, column {name!r}: not among the number columns ({', '.join(self.numbers) or 'none'}). "
                 "Use a table that still holds it as numbers."
             )
         return self.numbers[name]
@@ -90,20 +94,30 @@ class SimulatedTable:
         """The category column `name`; refused where the table has it as something else, or not at all."""
         if name not in self.categories:
             raise ValueError(
-                f"SimulatedTable, column {name!r}: not among the category columns "
+                f"Frame, column {name!r}: not among the category columns "
                 f"({', '.join(self.categories) or 'none'}). Use a table that holds it as a category."
             )
         return self.categories[name]
 
-    def take(self, rows: NDArray[Any]) -> SimulatedTable:
+    def take(self, rows: NDArray[Any]) -> Frame:
         """The table of these rows in this order; `rows` holds row numbers or one truth value per row."""
-        return SimulatedTable(
-            ids=self.ids[rows],
+        return replace(
+            self,
+            people=self.people[rows],
             numbers={name: array[rows] for name, array in self.numbers.items()},
             times={name: array[rows] for name, array in self.times.items()},
             categories={name: Coded(codes[rows], labels) for name, (codes, labels) in self.categories.items()},
-            order=self.order,
-            whole=self.whole,
+            carried={name: array[rows] for name, array in self.carried.items()},
+        )
+
+    def coded(self, name: str, column: Coded) -> Frame:
+        """The table with a category in the place of a column of any kind."""
+        return replace(
+            self,
+            numbers={key: array for key, array in self.numbers.items() if key != name},
+            times={key: array for key, array in self.times.items() if key != name},
+            categories={**self.categories, name: column},
+            whole=tuple(key for key in self.whole if key != name),
         )
 
     def to_columns(self) -> dict[str, NDArray[Any]]:
@@ -114,9 +128,9 @@ class SimulatedTable:
         columns = self._arrays()
         for name, (codes, labels) in self.categories.items():
             columns[name] = np.array([*labels, None], dtype=object)[codes]  # code -1 finds the None at the end
-        if (self.ids == UNKNOWN_ID).any():
-            columns[ID] = self.ids.astype(object)
-            columns[ID][self.ids == UNKNOWN_ID] = None
+        if self.id_name is not None and (self.people == NOBODY).any():
+            columns[self.id_name] = self.people.astype(object)
+            columns[self.id_name][self.people == NOBODY] = None
         return {name: columns[name] for name in self.order}
 
     def write(self, path: Path) -> None:
@@ -128,7 +142,7 @@ class SimulatedTable:
         name = path.name.lower()
         if not name.endswith((".csv", ".csv.gz", ".parquet")):
             raise ValueError(
-                f"SimulatedTable.write: the file name ends in {path.suffix or 'nothing'!r}; "
+                f"Frame.write: the file name ends in {path.suffix or 'nothing'!r}; "
                 "allowed are .csv, .csv.gz and .parquet. Rename the file."
             )
         import duckdb  # noqa: PLC0415 - drawing a table must not cost its import
@@ -138,14 +152,14 @@ class SimulatedTable:
         for position, column in enumerate(self.order):
             quoted = '"' + column.replace('"', '""') + '"'
             value = quoted
-            if column == ID:
-                value = f"nullif({quoted}, {UNKNOWN_ID})"
+            if column == self.id_name:
+                value = f"nullif({quoted}, {NOBODY})"
             elif column in self.categories:
                 labels[f"labels_{position}"] = list(self.categories[column].labels)
                 value = f"($labels_{position}::VARCHAR[])[{quoted} + 1]"  # lists count from 1, and entry 0 is NULL
             elif column in self.times:
                 value = f"{quoted}::TIMESTAMP"
-            elif self.numbers[column].dtype.kind == "f":
+            elif column in self.numbers and self.numbers[column].dtype.kind == "f":
                 value = f"nullif({quoted}, 'nan'::DOUBLE)" + ("::BIGINT" if column in self.whole else "")
             fields.append(f"{value} AS {quoted}")
         with duckdb.connect() as connection:
