@@ -28,7 +28,7 @@ from cvpl.tables.pair import read_inputs
 
 EXHAUSTIVE = 1_000_000
 TURNS = 10
-SMALL_TURNS = 20
+SMALL_TURNS = 50
 FIGURES = ("best", "row", "second", "second_row", "candidates", "ties")
 
 

@@ -81,7 +81,11 @@ def test_ids_are_kept_and_rows_shuffled(table, mechanism):
 
 def test_the_levels():
     """Noise on age and times is the paper's; noise on lags and swaps is this package's choice."""
-    assert LEVELS == {"low": (1, 3600, 0.5, 0.02), "medium": (3, 86400, 1, 0.05), "high": (5, 604800, 2, 0.10)}
+    assert LEVELS == {
+        "low": (3600, 0.02, 1 / 15, {"age": 1, "days_after_ad": 0.5}),
+        "medium": (86400, 0.05, 3 / 15, {"age": 3, "days_after_ad": 1}),
+        "high": (604800, 0.10, 5 / 15, {"age": 5, "days_after_ad": 2}),
+    }
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -94,7 +98,11 @@ def test_noise_has_the_stated_size(complete, level):
     jitter = (after.times["purchase_time"] - before.times["purchase_time"]).astype(float)
     age = (after.numbers["age"] - before.numbers["age"])[inside]
     lag = (after.numbers["days_after_ad"] - before.numbers["days_after_ad"])[far]
-    for change, variance in [(jitter, noise.seconds**2), (age, noise.age**2 + 1 / 12), (lag, noise.lag**2)]:
+    for change, variance in [
+        (jitter, noise.seconds**2),
+        (age, noise.named["age"] ** 2 + 1 / 12),
+        (lag, noise.named["days_after_ad"] ** 2),
+    ]:
         n = len(change)
         assert abs(change.mean()) <= Z * sqrt(variance / n)
         assert abs(change.var() / variance - 1) <= Z * sqrt(2 / n) + 0.005  # clipped and rounded ages: a little off

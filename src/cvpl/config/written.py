@@ -210,6 +210,21 @@ class AttackerConfig(Settings):
     threshold: ThresholdForm | None = None
 
 
+class ProtectConfig(Settings):
+    """How `cvpl protect` treats the columns; what is left out is chosen from the table.
+
+    `columns` are those that k-anonymity generalizes (default: the quasi-identifiers). `widths` are the intervals of a
+    number, each a multiple of the one before, `units` the calendar units of a time, finest first. `removal` is the
+    largest share of rows that may be removed. `noise` is the standard deviation of the noise on a number.
+    """
+
+    columns: tuple[str, ...] | None = None
+    widths: Mapping[str, Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)]] = {}
+    units: Mapping[str, tuple[Literal["hour", "day", "week", "month", "year"], ...]] = {}
+    removal: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    noise: Mapping[str, Annotated[float, Field(ge=0)]] = {}
+
+
 def _attacker(value: object) -> object:
     if isinstance(value, str):
         if value != "paper":
@@ -235,4 +250,5 @@ class AuditConfig(Settings):
     search: SearchConfig = SearchConfig()
     intervals: IntervalsConfig = IntervalsConfig()
     policy: PolicyConfig | None = None
+    protect: ProtectConfig | None = None
     seed: Annotated[int, Field(ge=0)] = 0

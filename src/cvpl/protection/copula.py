@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from cvpl.frame import NOBODY, Coded, Frame
 
+STRENGTHS = (0.95, 0.90, 0.85, 0.80, 0.75, 0.70, 0.60)
+"""The retentions of the paper's family C (paper, section 7.4)."""
 CHUNK = 1_000_000  # rows whose scores are multiplied at once, in double precision
 
 
@@ -30,8 +32,8 @@ class GaussianCopula:
     """As many synthetic rows as the table has: each column's distribution kept, correlations times `retention`.
 
     R = retention * C + (1 - retention) * I, where C holds the correlations of the normal scores. Any retention in
-    [0, 1] leaves a valid correlation matrix; at 0 the columns are independent. No row belongs to anyone: all ids are
-    -1, unknown.
+    [0, 1] leaves a valid correlation matrix; at 0 the columns are independent. No row belongs to anyone: all people are
+    -1, unknown, and columns that are carried along are empty.
     """
 
     retention: float = 0.95
@@ -64,6 +66,7 @@ class GaussianCopula:
             categories={name: Coded(drawn[name], column.labels) for name, column in table.categories.items()},
             order=table.order,
             whole=table.whole,
+            carried={name: np.full(len(table), None, dtype=object) for name in table.carried},
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -12,63 +13,86 @@ from cvpl.frame import Coded, Frame
 
 
 class Noise(NamedTuple):
-    """Standard deviations of the noise on age (years), times (seconds) and lag (days); the probability of a swap."""
+    """How strong a level is: seconds of noise on times, the probability of a swap, and the noise on numbers.
 
-    age: float
+    `named` are the standard deviations for the paper's own columns; `share` is that for any other number, as a share of
+    the column's own.
+    """
+
     seconds: float
-    lag: float
     swap: float
+    share: float
+    named: Mapping[str, float]
 
 
-# Age and seconds are the paper's (appendix C); lag and swap are left open there and chosen to grow alongside.
+# Age and seconds are the paper's (appendix C), and so is the share: its age noise over its standard deviation of 15.
+# Lag and swap are left open there and chosen to grow alongside.
 LEVELS = {
-    "low": Noise(age=1, seconds=3_600, lag=0.5, swap=0.02),
-    "medium": Noise(age=3, seconds=86_400, lag=1, swap=0.05),
-    "high": Noise(age=5, seconds=604_800, lag=2, swap=0.10),
+    "low": Noise(3_600, 0.02, 1 / 15, {"age": 1, "days_after_ad": 0.5}),
+    "medium": Noise(86_400, 0.05, 3 / 15, {"age": 3, "days_after_ad": 1}),
+    "high": Noise(604_800, 0.10, 5 / 15, {"age": 5, "days_after_ad": 2}),
 }
+_MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Normal noise on `age`, `days_after_ad` and every time; each category at times replaced by another record's.
+    """Normal noise on numbers and on every time; each category at times replaced by another record's.
 
-    Ids are kept and rows shuffled. Ages are rounded and stay in the table's range, lags stay at or above 0, a missing
-    number or time stays missing. A swap draws from the column itself, missing values among them, so that the shares of
-    its values stay. Other numbers, such as the income, are left as they are.
+    `noise` gives the numbers that get noise, with its standard deviation; without it these are `age` and
+    `days_after_ad`, as in the paper. Other numbers are left as they are. People are kept and rows shuffled. Whole
+    numbers are rounded and stay in the column's range; others keep its decimals, and stay at or above 0 where all were.
+    A missing number or time stays missing. A swap draws from the column itself, missing values among them, so that the
+    shares of its values stay.
     """
 
     level: Literal["low", "medium", "high"] = "medium"
+    noise: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.level not in LEVELS:
             raise ValueError(
                 f"Perturbation: level is {self.level!r}; allowed are {', '.join(LEVELS)}. Choose one of them."
             )
+        for name, sd in (self.noise or {}).items():
+            if not (np.isfinite(sd) and sd >= 0):
+                raise ValueError(
+                    f"Perturbation: the noise on {name!r} is {sd!r}; allowed is a number from 0. Set it inside."
+                )
 
     def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
-        """The perturbed release of `table`; a table whose age or lag is not a number column is refused."""
-        noise = LEVELS[self.level]
+        """The perturbed release of `table`; a table in which a column to get noise is no number is refused."""
+        strength = LEVELS[self.level]
         numbers = {
-            **table.numbers,
-            "age": _noisy_age(table.number("age"), noise.age, rng),
-            "days_after_ad": _noisy_lag(table.number("days_after_ad"), noise.lag, rng),
+            name: _noisy(table.number(name), sd, rng, whole=name in table.whole)
+            for name, sd in (strength.named if self.noise is None else self.noise).items()
         }
-        times = {name: _jittered(time, noise.seconds, rng) for name, time in table.times.items()}
-        categories = {name: _swapped(column, noise.swap, rng) for name, column in table.categories.items()}
-        noisy = replace(table, numbers=numbers, times=times, categories=categories)
+        times = {name: _jittered(time, strength.seconds, rng) for name, time in table.times.items()}
+        categories = {name: _swapped(column, strength.swap, rng) for name, column in table.categories.items()}
+        noisy = replace(table, numbers={**table.numbers, **numbers}, times=times, categories=categories)
         return noisy.take(rng.permutation(len(table)))
 
 
-def _noisy_age(age: NDArray[Any], sd: float, rng: np.random.Generator) -> NDArray[Any]:
-    known = age[~np.isnan(age)]
+def usual_noise(table: Frame, names: Iterable[str], level: str) -> dict[str, float]:
+    """Standard deviations for the noise on some number columns: a share of each column's own; 0 for a constant."""
+    spread = {name: np.nanstd(table.number(name)) if len(table) else 0.0 for name in names}
+    return {name: float(np.nan_to_num(LEVELS[level].share * sd)) for name, sd in spread.items()}
+
+
+def _noisy(values: NDArray[Any], sd: float, rng: np.random.Generator, *, whole: bool) -> NDArray[Any]:
+    known = values[~np.isnan(values)]
     if not len(known):
-        return age
-    noisy = np.rint(age + rng.normal(0, sd, len(age)))
-    return np.clip(noisy, known.min(), known.max()).astype(age.dtype)
+        return values
+    noisy = values + rng.normal(0, sd, len(values))
+    if whole or values.dtype.kind in "iu":
+        return np.clip(np.rint(noisy), known.min(), known.max()).astype(values.dtype)
+    return np.round(np.maximum(noisy, 0) if known.min() >= 0 else noisy, _decimals(known))
 
 
-def _noisy_lag(lag: NDArray[Any], sd: float, rng: np.random.Generator) -> NDArray[Any]:
-    return np.round(np.maximum(lag + rng.normal(0, sd, len(lag)), 0), 2)
+def _decimals(values: NDArray[Any]) -> int:
+    """The fewest decimals that spell all of the values, six at most."""
+    places = (n for n in range(_MOST_DECIMALS) if np.array_equal(np.round(values, n), values))
+    return next(places, _MOST_DECIMALS)
 
 
 def _jittered(time: NDArray[np.datetime64], sd: float, rng: np.random.Generator) -> NDArray[np.datetime64]:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.frame import Coded, Frame
+from cvpl.protection.hierarchies import floor_time
 
 ALLOWED: dict[str, tuple[object, ...]] = {
     "age": (5, 10),
     "region_level": (1, 2),
     "time": ("hour", "day", "week", "month"),
 }
-UNITS = {"hour": "h", "day": "D", "month": "M"}
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,12 @@ class Rounding:
 
     def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
         """The rounded release of `table`; a table that has no numeric age or no region is refused."""
-        categories = {**table.categories, "age": _intervals(table.number("age"), self.age)}
+        region = table.category("region")
+        table = table.coded("age", _intervals(table.number("age"), self.age))
         if self.region_level == 1:
-            categories["region"] = _first_level(table.category("region"))
-        rounded = replace(
-            table,
-            numbers={name: array for name, array in table.numbers.items() if name != "age"},
-            times={name: _floored(time, self.time) for name, time in table.times.items()},
-            categories=categories,
-            whole=tuple(name for name in table.whole if name != "age"),
-        )
+            table = table.coded("region", _first_level(region))
+        times = {name: floor_time(time, self.time) for name, time in table.times.items()}
+        rounded = replace(table, times=times)
         return rounded.take(rng.permutation(len(table)))
 
 
@@ -73,12 +69,3 @@ def _first_level(region: Coded) -> Coded:
     labels = tuple(dict.fromkeys(coarse))
     recode = np.array([*map(labels.index, coarse), -1], dtype=np.int32)  # code -1 finds the -1 at the end
     return Coded(recode[region.codes], labels)
-
-
-def _floored(time: NDArray[np.datetime64], grain: str) -> NDArray[np.datetime64]:
-    if grain != "week":
-        return time.astype(f"datetime64[{UNITS[grain]}]").astype("datetime64[s]")
-    day = time.astype("datetime64[D]")
-    since_monday = (day.astype(np.int64) + 3) % 7  # 1970-01-01 was a Thursday
-    monday: NDArray[np.datetime64] = day - since_monday.astype("timedelta64[D]")
-    return monday.astype("datetime64[s]")

@@ -1,0 +1,74 @@
+"""`cvpl protect`: releases of a table, by any of the mechanisms at any strength."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+
+import typer
+
+from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.errors import UsageError
+
+
+class Method(StrEnum):
+    """The mechanisms."""
+
+    k_anonymity = "k-anonymity"
+    mondrian = "mondrian"
+    perturbation = "perturbation"
+    synthetic = "synthetic"
+
+
+class Ending(StrEnum):
+    """The formats that are written."""
+
+    csv = "csv"
+    parquet = "parquet"
+
+
+def command(
+    table: Path = typer.Argument(
+        metavar="TABLE", help="The table to protect (.csv, .csv.gz, .parquet).", show_default=False
+    ),
+    config: Path = typer.Option(
+        ..., "--config", "-c", metavar="FILE", help="The audit.yaml, which tells what the columns are."
+    ),
+    method: Method = typer.Option(..., "--method", "-m", help="How to protect it."),
+    strength: list[str] = typer.Option(
+        [],
+        "--strength",
+        "-s",
+        metavar="VALUE",
+        help="k for k-anonymity and mondrian, a level (low, medium, high) for perturbation, the share of correlation "
+        "kept for synthetic. Give it several times for several releases; without it, all of the paper's strengths.",
+    ),
+    out: Path = typer.Option(Path("releases"), metavar="DIR", help="Folder for the releases."),
+    ending: Ending = typer.Option(Ending.csv, "--format", help="How they are written."),
+    seed: int | None = typer.Option(None, min=0, metavar="NUMBER", help="In place of the configuration's seed."),
+) -> None:
+    """Protect a table: by k-anonymity (full-domain or Mondrian), by noise, or by synthetic rows.
+
+    Only declared columns enter a release, and the id stays in it so that it can be audited: take it out before you
+    publish. For k-anonymity k is counted anew from each file.
+    """
+    check_folder(out, "--out")
+
+    from cvpl.protecting import FAMILIES, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.reports.releases import show  # noqa: PLC0415
+
+    protector = Protector(table, config)
+    made = [protector.release(method.value, it, seed) for it in strength or FAMILIES[method.value].usual]
+    twice = {release.name for release in made if sum(it.name == release.name for it in made) > 1}
+    if twice:
+        raise UsageError(f"--strength: {', '.join(sorted(twice))} would be written twice. Name each strength once.")
+    out.mkdir(parents=True, exist_ok=True)
+    written = [(release, *release.write(out, ending.value)) for release in made]
+    with reader_may_leave():
+        show(written, len(protector.frame), page())
+        if protector.left_out:
+            names = ", ".join(f"'{name}'" for name in protector.left_out)
+            typer.echo(f"Not in the release, since not declared or ignored: {names}.")
+        call = ["cvpl", "audit", str(table), str(written[0][1]), "--config", str(config)]
+        typer.echo(f"Written to {out}. To audit the first of them:\n  {shlex.join(call)}")

@@ -1,0 +1,51 @@
+"""`cvpl simulate`: people of the paper's marketing world, and the audit.yaml that goes with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from cvpl.cli.demo import CONFIG
+from cvpl.cli.output import check_file, write_whole
+from cvpl.errors import UsageError
+
+
+def command(
+    out: Path = typer.Argument(
+        metavar="FILE",
+        help="The table to write (.csv, .csv.gz, .parquet); audit.yaml goes beside it.",
+        show_default=False,
+    ),
+    records: int = typer.Option(10_000, metavar="NUMBER", help="People, one row each."),
+    anomaly_rate: float = typer.Option(
+        0.0, metavar="SHARE", help="Share of people with a planted anomaly: a rare channel, product, time or delay."
+    ),
+    missing_rate: float = typer.Option(0.0, metavar="SHARE", help="Probability that a value is missing."),
+    products: int = typer.Option(50, metavar="NUMBER", help="Products in the ordinary range."),
+    product_alpha: float = typer.Option(
+        1.5,
+        metavar="NUMBER",
+        help="The r-th most popular product has a share proportional to r to the power of -alpha.",
+    ),
+    seed: int = typer.Option(42, min=0, metavar="NUMBER", help="The same seed gives the same people."),
+    force: bool = typer.Option(False, "--force", help="Replace files that are there."),
+) -> None:
+    """Simulate people who saw an advertisement and bought something, as in the paper."""
+    config = out.with_name("audit.yaml")
+    for file in (out, config):
+        check_file(file, "FILE")
+        if file.exists() and not force and not (file == config and file.read_text(encoding="utf-8") == CONFIG):
+            raise UsageError(f"{file} is there already. Name another file, or replace it with --force.")
+
+    from cvpl.simulation import Touchpoints  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.streams import stream  # noqa: PLC0415
+
+    try:
+        world = Touchpoints(records, anomaly_rate, missing_rate, products, product_alpha)
+        world.draw(stream(seed, "simulated people")).write(out)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    write_whole(config, CONFIG)
+    typer.echo(f"Written: {out}, {records:,} people, and {config}. To protect them:")
+    typer.echo(f"  cvpl protect {out} --config {config} --method k-anonymity --strength 10")

@@ -1,0 +1,28 @@
+"""k, counted anew from a release as it is written, by nothing that the mechanisms use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cvpl.errors import InputError, Problem
+from cvpl.tables.source import Reading, open_source, quoted
+
+
+def smallest_class(data: object, columns: Sequence[str], reading: Reading | None = None) -> int:
+    """The size of the smallest class: rows that are equal in all of `columns`, letter by letter, missing ones too.
+
+    A table is k-anonymous in these columns exactly up to this k. A column that the table lacks is refused.
+    """
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    con = duckdb.connect()
+    try:
+        source = open_source(con, data, "released", reading or Reading())
+        if absent := [name for name in columns if name not in source.types]:
+            cure = "Name columns of the release."
+            raise InputError([Problem(source.name, "the table lacks this column", cure, name) for name in absent])
+        fields = ", ".join(source.field(name) for name in columns)
+        query = f"SELECT min(size) FROM (SELECT count(*) AS size FROM {quoted(source.table)} GROUP BY {fields})"
+        return int(con.execute(query).fetchall()[0][0])
+    finally:
+        con.close()

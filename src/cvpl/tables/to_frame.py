@@ -1,0 +1,91 @@
+"""A whole table as arrays, for a mechanism to protect it; what the audit never needs is carried along unread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.errors import InputError, Problem
+from cvpl.frame import Coded, Frame
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
+from cvpl.tables.reading import ColumnReader
+from cvpl.tables.source import Reading, Source, open_source, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTable:
+    """A table's columns as arrays, and the names of those that were left out."""
+
+    frame: Frame
+    left_out: tuple[str, ...]
+
+
+def read_frame(
+    data: object, specs: Sequence[ColumnSpec], carried: Sequence[str], reading: Reading, guessed: Sequence[str] = ()
+) -> WholeTable:
+    """The table with the columns of `specs` by their types, and those of `carried` as they are.
+
+    Columns of `guessed` have no declared type: they are numbers if every cell is one, else categories. Rows are people,
+    numbered from 0. Raises InputError with every problem: a column that the table lacks, a cell that cannot be read, or
+    one that is an interval already.
+    """
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    problems: list[Problem] = []
+    con = duckdb.connect()
+    try:
+        con.execute("SET preserve_insertion_order = true")
+        source = open_source(con, data, "original", reading)
+        reader = ColumnReader(con, reading, problems, [])
+        for name in (*(spec.name for spec in specs), *carried, *guessed):
+            if name not in source.types:
+                cure = "Correct the name, or take the column out of the configuration."
+                problems.append(Problem(source.name, "the table lacks this column", cure, name))
+        if problems:
+            raise InputError(problems)
+        read = {spec.name: reader.read(spec, [source])[0] for spec in specs}
+        for name, column in read.items():
+            if not isinstance(column, Labels) and not column.plain:
+                cure = "Protect the table that it was made from, or declare the column as a category."
+                problems.append(Problem(source.name, "found values that are generalized already", cure, name))
+        if problems:
+            raise InputError(problems)
+        read |= {name: _guess(con, reading, source, name) for name in guessed}
+        kept = {name: _as_it_is(con, reader, source, name) for name in carried}
+    finally:
+        con.close()
+    numbers = {name: column.values for name, column in read.items() if isinstance(column, Numbers)}
+    frame = Frame(
+        people=np.arange(source.rows),
+        numbers=numbers,
+        times={name: column.first for name, column in read.items() if isinstance(column, Times)},
+        categories={name: Coded(it.codes, it.labels) for name, it in read.items() if isinstance(it, Labels)},
+        order=tuple(name for name in source.types if name in read or name in kept),
+        whole=tuple(name for name, it in numbers.items() if np.array_equal(it, np.trunc(it), equal_nan=True)),
+        carried=kept,
+    )
+    return WholeTable(frame, tuple(name for name in source.types if name not in frame.order))
+
+
+def _guess(con: duckdb.DuckDBPyConnection, reading: Reading, source: Source, name: str) -> ColumnData:
+    """A column as numbers if every cell is a plain one, else as labels."""
+    problems: list[Problem] = []
+    column = ColumnReader(con, reading, problems, []).read(ColumnSpec(name, "sensitive", "numeric"), [source])[0]
+    if not problems and isinstance(column, Numbers) and column.plain:
+        return column
+    return ColumnReader(con, reading, [], []).read(ColumnSpec(name, "sensitive", "category"), [source])[0]
+
+
+def _as_it_is(con: duckdb.DuckDBPyConnection, reader: ColumnReader, source: Source, name: str) -> NDArray[np.object_]:
+    """The texts of a column, None where the cell is missing."""
+    values = con.sql(f"SELECT {reader.text(source, name)} AS v FROM {quoted(source.table)}").fetchnumpy()["v"]
+    texts: NDArray[np.object_] = np.ma.getdata(values).astype(object)
+    texts[np.ma.getmaskarray(values)] = None
+    return texts
