@@ -1,0 +1,71 @@
+"""The four figures of utility, and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.vectorization import Vectorization
+from cvpl.tables.columns import Pair
+from cvpl.utility.correlation import CorrelationPreservation, correlation_preservation
+from cvpl.utility.distance import DistancePreservation, distance_preservation
+from cvpl.utility.downstream import DownstreamAccuracy, downstream_accuracy
+from cvpl.utility.marginal import MarginalSimilarity, marginal_similarity
+
+Rows = NDArray[np.signedinteger]
+
+
+@dataclass(frozen=True)
+class Utility:
+    """How much of the original's structure a release keeps, in four ways, each with what it was made from."""
+
+    correlation: CorrelationPreservation
+    marginal: MarginalSimilarity
+    downstream: DownstreamAccuracy
+    distance: DistancePreservation
+
+    @property
+    def figures(self) -> Mapping[str, float | None]:
+        """The four figures, each in [0, 1] or None where it is undefined."""
+        return {
+            "correlation_preservation": self.correlation.figure,
+            "marginal_similarity": self.marginal.figure,
+            "downstream_accuracy_ratio": self.downstream.figure,
+            "distance_preservation": self.distance.figure,
+        }
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of those figures that are defined; None where none is."""
+        defined = [figure for figure in self.figures.values() if figure is not None]
+        return float(np.mean(defined)) if defined else None
+
+
+def utility(
+    pair: Pair,
+    rng: np.random.Generator,
+    *,
+    vectorization: Vectorization | None = None,
+    matches: tuple[Rows, Rows] | None = None,
+) -> Utility:
+    """The utility of a release by the four proxies of the paper (table utility-metrics).
+
+    `vectorization` says how columns become features, one-hot and z-scored by default, and which features a datetime
+    has, none by default; give the attacker's own, so that risk and utility speak of the same structure. `matches` are
+    the rows of the same people in the original and in the release, where they are known; only distance preservation
+    uses them. `rng` chooses the people who are tested and the pairs whose distances are compared.
+
+    Only columns that both tables hold are compared: one that the release dropped, or suppressed throughout, is not in
+    `pair`, and costs nothing here.
+    """
+    vectorization = vectorization or Vectorization()
+    space = vectorization.fit([pair.original, pair.protected])
+    return Utility(
+        correlation=correlation_preservation(pair, space),
+        marginal=marginal_similarity(pair, space),
+        downstream=downstream_accuracy(pair, vectorization, rng),
+        distance=distance_preservation(pair, space, rng, matches=matches),
+    )
