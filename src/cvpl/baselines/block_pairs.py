@@ -1,0 +1,60 @@
+"""The candidate pairs of an attack one after the other, never all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.similarity import Source
+from cvpl.search.blocks import Partition, sort_blocks
+from cvpl.search.budget import Budget
+from cvpl.search.groups import Group, groups
+from cvpl.search.listing import candidates_only, list_pairs
+
+Ints = NDArray[np.int64]
+
+LISTED = 1 << 17
+"""Pairs that are listed at a time, about: what is made of them stays in the cache."""
+
+
+def listed_pairs(
+    source: Source, partitions: Sequence[Partition], budget: Budget, most: int = LISTED
+) -> Iterator[tuple[Group, Ints, Ints]]:
+    """Every pair that shares a block in any partition, once: a group, and places of queries and candidates in it.
+
+    The pairs of one query that come together ascend by candidate. A row of a block that alone has more pairs than
+    `most` is listed whole.
+    """
+    for number, partition in enumerate(partitions):
+        for group in groups(sort_blocks(partition, partitions[:number]), source, budget):
+            for rectangles in _bounded(group.rectangles, most):
+                query, candidate = list_pairs(rectangles)
+                if group.apart:
+                    keep = candidates_only(group, query, candidate)
+                    query, candidate = query[keep], candidate[keep]
+                yield group, query, candidate
+
+
+def together(partitions: Sequence[Partition], query: Ints, candidate: Ints) -> NDArray[np.bool_]:
+    """Which of some pairs share a block in any of the partitions."""
+    shared = np.zeros(len(query), dtype=bool)
+    for partition in partitions:
+        shared |= partition.queries[query] == partition.candidates[candidate]
+    return shared
+
+
+def _bounded(rectangles: Ints, most: int) -> Iterator[Ints]:
+    """The rectangles in lots of about `most` pairs, large ones cut by their queries."""
+    heights, widths = rectangles[:, 1] - rectangles[:, 0], rectangles[:, 3] - rectangles[:, 2]
+    high = np.maximum(1, most // np.maximum(1, widths))
+    pieces = -(-heights // high)
+    part = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    cut = np.repeat(rectangles, pieces, axis=0)
+    high = np.repeat(high, pieces)
+    cut[:, 0] += part * high
+    cut[:, 1] = np.minimum(cut[:, 1], cut[:, 0] + high)
+    pairs = (cut[:, 1] - cut[:, 0]) * (cut[:, 3] - cut[:, 2])
+    lot = np.cumsum(pairs) // most
+    yield from (piece for piece in np.split(cut, np.flatnonzero(np.diff(lot)) + 1) if len(piece))
