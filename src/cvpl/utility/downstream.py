@@ -7,18 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.projection import Sums
-from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, Vectorization, Vectors
+from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, Vectorization
 from cvpl.tables.columns import ColumnSpec, Labels, Pair, Table
 from cvpl.utility.granularity import OriginalLabels
+from cvpl.utility.ridge import LinearModel
 
 Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 
 FEWEST_LABELS, MOST_LABELS = 2, 20
 """A target has so many labels in the original: one is no question, and of many most are too rare to learn."""
-PENALTY = 1.0
-"""The ridge penalty on every coefficient, as in scikit-learn's RidgeClassifier."""
 TESTED = 5_000
 """So many originals are asked at most: an accuracy of 0.5 then has a standard error of 0.007."""
 _TIED = 1e-9
@@ -81,17 +78,12 @@ def downstream_accuracy(pair: Pair, vectorization: Vectorization, rng: np.random
 
     The model is linear: ridge regression of the labels' indicators on the features of the other columns, numbers
     z-scored whatever `vectorization` says, intercept free, and the label with the highest value is the prediction;
-    t labels that tie at the top share the hit. It is solved from moments.
+    t labels that tie at the top share the hit.
 
-    Each tested original is held out from the model of the originals: it is predicted by the model of all the *others*,
-    which for ridge regression has a closed form,
-
-        prediction without i = (prediction_i - h_i y_i) / (1 - h_i),
-        h_i = 1/n + (x_i - mean)^T (S + penalty I)^-1 (x_i - mean).
-
-    The model of the release is learned from all its records. Those of the tested people are not taken out, since who is
-    who may not be known; where records correspond, this favours the release a little, and the more so the fewer they
-    are. An unchanged release therefore has a ratio of at least 1.
+    Each tested original is held out from the model of the originals: it is predicted by the model of all the *others*
+    (see `ridge`). The model of the release is learned from all its records. Those of the tested people are not taken
+    out, since who is who may not be known; where records correspond, this favours the release a little, and the more
+    so the fewer they are. An unchanged release therefore has a ratio of at least 1.
 
     A released label that the original lacks counts evenly for the labels that it allows ("North/*"), for none if it
     allows none. A missing label counts for none. `rng` chooses whom to test where there are more than `TESTED`.
@@ -110,19 +102,17 @@ def downstream_accuracy(pair: Pair, vectorization: Vectorization, rng: np.random
     tested = space(pair.original).take(rows)
     is_base = np.arange(space.width) < base.width
     found = []
-    for number, target in enumerate(targets):
-        used = np.flatnonzero(is_base & ~space.restricted([target.spec.name]))
-        label = np.append(target.table.argmax(axis=1), -1)[tested.codes[number - len(targets)]]
+    for target, codes in zip(targets, tested.codes[len(tested.codes) - len(targets) :], strict=True):
+        label = np.append(target.table.argmax(axis=1), -1)[codes]
         if (label < 0).all():
             continue
-        accuracies = [
-            _accuracy(model.scores(tested, space.width, label if sums is own else None), label)
-            for sums in (own, released)
-            for model in [_Model.solved(sums, centre, used, target)]
-        ]
+        used = np.flatnonzero(is_base & ~space.restricted([target.spec.name]))
+        places = np.arange(target.start, target.start + target.width)
+        mine, theirs = (LinearModel.solved(sums, centre, used, places) for sums in (own, released))
+        right = _accuracy(mine.held_out(tested, target.lookup()[codes]), label), _accuracy(theirs(tested), label)
         counts = np.bincount(label[label >= 0])
         share = float(counts.max() / counts.sum())
-        found.append(TargetAccuracy(target.spec.name, int(counts.sum()), accuracies[0], accuracies[1], share))
+        found.append(TargetAccuracy(target.spec.name, int(counts.sum()), *right, share))
     return DownstreamAccuracy(tuple(found))
 
 
@@ -152,48 +142,6 @@ def _target(spec: ColumnSpec, labels: tuple[str, ...], used: NDArray[np.int32], 
         if allowed is not None and len(allowed):
             table[code, allowed] = 1.0 / len(allowed)
     return CategoryFeatures(spec, "one_hot", start, table, np.zeros(len(used)), labels)
-
-
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """Coefficients and intercept per label, the mean of the features, and (S + penalty I)^-1 as a square root."""
-
-    used: Rows
-    mean: Floats
-    intercept: Floats
-    coefficients: Floats
-    root: Floats
-    records: float
-
-    @classmethod
-    def solved(cls, sums: Sums, centre: Floats, used: Rows, target: CategoryFeatures) -> _Model:
-        """Ridge regression of the target on the `used` features, from the moments about `centre`."""
-        total, first, second = sums
-        own = np.arange(target.start, target.start + target.width)
-        scatter = second[np.ix_(used, used)] - np.outer(first[used], first[used]) / total
-        cross = second[np.ix_(used, own)] - np.outer(first[used], first[own]) / total
-        lower = np.linalg.cholesky(scatter + PENALTY * np.eye(len(used)))
-        root = np.linalg.inv(lower).T
-        return cls(used, (centre + first / total)[used], first[own] / total, root @ (root.T @ cross), root, total)
-
-    def scores(self, vectors: Vectors, width: int, held_out: NDArray[np.int64] | None) -> Floats:
-        """The value of every label for every record; by the model without the record, if its label is given."""
-        centre = np.zeros(width)
-        centre[self.used] = self.mean
-        if held_out is None:
-            return self.intercept + vectors.project(self._loadings(self.coefficients, width), centre)
-        count = len(self.intercept)
-        both = vectors.project(self._loadings(np.hstack([self.coefficients, self.root]), width), centre)
-        fitted = self.intercept + both[:, :count]
-        leverage = 1.0 / self.records + (both[:, count:] ** 2).sum(axis=1)
-        truth = np.eye(count + 1)[held_out][:, :count]
-        result: Floats = (fitted - leverage[:, None] * truth) / (1.0 - leverage)[:, None]
-        return result
-
-    def _loadings(self, columns: Floats, width: int) -> Floats:
-        result = np.zeros((width, columns.shape[1]))
-        result[self.used] = columns
-        return result
 
 
 def _accuracy(scores: Floats, label: NDArray[np.int64]) -> float:
