@@ -77,12 +77,12 @@ def read(path):
 
 def protector(folder):
     """The table and its configuration."""
-    return Protector(folder / "people.csv", folder / "audit.yaml")
+    return Protector.read(folder / "people.csv", folder / "audit.yaml")[0]
 
 
 def set_up(folder, **protect):
     """The table with settings of its own."""
-    return Protector(folder / "people.csv", _absolute(CONFIG, folder) | {"protect": protect})
+    return Protector.read(folder / "people.csv", _absolute(CONFIG, folder) | {"protect": protect})[0]
 
 
 def _absolute(config, folder):

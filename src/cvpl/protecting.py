@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from cvpl.config.plan import ConfigLike, load
+from cvpl.config.plan import ConfigLike, Plan, load
 from cvpl.config.written import ProtectConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.frame import Frame
@@ -85,21 +85,35 @@ class Release:
 
 
 class Protector:
-    """A table read once, to be protected by any method at any strength."""
+    """A table to be protected by any method at any strength.
 
-    def __init__(self, table: object, config: ConfigLike) -> None:
-        self._plan = load(config)
-        self._settings = self._plan.config.protect or ProtectConfig()
-        self._table = table
-        self._specs = {spec.name: spec for spec in self._plan.specs}
+    `frame` holds the observable columns by their types; the rest is carried along. `synthesized` gives the table with
+    its sensitive columns read too, for nobody's rows must have values of their own.
+    """
+
+    def __init__(self, plan: Plan, frame: Frame, synthesized: Callable[[], Frame]) -> None:
+        self._plan, self.frame, self._synthesized = plan, frame, synthesized
+        self._settings = plan.config.protect or ProtectConfig()
+        self._specs = {spec.name: spec for spec in plan.specs}
+        self._levels: dict[str, Sequence[Level]] | None = None
         self._check_settings()
-        self._named = {
-            role: [name for name, entry in self._plan.config.columns.items() if entry.role == role]
+
+    @classmethod
+    def read(cls, table: object, config: ConfigLike) -> tuple[Protector, tuple[str, ...]]:
+        """The table of a file, by its configuration, and the names of the columns that no release will hold."""
+        plan = load(config)
+        named = {
+            role: [name for name, entry in plan.config.columns.items() if entry.role == role]
             for role in ("id", "sensitive", "group")
         }
-        read = read_frame(table, self._plan.specs, [*chain(*self._named.values())], self._plan.reading)
-        self.frame, self.left_out = read.frame, read.left_out
-        self._levels: dict[str, Sequence[Level]] | None = None
+        read = read_frame(table, plan.specs, [*chain(*named.values())], plan.reading)
+
+        @cache
+        def synthesized() -> Frame:
+            nobody = [*named["id"], *named["group"]]
+            return read_frame(table, plan.specs, nobody, plan.reading, guessed=named["sensitive"]).frame
+
+        return cls(plan, read.frame, synthesized), read.left_out
 
     def release(self, method: Method, strength: Strength, seed: int | None = None) -> Release:
         """The release by one method at one strength; nonsense is refused with a UsageError."""
@@ -112,10 +126,11 @@ class Protector:
             if method == "mondrian":
                 mechanism = self._mondrian(_whole(method, strength))
             elif method == "perturbation":
-                noise = usual_noise(frame, frame.numbers, _level(strength)) | dict(self._settings.noise)
+                numbers = [name for name in frame.numbers if name in self._specs]
+                noise = usual_noise(frame, numbers, _level(strength)) | dict(self._settings.noise)
                 mechanism = Perturbation(_level(strength), noise)
             else:
-                mechanism, frame = GaussianCopula(_number(strength)), self._synthesized
+                mechanism, frame = GaussianCopula(_number(strength)), self._synthesized()
             return Release(method, strength, mechanism.protect(frame, rng), self.columns)
         except ValueError as error:
             raise UsageError(str(error)) from None
@@ -126,14 +141,6 @@ class Protector:
         if self._settings.columns is not None:
             return self._settings.columns
         return tuple(spec.name for spec in self._specs.values() if spec.role == "quasi_identifier")
-
-    @cached_property
-    def _synthesized(self) -> Frame:
-        """The table with its sensitive columns read too: nobody's rows must have values of their own."""
-        nobody = [*self._named["id"], *self._named["group"]]
-        return read_frame(
-            self._table, self._plan.specs, nobody, self._plan.reading, guessed=self._named["sensitive"]
-        ).frame
 
     def hierarchies(self) -> dict[str, Sequence[Level]]:
         """The levels of these columns."""

@@ -58,7 +58,7 @@ def command(
     from cvpl.protecting import FAMILIES, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.reports.releases import show  # noqa: PLC0415
 
-    protector = Protector(table, config)
+    protector, left_out = Protector.read(table, config)
     made = [protector.release(method.value, it, seed) for it in strength or FAMILIES[method.value].usual]
     twice = {release.name for release in made if sum(it.name == release.name for it in made) > 1}
     if twice:
@@ -67,8 +67,8 @@ def command(
     written = [(release, *release.write(out, ending.value)) for release in made]
     with reader_may_leave():
         show(written, len(protector.frame), page())
-        if protector.left_out:
-            names = ", ".join(f"'{name}'" for name in protector.left_out)
+        if left_out:
+            names = ", ".join(f"'{name}'" for name in left_out)
             typer.echo(f"Not in the release, since not declared or ignored: {names}.")
         call = ["cvpl", "audit", str(table), str(written[0][1]), "--config", str(config)]
         typer.echo(f"Written to {out}. To audit the first of them:\n  {shlex.join(call)}")

@@ -151,11 +151,14 @@ def _at_level(table: Frame, name: str, level: Level) -> Frame:
 def _classes(levels: Sequence[Level]) -> Ints:
     """The number of each row's class of equal cells."""
     classes: Ints = np.zeros(len(levels[0].codes), dtype=np.int64)
+    combinations = 1
     for level in levels:
         size = len(level.values) + 1
-        classes = classes * size + (level.codes + 1)
-        if size > 2:
+        if combinations * size > np.iinfo(np.int64).max:
             classes = np.unique(classes, return_inverse=True)[1].astype(np.int64)
+            combinations = len(classes)
+        classes = classes * size + (level.codes + 1)
+        combinations *= size
     return np.unique(classes, return_inverse=True)[1].astype(np.int64)
 
 

@@ -1,0 +1,1 @@
+"""The paper's experiments, run anew: its grid, its ablations, its tables and findings."""

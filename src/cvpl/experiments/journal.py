@@ -1,0 +1,74 @@
+"""The journal of a run: every finished cell on a line, so that a killed run goes on where it stopped.
+
+The first line names the run. A line that was cut off in the middle of its writing is taken away. Timings stand in a
+file of their own: the journal of a run that was interrupted is, sorted by key, that of one that was not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cvpl.errors import UsageError
+
+Figures = Mapping[str, Any]
+
+JOURNAL = "journal.jsonl"
+TIMINGS = "timings.jsonl"
+
+
+class Journal:
+    """The finished cells of a run, by key, and how long each took."""
+
+    def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
+        """Open the journal in `folder`, or begin one; that of another run is refused."""
+        self._file, self._timings = folder / JOURNAL, folder / TIMINGS
+        self.finished: dict[str, Figures] = {}
+        head = json.dumps({"run": run}, sort_keys=True)
+        lines = _whole_lines(self._file)
+        if not lines:
+            _append(self._file, head)
+            return
+        if lines[0] != head:
+            raise UsageError(
+                f"{self._file}: this is the journal of another run (other records, seeds or version). "
+                "Name another folder with --out, or take the file away to begin anew."
+            )
+        for line in lines[1:]:
+            entry = json.loads(line)
+            self.finished[entry["key"]] = entry["figures"]
+
+    def add(self, key: str, figures: Figures, seconds: float) -> Figures:
+        """Write down a finished cell, and give its figures as they will be read again."""
+        line = json.dumps({"key": key, "figures": figures}, sort_keys=True, allow_nan=False)
+        _append(self._timings, json.dumps({"key": key, "seconds": round(seconds, 4)}))
+        _append(self._file, line)
+        self.finished[key] = json.loads(line)["figures"]
+        return self.finished[key]
+
+    def seconds(self) -> dict[str, float]:
+        """How long each cell took, the last time it was run."""
+        return {entry["key"]: entry["seconds"] for entry in map(json.loads, _whole_lines(self._timings))}
+
+
+def _whole_lines(file: Path) -> list[str]:
+    """The lines of a file; one without an end, at the end, is cut off from the file too."""
+    if not file.exists():
+        return []
+    text = file.read_bytes()
+    whole = text[: text.rfind(b"\n") + 1]
+    if len(whole) < len(text):
+        with file.open("rb+") as handle:
+            handle.truncate(len(whole))
+    return whole.decode().splitlines()
+
+
+def _append(file: Path, line: str) -> None:
+    """A line at the end of a file, on the disk before anything else happens."""
+    with file.open("ab") as handle:
+        handle.write(line.encode() + b"\n")
+        handle.flush()
+        os.fsync(handle.fileno())

@@ -1,0 +1,84 @@
+"""The whole reproduction: its cells, its journal, and the files that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from cvpl.experiments.cells import VARIANTS, Cell
+from cvpl.experiments.collected import Collected
+from cvpl.experiments.findings import findings_page
+from cvpl.experiments.journal import Journal
+from cvpl.experiments.running import Progress, run_all
+from cvpl.experiments.tables import all_files, all_tables
+from cvpl.experiments.world import CONFIGURATIONS, OUTLIER_RATES, RECORDS, SEEDS
+
+TABLES, TABLES_CSV, FINDINGS = "tables.md", "tables.csv", "findings.md"
+QUICK_RECORDS = 2_000
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What is run: people a table, seeds, outlier rates."""
+
+    records: int = RECORDS
+    seeds: tuple[int, ...] = SEEDS
+    outliers: tuple[float, ...] = OUTLIER_RATES
+
+    @classmethod
+    def quick(cls) -> Reproduction:
+        """A small one, of the same cells for one seed."""
+        return cls(QUICK_RECORDS, SEEDS[:1])
+
+    def cells(self) -> list[Cell]:
+        """The grid, then the ladder and the ablations; UMAP only where it is installed."""
+        grid = [
+            Cell("grid", name, outliers, seed, self.records)
+            for name in CONFIGURATIONS
+            for outliers in self.outliers
+            for seed in self.seeds
+        ]
+        names = [f"{table}: {variant}" for table, variants in VARIANTS.items() for variant in variants]
+        if find_spec("umap") is None:
+            names.remove("projection: UMAP")
+        ladder = [Cell("ladder", "ladder", 0.0, seed, self.records) for seed in self.seeds]
+        ablations = [Cell("ablation", name, 0.0, seed, self.records) for name in names for seed in self.seeds]
+        return grid + ladder + ablations
+
+    def run(self, folder: Path, *, workers: int | None = None, progress: Progress | None = None) -> Sequence[Path]:
+        """Run what the folder's journal lacks, and write the tables and the findings; the files written."""
+        folder.mkdir(parents=True, exist_ok=True)
+        journal = Journal(folder, {**asdict(self), "version": version("cvpl")})
+        cells = self.cells()
+        collected = Collected(cells, run_all(cells, journal, workers=workers, progress=progress))
+        tables = all_tables(collected)
+        pages = {
+            TABLES: _page(self, [table.markdown() for table in tables]),
+            TABLES_CSV: all_files(tables),
+            FINDINGS: findings_page(collected, _how(self)),
+        }
+        written = []
+        for name, text in pages.items():
+            draft = folder / f".{name}.part"
+            draft.write_text(text, encoding="utf-8")
+            written.append(draft.replace(folder / name))
+        return written
+
+
+def _how(run: Reproduction) -> str:
+    seeds = f"{len(run.seeds)} seeds" if len(run.seeds) > 1 else "one seed"
+    rates = ", ".join(f"{rate:.0%}" for rate in run.outliers)
+    call = "cvpl reproduce --quick" if run == Reproduction.quick() else "cvpl reproduce"
+    return (
+        f"Made by `{call}`: {run.records:,} simulated people a table, {seeds}, outlier rates {rates}. Figures are "
+        "means "
+        "over seeds without outliers, at a threshold of 0.90, unless a row says otherwise."
+    )
+
+
+def _page(run: Reproduction, sections: Sequence[str]) -> str:
+    dash = "A dash is a figure that is undefined, or that the paper does not give."
+    return "\n".join(["# The paper's tables, and ours", "", _how(run), "", dash, "", *sections])

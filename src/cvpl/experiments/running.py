@@ -1,0 +1,49 @@
+"""Running cells on all cores, with a journal."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any
+
+from cvpl.experiments.cells import Cell, run_cell
+from cvpl.experiments.journal import Figures, Journal
+
+Progress = Callable[[int, int], None]
+
+
+def run_all(
+    cells: Sequence[Cell], journal: Journal, *, workers: int | None = None, progress: Progress | None = None
+) -> Mapping[str, Figures]:
+    """The figures of every cell, by key, in the order of `cells`; those in the journal are not run again.
+
+    Cells do not depend on each other, so that neither their order nor the number of workers shows in the figures.
+    """
+    tell = progress or (lambda done, total: None)
+    left = [cell for cell in cells if cell.key not in journal.finished]
+    tell(len(cells) - len(left), len(cells))
+    count = max(1, min(workers or os.cpu_count() or 1, len(left)))
+    if count == 1:
+        for number, cell in enumerate(left, start=1):
+            journal.add(cell.key, *_timed(cell))
+            tell(len(cells) - len(left) + number, len(cells))
+    else:
+        # Fresh processes: a forked one would share the locks of threads that it does not have.
+        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+            waiting = {pool.submit(_timed, cell): cell for cell in left}
+            try:
+                for number, future in enumerate(as_completed(waiting), start=1):
+                    journal.add(waiting[future].key, *future.result())
+                    tell(len(cells) - len(left) + number, len(cells))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    return {cell.key: journal.finished[cell.key] for cell in cells}
+
+
+def _timed(cell: Cell) -> tuple[dict[str, Any], float]:
+    start = time.perf_counter()
+    return run_cell(cell), time.perf_counter() - start

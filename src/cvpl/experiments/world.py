@@ -1,0 +1,90 @@
+"""The paper's world and its configurations (paper, section 7 and appendix C)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cvpl.config.plan import Plan, load
+from cvpl.frame import Frame
+from cvpl.protecting import FAMILIES, Method, Protector, Strength
+from cvpl.simulation import Touchpoints
+from cvpl.streams import stream
+
+RECORDS = 10_000
+SEEDS = (42, 43, 44, 45, 46)
+OUTLIER_RATES = (0.0, 0.01, 0.05)
+THRESHOLD = 0.90
+
+CONFIG: Mapping[str, Any] = {
+    "columns": {
+        "person_id": {"role": "id"},
+        "age": {"role": "quasi_identifier", "type": "numeric", "block": {"bin": 10}},
+        # Appendix C compares age, region, lag, hour, day, place, product and channel; gender is a blocking key only.
+        "gender": {"role": "quasi_identifier", "type": "category", "block": "exact", "vectorize": False},
+        "region": {"role": "quasi_identifier", "type": "category", "separator": "/", "block": {"level": 1}},
+        "brand_product": {"role": "attribute", "type": "category"},
+        "purchase_place": {"role": "attribute", "type": "category"},
+        "purchase_time": {"role": "attribute", "type": "datetime", "features": ["hour", "day_of_week"]},
+        "days_after_ad": {"role": "attribute", "type": "numeric"},
+        "ad_channel": {"role": "attribute", "type": "category"},
+        "income": {"role": "sensitive"},
+    },
+    "truth": {"original": "person_id", "protected": "person_id", "simulated": True},
+    "attacker": "paper",
+    "threshold": THRESHOLD,
+    "search": {"threads": 1},  # cells run side by side, each on its own core
+    # Section 7.4 bins ages, coarsens regions and rounds times: all of these, and gender, are what k is counted over.
+    "protect": {"columns": ["age", "gender", "region", "purchase_time"], "noise": {}},
+}
+NOISE = {
+    "low": {"age": 1, "days_after_ad": 0.5},
+    "medium": {"age": 3, "days_after_ad": 1},
+    "high": {"age": 5, "days_after_ad": 2},
+}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A protection: a family of the paper at a strength."""
+
+    family: str
+    method: Method
+    strength: Strength
+
+    @property
+    def name(self) -> str:
+        """As the tables have it."""
+        return f"{self.family} {self.strength}"
+
+
+CONFIGURATIONS: Mapping[str, Configuration] = {
+    it.name: it
+    for it in (
+        *(Configuration("k-anonymity", "k-anonymity", k) for k in FAMILIES["k-anonymity"].usual),
+        *(Configuration("perturbation", "perturbation", level) for level in FAMILIES["perturbation"].usual),
+        *(Configuration("synthetic", "synthetic", retention) for retention in FAMILIES["synthetic"].usual),
+    )
+}
+"""The paper's nineteen, by name."""
+
+
+def plan(changes: Mapping[str, Any] | None = None) -> Plan:
+    """The paper's configuration, resolved; with settings of an attacker that differ from it."""
+    return load({**CONFIG, "attacker": {**changes}} if changes else CONFIG)
+
+
+def people(records: int, outliers: float, seed: int, purpose: str) -> Frame:
+    """People of the paper's world; those for another purpose are other people."""
+    return Touchpoints(records=records, anomaly_rate=outliers).draw(stream(seed, purpose))
+
+
+def release(configuration: Configuration, table: Frame, seed: int) -> Frame:
+    """The release of a table under one of the paper's configurations."""
+    config = dict(CONFIG)
+    if configuration.method == "perturbation":
+        config["protect"] = {**CONFIG["protect"], "noise": NOISE[str(configuration.strength)]}
+    return (
+        Protector(load(config), table, lambda: table).release(configuration.method, configuration.strength, seed).frame
+    )
