@@ -154,7 +154,7 @@ def test_the_drawn_figures_approach_the_expected_ones():
     assert expected_top1_hit_rate(done, truth) == pytest.approx((1 / done.found.candidates).mean())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(worlds(rows=9))
 def test_expected_figures_are_those_of_a_loop_over_candidates(world):
     """With missing values and two schemes, under the paper's attacker."""

@@ -33,11 +33,6 @@ class Parameters:
     u: Floats
     share: float
 
-    def distance(self, other: Parameters) -> float:
-        """The largest change of any parameter."""
-        changes = [np.abs(self.m - other.m), np.abs(self.u - other.u), np.array([abs(self.share - other.share)])]
-        return float(np.concatenate(changes).max())
-
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
@@ -69,34 +64,32 @@ def maximize(
     E: g = P(match | pattern).  M: m = Σ g·agree / Σ g·known,  u the same with 1 - g,  share = Σ g / pairs; sums over
     pairs. A column that no match knows keeps its m, and likewise for u. There must be a pair.
     """
-    agree, known = patterns.agree.astype(np.float64), patterns.known.astype(np.float64)
-    differ = known - agree
+    width = patterns.agree.shape[1]
+    cells = np.hstack([patterns.agree, patterns.known & ~patterns.agree]).astype(np.float64)
     counts = patterns.counts.astype(np.float64)
-    now = Parameters(_inside(start.m), _inside(start.u), float(_inside(np.float64(start.share))))
+    pairs = float(counts.sum())
+    # Row 0 is that of matches, row 1 that of the others: chances of agreement, and shares.
+    chances = _inside(np.vstack([start.m, start.u]))
+    share = float(_inside(np.float64(start.share)))
     history: list[float] = []
     converged = False
     while True:
-        if_match, if_not = (
-            agree @ np.log(chance) + differ @ np.log1p(-chance) + np.log(weight)
-            for chance, weight in ((now.m, now.share), (now.u, 1 - now.share))
-        )
-        either = np.logaddexp(if_match, if_not)
+        logs = np.log(np.hstack([chances, 1 - chances])) @ cells.T + np.log([[share], [1 - share]])
+        either = np.logaddexp(logs[0], logs[1])
         history.append(float(counts @ either))
         if converged or len(history) > most_steps:
-            return Estimate(now, converged, np.array(history))
-        matches = counts * np.exp(if_match - either)
-        others = counts * np.exp(if_not - either)
-        u = now.u if fixed_u else _ratio(others @ agree, others @ known, now.u)
-        share = float(_inside(matches.sum() / counts.sum()))
-        moved = Parameters(_ratio(matches @ agree, matches @ known, now.m), u, share)
-        converged = moved.distance(now) < tolerance
-        now = moved
-
-
-def _ratio(part: Floats, whole: Floats, otherwise: Floats) -> Floats:
-    return _inside(np.divide(part, whole, out=otherwise.copy(), where=whole > 0))
+            return Estimate(Parameters(chances[0], chances[1], share), converged, np.array(history))
+        expected = counts * np.exp(logs - either)
+        sums = expected @ cells
+        agree, known = sums[:, :width], sums[:, :width] + sums[:, width:]
+        moved = _inside(np.divide(agree, known, out=chances.copy(), where=known > 0))
+        if fixed_u:
+            moved[1] = chances[1]
+        new_share = float(_inside(expected[0].sum() / pairs))
+        converged = max(float(np.abs(moved - chances).max()), abs(new_share - share)) < tolerance
+        chances, share = moved, new_share
 
 
 def _inside(chance: Floats | np.float64) -> Floats:
     """Within [SMALLEST, 1 - SMALLEST]; the best value under that bound, so that the likelihood still never falls."""
-    return np.clip(chance, SMALLEST, 1 - SMALLEST)
+    return np.minimum(np.maximum(chance, SMALLEST), 1 - SMALLEST)
