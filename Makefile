@@ -10,7 +10,7 @@ LARGEST ?= 10000000
 SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test lint bench peers docs lock clean
+.PHONY: demo test lint bench peers docs reproduction lock clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -33,9 +33,16 @@ bench: $(READY)
 # Other tools, each in an environment of its own, on the same tables.
 peers: $(READY)
 	$(BIN)/python benchmarks/against_peers.py $(BENCH) $(BENCH)/peers
+	$(BIN)/python benchmarks/against_pycanon.py $(BENCH)/k_anonymity $(BENCH)/peers
 
 docs: $(READY)
 	$(BIN)/python docs/make.py
+
+# The paper's experiments, whole: minutes on two cores. Stopped, it goes on where it was.
+reproduction: $(READY)
+	$(BIN)/cvpl reproduce --out $(BENCH)/reproduction
+	mkdir -p docs/reproduction
+	cp $(BENCH)/reproduction/*.md $(BENCH)/reproduction/*.csv $(BENCH)/reproduction/*.svg docs/reproduction
 
 # The environment: the locked versions first, then the package itself, editable.
 $(READY): pyproject.toml requirements/dev.txt

@@ -16,11 +16,13 @@ from cvpl.errors import UsageError
 from cvpl.experiments import paper
 from cvpl.experiments.cells import VARIANTS, Cell, run_cell
 from cvpl.experiments.collected import Collected, figure, mean_of
-from cvpl.experiments.findings import Finding, all_findings
+from cvpl.experiments.finding import Finding
+from cvpl.experiments.findings import all_findings
 from cvpl.experiments.journal import JOURNAL, Journal
+from cvpl.experiments.paper_table import PaperTable
 from cvpl.experiments.reproduction import FINDINGS, TABLES, TABLES_CSV, Reproduction
 from cvpl.experiments.running import run_all
-from cvpl.experiments.tables import PaperTable, all_tables
+from cvpl.experiments.tables import all_tables
 from cvpl.experiments.world import CONFIGURATIONS, SEEDS, people, plan, release
 from cvpl.tables.columns import Labels, Numbers, Times
 from cvpl.tables.in_memory import matches_of, pair_of
@@ -210,8 +212,11 @@ def _lines(file):
 
 def test_tables_set_both_figures_side_by_side():
     """A row has the paper's figure, ours and the difference; what is unknown is a dash, and an empty field."""
-    table = PaperTable("t", "A table", {"row": {"rate": (0.25, 0.5), "other": (None, 1234.0)}}, "A note.")
-    assert "| row | 0.250 | 0.500 | +0.250 | - | 1,234 | - |" in table.markdown()
+    rows = {"row": {"rate": (0.25, 0.5), "other": (None, 1234.0)}, "more": {"rate": (None, 0.1)}}
+    told = PaperTable("t", "A table", rows, "A note.").markdown()
+    assert "|  | rate, paper | rate, here | difference | other |" in told
+    assert "| row | 0.250 | 0.500 | +0.250 | 1,234 |\n| more | - | 0.100 | - | - |" in told
+    table = PaperTable("t", "A table", {"row": {"rate": (0.25, 0.5), "other": (None, 1234.0)}})
     assert table.csv() == "table,row,figure,paper,here,difference\nt,row,rate,0.25,0.5,0.25\nt,row,other,,1234.0,\n"
 
 
@@ -241,4 +246,3 @@ def test_a_finding_says_whether_it_holds():
         finding.markdown()
         == "## R0: a claim\n\nPredicate: a predicate.\n\n**Does not hold here.** Evidence.\n\nReason.\n"
     )
-    assert findings_page.__doc__

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cvpl.experiments.cells import VARIANTS, Cell
+from cvpl.experiments.charts import all_charts
 from cvpl.experiments.collected import Collected
 from cvpl.experiments.findings import findings_page
 from cvpl.experiments.journal import Journal
@@ -59,6 +60,7 @@ class Reproduction:
             TABLES: _page(self, [table.markdown() for table in tables]),
             TABLES_CSV: all_files(tables),
             FINDINGS: findings_page(collected, _how(self)),
+            **all_charts(collected),
         }
         written = []
         for name, text in pages.items():
