@@ -209,3 +209,18 @@ def test_settings_out_of_bounds_are_refused():
         Attacker(knows_people=0)
     with pytest.raises(ValueError, match="rule"):
         Key(column="x", rule={"bin": 0})
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_equal_records_have_no_direction(seed):
+    """A projection fitted on a table whose records are all alike keeps no component, not one of rounding noise."""
+    rng = np.random.default_rng(seed)
+    width, count = int(rng.integers(1, 6)), int(rng.integers(1, 8))
+    neutral, record = rng.normal(size=(2, width)) * 10.0 ** rng.integers(-3, 4)
+    rows = np.repeat((record - neutral)[None], count, axis=0)
+    other = rng.normal(size=(5, width))
+    sums = {
+        name: (float(len(it)), it.sum(axis=0), it.T @ it) for name, it in (("original", other), ("protected", rows))
+    }
+    assert Pca(pca=PcaSettings(fit="protected")).fit_sums(sums, neutral).components == 0
+    assert Pca(pca=PcaSettings(fit="original")).fit_sums(sums, neutral).components > 0

@@ -35,6 +35,8 @@ Sums = tuple[float, Floats, Floats]
 _FITTED_ON = {"joint": ("original", "protected"), "original": ("original",), "protected": ("protected",)}
 _NO_VARIANCE = 1e-12
 _TIED = 1e-9
+_ROUNDED = 1e-13
+"""A mean square less a squared mean may be off by so much of the former."""
 
 
 class Vectors(Protocol):
@@ -79,9 +81,10 @@ class Pca(Settings):
         total, first, second = _added([sums[name] for name in _FITTED_ON[self.pca.fit]])
         mean = first / total
         covariance = second / total - np.outer(mean, mean)
+        rounding = _ROUNDED * float(np.trace(second)) / total + float((_ROUNDED * neutral) @ (_ROUNDED * neutral))
         if kept is None:
-            return _components(self.pca, neutral + mean, covariance)
-        found = _components(self.pca, neutral + mean, covariance[np.ix_(kept, kept)])
+            return _components(self.pca, neutral + mean, covariance, rounding)
+        found = _components(self.pca, neutral + mean, covariance[np.ix_(kept, kept)], rounding)
         loadings = np.zeros((len(kept), found.components))
         loadings[kept] = found.loadings
         return LinearProjection(found.centre, loadings, found.variances, found.total_variance)
@@ -216,15 +219,18 @@ class FixedEmbedding:
 Fitted = Identity | LinearProjection | FixedEmbedding
 
 
-def components_of(settings: PcaSettings, covariance: Floats) -> tuple[Floats, Floats, float]:
-    """Kept eigenvectors, their eigenvalues, and the total, by the rule in this module's docstring."""
+def components_of(settings: PcaSettings, covariance: Floats, rounding: float = 0.0) -> tuple[Floats, Floats, float]:
+    """Kept eigenvectors, their eigenvalues, and the total, by the rule in this module's docstring.
+
+    An eigenvalue up to `rounding` is none: a table of equal records has no direction.
+    """
     if not covariance.size:
         return np.zeros((0, 0)), np.zeros(0), 0.0
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[::-1], vectors[:, ::-1]
     values = np.maximum(values, 0.0)
     total = float(values.sum())
-    there = int(np.sum(values > _NO_VARIANCE * values[0])) if values[0] > 0 else 0
+    there = int(np.sum(values > max(_NO_VARIANCE * values[0], rounding)))
     if not there:
         return np.zeros((len(covariance), 0)), np.zeros(0), total
     enough = int(np.searchsorted(np.cumsum(values) / total, settings.variance - 1e-12)) + 1
@@ -236,8 +242,8 @@ def components_of(settings: PcaSettings, covariance: Floats) -> tuple[Floats, Fl
     return kept * np.where(largest < 0, -1.0, 1.0), values[:keep], total
 
 
-def _components(settings: PcaSettings, centre: Floats, covariance: Floats) -> LinearProjection:
-    loadings, variances, total = components_of(settings, covariance)
+def _components(settings: PcaSettings, centre: Floats, covariance: Floats, rounding: float = 0.0) -> LinearProjection:
+    loadings, variances, total = components_of(settings, covariance, rounding)
     return LinearProjection(centre, loadings, variances, total)
 
 
