@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from cvpl.frame import Frame
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import SimulatedTable, Touchpoints
+from cvpl.simulation import Touchpoints
 from cvpl.streams import stream
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.identity import IdentityKeys
@@ -44,7 +45,7 @@ VECTORIZATION = Vectorization(columns={"purchase_time": ColumnChoice(features=("
 class Unchanged:
     """The originals themselves, in another order."""
 
-    def protect(self, table: SimulatedTable, rng: np.random.Generator) -> SimulatedTable:
+    def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
         """The same rows, shuffled."""
         return table.take(rng.permutation(len(table)))
 
@@ -52,7 +53,7 @@ class Unchanged:
 class OtherPeople:
     """As good as synthetic data can be: other people from the same population."""
 
-    def protect(self, table: SimulatedTable, rng: np.random.Generator) -> SimulatedTable:
+    def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
         """A table of the same size."""
         return Touchpoints(records=len(table)).draw(rng)
 
