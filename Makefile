@@ -29,6 +29,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/growth.py $(BENCH) $(SIZES)
 	$(BIN)/python benchmarks/search_alone.py $(BENCH) head
 	for n in $(filter-out 1000 5000,$(SIZES)); do $(BIN)/python benchmarks/search_alone.py $(BENCH) $$n $(RELEASES); done
+	$(BIN)/python benchmarks/reproduction.py $(BENCH)/reproduction_timed
 
 # Other tools, each in an environment of its own, on the same tables.
 peers: $(READY)

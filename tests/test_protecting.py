@@ -129,6 +129,21 @@ def test_synthetic_rows_are_nobodys(folder):
     assert sum((row["age"], row["seen"], row["score"], row["salary"]) in pairs for row in released) == 0
 
 
+def test_a_table_without_an_id_keeps_its_rows_numbers(folder, capsys):
+    """Rows are shuffled, so the release tells each record's original row, by which an audit finds the truth."""
+    config = YAML.replace("  who:     {role: id}\n", "  who:     {role: ignore}\n")
+    (folder / "audit.yaml").write_text(config + "truth: {original: row_number, protected: original_row}\n")
+    call = ["protect", str(folder / "people.csv"), "-c", str(folder / "audit.yaml"), "-m", "perturbation", "-s", "low"]
+    assert run([*call, "--out", str(folder)]) == 0
+    assert "protected: original_row" in capsys.readouterr().out
+    originals, released = read(folder / "people.csv"), read(folder / "perturbation_low.csv")
+    assert all(originals[int(row["original_row"])]["salary"] == row["salary"] for row in released)
+    result = audit(folder / "people.csv", folder / "perturbation_low.csv", folder / "audit.yaml")
+    assert result.truth.top1_hit_rate > 0.5
+    assert run([*call[:-3], "synthetic", "-s", "0.5", "--out", str(folder)]) == 0
+    assert {row["original_row"] for row in read(folder / "synthetic_0.5.csv")} == {""}
+
+
 def test_groups_are_written_by_their_names(folder):
     """A user's hierarchy file gives the groups: full-domain writes one level, Mondrian the narrowest that fits."""
     release = set_up(folder, columns=["town"], removal=0).release("k-anonymity", 150)

@@ -1,13 +1,14 @@
 """Protecting any table that has an audit.yaml: the mechanisms, with what they need taken from its columns.
 
 Only declared columns enter a release, and of these not the ignored ones. The id stays, so that the release can be
-audited: whoever publishes it takes it out.
+audited: whoever publishes it takes it out. A table without an id gets `original_row` in its place, the row of each
+record's person, counted from 0, since releases are shuffled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -29,6 +30,8 @@ from cvpl.tables.to_frame import read_frame
 
 Method = Literal["k-anonymity", "mondrian", "perturbation", "synthetic"]
 Strength = int | float | str
+
+ORIGINAL_ROW = "original_row"
 
 
 class Mechanism(Protocol):
@@ -111,9 +114,10 @@ class Protector:
         @cache
         def synthesized() -> Frame:
             nobody = [*named["id"], *named["group"]]
-            return read_frame(table, plan.specs, nobody, plan.reading, guessed=named["sensitive"]).frame
+            whole = read_frame(table, plan.specs, nobody, plan.reading, guessed=named["sensitive"]).frame
+            return whole if named["id"] else _numbered(whole)
 
-        return cls(plan, read.frame, synthesized), read.left_out
+        return cls(plan, read.frame if named["id"] else _numbered(read.frame), synthesized), read.left_out
 
     def release(self, method: Method, strength: Strength, seed: int | None = None) -> Release:
         """The release by one method at one strength; nonsense is refused with a UsageError."""
@@ -190,6 +194,13 @@ class Protector:
             problems.append(Problem("configuration", "no column is to be generalized", cure))
         if problems:
             raise InputError(problems)
+
+
+def _numbered(frame: Frame) -> Frame:
+    """The table with its people's rows as a column, in the place of an id: shuffled rows would lose the truth."""
+    if ORIGINAL_ROW in frame.order:
+        return frame
+    return replace(frame, id_name=ORIGINAL_ROW, order=(ORIGINAL_ROW, *frame.order))
 
 
 def _has_groups(spec: ColumnSpec) -> bool:

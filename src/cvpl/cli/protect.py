@@ -55,7 +55,7 @@ def command(
     """
     check_folder(out, "--out")
 
-    from cvpl.protecting import FAMILIES, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.protecting import FAMILIES, ORIGINAL_ROW, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.reports.releases import show  # noqa: PLC0415
 
     protector, left_out = Protector.read(table, config)
@@ -70,5 +70,11 @@ def command(
         if left_out:
             names = ", ".join(f"'{name}'" for name in left_out)
             typer.echo(f"Not in the release, since not declared or ignored: {names}.")
+        if protector.frame.id_name == ORIGINAL_ROW:
+            typer.echo(
+                f"No column has the role id, so '{ORIGINAL_ROW}' tells whose row each is. To audit with it, set\n"
+                f"  truth: {{original: row_number, protected: {ORIGINAL_ROW}}}"
+            )
+        typer.echo("Whose row is whose must not be published: take that column out of what leaves the house.")
         call = ["cvpl", "audit", str(table), str(written[0][1]), "--config", str(config)]
         typer.echo(f"Written to {out}. To audit the first of them:\n  {shlex.join(call)}")
