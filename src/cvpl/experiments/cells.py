@@ -275,9 +275,9 @@ def _ablation(cell: Cell) -> Figures:
         "precision_at_1": precision_at_1(measured.truth, best, THRESHOLD),
         "top1_hit_rate": top1_hit_rate(measured.truth),
         "blocking_recall": blocking_recall(measured.truth),
-        "control_rate": measured.base_rate,
-        "attributable_rate": measured.attributable,
-        "power": None if measured.power is None else {f"{rate:g}": it for rate, it in measured.power.items()},
+        # A projection without a map for others has no control, and its own basis would not compare.
+        "control_rate": measured.base_rate if measured.basis == "control" else None,
+        "attributable_rate": measured.attributable if measured.basis == "control" else None,
         "pairs": measured.attack.blocks.pairs,
     }
 
