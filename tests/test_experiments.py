@@ -164,16 +164,20 @@ def test_a_killed_run_ends_with_the_same_tables(tmp_path):
     script.write_text(code)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run([sys.executable, script, whole], check=True)  # noqa: S603
-    rng = np.random.default_rng(5)
-    for pause in (0.5 + 2.5 * rng.random(4)).tolist():
+    for lines in (1, 2, 9, 23, 40):
         process = subprocess.Popen([sys.executable, script, killed])  # noqa: S603
-        time.sleep(pause)
+        while process.poll() is None and _count(killed / JOURNAL) < lines:
+            time.sleep(0.002)
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        assert process.wait() == -signal.SIGKILL  # half of the cells are still to come
     assert not (killed / TABLES).exists()
     subprocess.run([sys.executable, script, killed], check=True)  # noqa: S603
     for name in (TABLES, TABLES_CSV, FINDINGS):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
+
+
+def _count(file):
+    return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
 def test_the_quick_run(quick, capsys):
