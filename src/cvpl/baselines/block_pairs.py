@@ -37,14 +37,6 @@ def listed_pairs(
                 yield group, query, candidate
 
 
-def together(partitions: Sequence[Partition], query: Ints, candidate: Ints) -> NDArray[np.bool_]:
-    """Which of some pairs share a block in any of the partitions."""
-    shared = np.zeros(len(query), dtype=bool)
-    for partition in partitions:
-        shared |= partition.queries[query] == partition.candidates[candidate]
-    return shared
-
-
 def _bounded(rectangles: Ints, most: int) -> Iterator[Ints]:
     """The rectangles in lots of about `most` pairs, large ones cut by their queries."""
     heights, widths = rectangles[:, 1] - rectangles[:, 0], rectangles[:, 3] - rectangles[:, 2]

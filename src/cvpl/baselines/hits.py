@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.baselines.block_pairs import together
 from cvpl.operators.similarity import Source
 from cvpl.search.best import TIE, BestCandidates
-from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.blocks import LeftOut, Partition, together
 
 Floats = NDArray[np.float64]
 

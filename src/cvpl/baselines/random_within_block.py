@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack import Attack
-from cvpl.baselines.block_pairs import listed_pairs, together
+from cvpl.baselines.block_pairs import listed_pairs
 from cvpl.evaluation.truth import Truth, share
-from cvpl.search.blocks import Partition
+from cvpl.search.blocks import Partition, together
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

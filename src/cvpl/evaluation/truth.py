@@ -6,7 +6,6 @@ largest among those in the block. 0/0 is None.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack import Attack
 from cvpl.search.best import TIE, BestCandidates
-from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.blocks import LeftOut, together
 from cvpl.tables.identity import Scenario, TrueMatches
 
 Floats = NDArray[np.float64]
@@ -46,7 +45,7 @@ def weigh(attack: Attack, matches: TrueMatches) -> Truth:
     query, row = _of_known_people(attack, matches)
     # A match shares the block whether or not the search looked at it.
     shared, searched = (
-        _together(blocks.partitions("original", "protected"), query, row) for blocks in (attack.blocks, attack.searched)
+        together(blocks.partitions("original", "protected"), query, row) for blocks in (attack.blocks, attack.searched)
     )
     score = np.full(len(query), -np.inf)
     score[shared] = attack.scorer.pairs(query[shared], row[shared])
@@ -71,14 +70,6 @@ def weigh(attack: Attack, matches: TrueMatches) -> Truth:
         complete=matches.complete,
         scenario=matches.scenario,
     )
-
-
-def _together(partitions: Sequence[Partition], query: Ints, row: Ints) -> NDArray[np.bool_]:
-    """Which of the pairs share a block in any of the partitions."""
-    shared = np.zeros(len(query), dtype=bool)
-    for partition in partitions:
-        shared |= partition.queries[query] == partition.candidates[row]
-    return shared
 
 
 def _of_known_people(attack: Attack, matches: TrueMatches) -> tuple[Ints, Ints]:

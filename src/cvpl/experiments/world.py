@@ -9,6 +9,7 @@ from typing import Any
 from cvpl.config.plan import Plan, load
 from cvpl.frame import Frame
 from cvpl.protecting import FAMILIES, Method, Protector, Strength
+from cvpl.protection.perturbation import LEVELS
 from cvpl.simulation import Touchpoints
 from cvpl.streams import stream
 
@@ -37,11 +38,6 @@ CONFIG: Mapping[str, Any] = {
     "search": {"threads": 1},  # cells run side by side, each on its own core
     # Section 7.4 bins ages, coarsens regions and rounds times: all of these, and gender, are what k is counted over.
     "protect": {"columns": ["age", "gender", "region", "purchase_time"], "noise": {}},
-}
-NOISE = {
-    "low": {"age": 1, "days_after_ad": 0.5},
-    "medium": {"age": 3, "days_after_ad": 1},
-    "high": {"age": 5, "days_after_ad": 2},
 }
 
 
@@ -84,7 +80,7 @@ def release(configuration: Configuration, table: Frame, seed: int) -> Frame:
     """The release of a table under one of the paper's configurations."""
     config = dict(CONFIG)
     if configuration.method == "perturbation":
-        config["protect"] = {**CONFIG["protect"], "noise": NOISE[str(configuration.strength)]}
+        config["protect"] = {**CONFIG["protect"], "noise": dict(LEVELS[str(configuration.strength)].named)}
     return (
         Protector(load(config), table, lambda: table).release(configuration.method, configuration.strength, seed).frame
     )

@@ -115,3 +115,11 @@ def _skipped(left_out: LeftOut | None, query_order: Ints, candidate_order: Ints)
     query, candidate = place[0][left_out.query], place[1][left_out.candidate]
     order = np.argsort(query, kind="stable")
     return query[order], candidate[order]
+
+
+def together(partitions: Sequence[Partition], query: Ints, candidate: Ints) -> NDArray[np.bool_]:
+    """Which of some pairs share a block in any of the partitions."""
+    shared = np.zeros(len(query), dtype=bool)
+    for partition in partitions:
+        shared |= partition.queries[query] == partition.candidates[candidate]
+    return shared
