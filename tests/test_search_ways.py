@@ -85,6 +85,15 @@ def test_a_tree_finds_what_every_pair_finds(always_trees, shape, width):
         assert_same(find_best(scorer, [partition], budget=Budget(threads=1)), every_pair(scorer, partition))
 
 
+def test_whoever_is_outside_the_only_common_block_finds_nobody(always_trees):
+    """One block has records of both tables; others have some of one table alone."""
+    rng = np.random.default_rng(4)
+    scorer = CosineScorer(units(rng, 90, 5, "spread"), units(rng, 80, 5, "spread"))
+    queries, candidates = np.where(np.arange(90) % 3, 1, 0), np.where(np.arange(80) % 3, 1, 2)
+    partition = Partition(queries.astype(np.int64), candidates.astype(np.int64))
+    assert_same(find_best(scorer, [partition]), every_pair(scorer, partition))
+
+
 def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
     rng = np.random.default_rng(11)
     a = units(rng, 5_000, 7, "spread")[rng.integers(40, size=5_000)]

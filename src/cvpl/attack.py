@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attacker import Attacker
+from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, lsh_sides, scheme_codes
 from cvpl.operators.similarity import Source
 from cvpl.operators.vectorization import FeatureSpace
@@ -22,6 +24,7 @@ from cvpl.streams import stream
 from cvpl.tables.columns import Pair, Table
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
 
@@ -49,27 +52,25 @@ class Attack:
     """What an attack used and what it found.
 
     `people` are the rows of the original table that the attacker holds; `original` is the table of just these, and
-    `found` is in their order.
+    `found` is in their order. `reference` are people outside the release whom the attacker knows of: half of the
+    control, where its evidence asks for them, and then `control` is the other half.
     """
 
     attacker: Attacker
     seed: int
     budget: Budget
     people: Ints
+    holds_all: bool
     original: Table
     protected: Table
     control: Table | None
+    reference: Table | None
     blocks: Blocks
     searched: Blocks
     levers: Levers
     representation: Representation
     scorer: Source
     found: BestCandidates
-
-    @property
-    def holds_all(self) -> bool:
-        """Whether the attacker holds all people of the original table."""
-        return self.attacker.knows_people == 1
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
@@ -107,6 +108,35 @@ class Attack:
         partitions = self.searched.partitions("original", "protected", queries)
         return self.find(scorer, partitions, left_out.of(queries))
 
+    def evidence(self, table: str, found: BestCandidates) -> Floats:
+        """What speaks for the links of the originals, or of the control people, that were found; -inf without any.
+
+            best         s1                     the score of the best candidate
+            margin       s1 - s2                minus that of the second best
+            reference    s1 - max s(x, r)       minus the best score among the reference people r
+
+        Without a second candidate, or a reference person in the block, the lowest score there can be stands in.
+        """
+        if self.attacker.evidence == "best":
+            return found.best
+        if self.attacker.evidence == "margin":
+            against = found.second
+        elif self.reference is None:
+            raise UsageError("evidence against reference people needs a control: half of it serves as reference")
+        else:
+            queries = self.original if table == "original" else self.control
+            assert queries is not None  # noqa: S101 - found among them
+            scorer = self.representation.scorer(queries, self.reference)
+            against = self.find(scorer, self.blocks.partitions(table, "reference")).best
+        lowest = self.representation.least
+        # A record without candidates has no evidence, whatever it is compared with.
+        return np.where(np.isneginf(found.best), -np.inf, found.best - np.maximum(against, lowest))
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The evidence of the originals."""
+        return self.evidence("original", self.found)
+
     def search_control(self, progress: Progress | None = None) -> BestCandidates | None:
         """The same attack on the people of the control table; None without one, or without a map for them."""
         if self.control is None or not self.representation.maps_others:
@@ -122,22 +152,25 @@ def attack(
     seed: int = 0,
     budget: Budget | None = None,
     levers: Levers | None = None,
+    most: int | None = None,
     progress: Progress | None = None,
 ) -> Attack:
     """Link the originals to the protected records as `attacker` would (paper, Algorithm 1).
 
-    With `levers` only some of the pairs are looked at, and what is found is a lower bound.
+    With `levers` only some of the pairs are looked at, and what is found is a lower bound. With `most`, at most so many
+    originals and so many control people are asked, drawn by the seed; the release is searched whole.
     """
     budget, levers = budget or Budget(), levers or Levers()
     # What the attacker holds: some of the columns, some of the people.
-    people = _known_people(pair.original.rows, attacker.knows_people, seed)
-    original = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.kept(people))
+    people = _known_people(pair.original.rows, attacker.knows_people, most, seed)
+    holds_all = len(people) == pair.original.rows
+    original = attacker.view(pair.original if holds_all else pair.original.kept(people))
     protected = attacker.view(pair.protected)
-    control = None if pair.control is None else attacker.view(pair.control)
+    control, reference = _strangers(pair.control, attacker, most, seed)
     # Phases 2 and 3: vectors, fitted projection, similarity.
-    representation = fit_representation(original, protected, attacker, seed)
+    representation = fit_representation(original, protected, attacker, seed, reference)
     # Phase 1: blocks. They may look at vectors (locality-sensitive hashing), hence after the fit.
-    tables = [original, protected] + ([] if control is None else [control])
+    tables = [table for table in (original, protected, control, reference) if table is not None]
     blocks = assign_blocks(attacker.blocking, tables, representation.space, seed)
     # Phase 4: for every original the best candidate of its block; thresholds come later, from what is found once.
     searched = narrowed(blocks, levers, tables, representation.space, seed)
@@ -151,9 +184,11 @@ def attack(
         seed,
         budget,
         people,
+        holds_all,
         original,
         protected,
         control,
+        reference,
         blocks,
         searched,
         levers,
@@ -211,8 +246,32 @@ def hyperplanes(space: FeatureSpace, table: Table, bits: int, seed: int) -> NDAr
     return planes
 
 
-def _known_people(rows: int, share: float, seed: int) -> Ints:
-    if share == 1:
-        return np.arange(rows, dtype=np.int64)
-    count = max(1, round(share * rows))
-    return np.sort(stream(seed, "known people").choice(rows, size=count, replace=False)).astype(np.int64)
+def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:
+    people = np.arange(rows, dtype=np.int64)
+    if share < 1:
+        people = _drawn(rows, max(1, round(share * rows)), stream(seed, "known people"))
+    if most is not None and len(people) > most:
+        people = people[_drawn(len(people), most, stream(seed, "asked people"))]
+    return people
+
+
+def _strangers(
+    control: Table | None, attacker: Attacker, most: int | None, seed: int
+) -> tuple[Table | None, Table | None]:
+    """The people who serve as control, and, where the attacker asks for them, those who serve as reference."""
+    if control is None:
+        return None, None
+    control = attacker.view(control)
+    rows, reference = np.arange(control.rows, dtype=np.int64), None
+    if attacker.evidence == "reference" and control.rows > 1:
+        order = stream(seed, "reference people").permutation(control.rows)
+        half = control.rows // 2
+        reference = replace(control.kept(np.sort(order[:half])), name="reference")
+        rows = np.sort(order[half:])
+    if most is not None and len(rows) > most:
+        rows = rows[_drawn(len(rows), most, stream(seed, "asked control"))]
+    return control if len(rows) == control.rows else control.kept(rows), reference
+
+
+def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:
+    return np.sort(rng.choice(count, size=size, replace=False)).astype(np.int64)

@@ -11,21 +11,23 @@ from pydantic import Field, model_validator
 
 from cvpl.operators.blocking import Blocking, Ladder
 from cvpl.operators.projection import Pca, Projection
-from cvpl.operators.similarity import Agreement, Similarity
+from cvpl.operators.similarity import Agreement, Rarity, Similarity
 from cvpl.operators.threshold import DEFAULT, Calibrate, Threshold
 from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
-PRESETS = ("paper",)
-"""`paper` is the paper's attacker: this class's defaults, blocking as the columns say."""
+Evidence = Literal["best", "margin", "reference"]
+"""What speaks for a link: the best candidate's score, by how much it beats the second best, or the best reference."""
 
 
 class Attacker(Settings):
     """Everything that defines an attack. The defaults are the paper's attacker, without blocking.
 
     `knows` lists the columns the attacker has (None: all observable ones); without a column it can neither block nor
-    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed.
+    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed. `evidence` is what a
+    record is linked by: `best`, the score of its best candidate; `margin`, that minus the second best; `reference`,
+    that minus its best score among reference people, half of the control, who are not in the release.
     """
 
     knows: tuple[str, ...] | None = None
@@ -36,6 +38,7 @@ class Attacker(Settings):
     vectorization: Vectorization = Vectorization()
     projection: Projection = Pca()
     similarity: Similarity = "cosine"
+    evidence: Evidence = "best"
     threshold: Threshold = DEFAULT
 
     @model_validator(mode="after")
@@ -49,13 +52,18 @@ class Attacker(Settings):
 
     @property
     def on_scale(self) -> bool:
-        """Whether its score lies on the scale of the threshold grid; a Fellegi-Sunter weight does not."""
-        return not isinstance(self.similarity, Agreement)
+        """Whether what it links by lies on the scale of the threshold grid; a weight or a difference does not."""
+        return self.evidence == "best" and not isinstance(self.similarity, Agreement | Rarity)
+
+    @property
+    def compares_values(self) -> bool:
+        """Whether it asks which values agree, instead of comparing vectors."""
+        return isinstance(self.similarity, Agreement | Rarity)
 
     @property
     def projects(self) -> bool:
         """Whether similarity is taken after the projection; Jaccard and agreement look at the columns themselves."""
-        return self.similarity != "jaccard" and not isinstance(self.similarity, Agreement)
+        return self.similarity != "jaccard" and not self.compares_values
 
     def view(self, table: Table) -> Table:
         """The columns of `table` that this attacker knows."""

@@ -20,7 +20,6 @@ from cvpl.attacker import Attacker
 from cvpl.config.plan import Plan
 from cvpl.errors import LimitError
 from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
-from cvpl.operators.similarity import Agreement
 from cvpl.search.blocks import Partition, sort_blocks
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
 from cvpl.tables.columns import Labels, Place
@@ -209,7 +208,7 @@ def _needed(plan: Plan, inputs: Inputs) -> int:
 def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
     """How many numbers of every record an attacker holds at the same time; none where it embeds block by block."""
     projection = attacker.projection
-    if isinstance(attacker.similarity, Agreement):
+    if attacker.compares_values:
         return columns
     if attacker.similarity == "jaccard" or projection == "identity" or isinstance(projection, Umap):
         return features

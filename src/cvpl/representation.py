@@ -27,6 +27,8 @@ from cvpl.operators.similarity import (
     CosineMeasure,
     DistanceMeasure,
     JaccardScorer,
+    Rarity,
+    RarityMeasure,
     Scorer,
     Source,
     fit_cosine,
@@ -58,7 +60,7 @@ class Representation:
     attacker: Attacker
     space: FeatureSpace
     projection: FittedProjection | None
-    measure: CosineMeasure | DistanceMeasure | AgreementMeasure | None
+    measure: CosineMeasure | DistanceMeasure | AgreementMeasure | RarityMeasure | None
     original: Table
     protected: Table
     embedded: dict[str, Floats] = field(default_factory=dict)
@@ -70,6 +72,18 @@ class Representation:
     def maps_others(self) -> bool:
         """Whether records outside the two tables can be compared under this very representation."""
         return not isinstance(self.projection, FixedEmbedding)
+
+    @property
+    def least(self) -> float:
+        """The lowest score that two records can have."""
+        if isinstance(self.measure, AgreementMeasure | RarityMeasure):
+            return self.measure.least
+        return -1.0 if isinstance(self.measure, CosineMeasure) else 0.0
+
+    @property
+    def most(self) -> float:
+        """The highest score that two records can have."""
+        return self.measure.most if isinstance(self.measure, AgreementMeasure | RarityMeasure) else 1.0
 
     @property
     def embeds_some(self) -> bool:
@@ -150,7 +164,7 @@ class Representation:
                 for table, rows in ((queries, query_rows), (candidates, candidate_rows))
             ]
             return TableScorer(self.projection, self.measure, *sides)
-        if isinstance(self.measure, AgreementMeasure):
+        if isinstance(self.measure, AgreementMeasure | RarityMeasure):
             return self.measure.scorer(_rows(queries, query_rows), _rows(candidates, candidate_rows))
         a, b = self.embed(queries), self.embed(candidates)
         return self.score(
@@ -161,23 +175,26 @@ class Representation:
         """Scores of embedded records."""
         if self.measure is None:
             return JaccardScorer(queries, candidates)
-        assert not isinstance(self.measure, AgreementMeasure)  # noqa: S101 - it compares tables, not embeddings
+        assert not isinstance(self.measure, AgreementMeasure | RarityMeasure)  # noqa: S101 - it compares tables, not embeddings
         return self.measure.scorer(queries, candidates)
 
 
-def fit_representation(original: Table, protected: Table, attacker: Attacker, seed: int) -> Representation:
-    """Fit vectorization on both tables, the projection as its settings say, and the similarity on the embeddings."""
+def fit_representation(
+    original: Table, protected: Table, attacker: Attacker, seed: int, reference: Table | None = None
+) -> Representation:
+    """Fit vectorization on both tables, the projection as its settings say, and the similarity on the embeddings.
+
+    Rarity counts the values of the reference people too, where there are some.
+    """
     space = attacker.vectorization.fit([original, protected])
     if not attacker.projects:
-        measure = None
+        measure: AgreementMeasure | RarityMeasure | None = None
+        columns = attacker.vectorization.compared(original)
         if isinstance(attacker.similarity, Agreement):
-            columns = [
-                spec.name
-                for spec in original.specs
-                if spec.name not in attacker.vectorization.columns
-                or attacker.vectorization.columns[spec.name].vectorize
-            ]
             measure = attacker.similarity.fit(original, protected, columns)
+        elif isinstance(attacker.similarity, Rarity):
+            rng = stream(seed, "tolerances")
+            measure = attacker.similarity.fit(original, protected, reference, columns, rng)
         return Representation(attacker, space, None, measure, original, protected)
     vectorized = {table.name: space(table) for table in (original, protected)}
     if isinstance(attacker.projection, Pca):

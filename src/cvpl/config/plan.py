@@ -117,6 +117,7 @@ _UNION_MEMBERS = (
     "Lsh",
     "Calibrate",
     "Agreement",
+    "Rarity",
     "Pca",
     "RobustPca",
     "float",
@@ -269,6 +270,7 @@ def _resolve_attacker(
             vectorization=Vectorization(**written.vectorization.model_dump(), columns=columns),
             projection=written.projection,
             similarity=written.similarity,
+            evidence=written.evidence,
             threshold=config.threshold if written.threshold is None else written.threshold,
         )
     except ValidationError as error:

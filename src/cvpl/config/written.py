@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from cvpl.attacker import Evidence
 from cvpl.config.sizes import parse_size
 from cvpl.evaluation.intervals import Method
 from cvpl.operators.blocking import Bin, Level, Lsh, Prefix, Rule, Truncate
 from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
-from cvpl.operators.similarity import Agreement, Similarity
+from cvpl.operators.similarity import Agreement, Rarity, Similarity
 from cvpl.operators.threshold import DEFAULT, Calibrate, Grid, Threshold
 from cvpl.operators.vectorization import Encoding, Feature, Scaling
 from cvpl.search.levers import Approximate
@@ -143,9 +144,9 @@ def _projection(value: object) -> object:
 
 
 def _similarity(value: object) -> object:
-    if value == "agreement":
-        return Agreement()
-    return _one_of(value, {"agreement": Agreement}) if isinstance(value, Mapping) else value
+    if value in ("agreement", "rarity"):
+        return Agreement() if value == "agreement" else Rarity()
+    return _one_of(value, {"agreement": Agreement, "rarity": Rarity}) if isinstance(value, Mapping) else value
 
 
 def _threshold(value: object) -> object:
@@ -207,6 +208,7 @@ class AttackerConfig(Settings):
     vectorization: VectorizationConfig = VectorizationConfig()
     projection: Annotated[Projection, BeforeValidator(_projection)] = Pca()
     similarity: Annotated[Similarity, BeforeValidator(_similarity)] = "cosine"
+    evidence: Evidence = "best"
     threshold: ThresholdForm | None = None
 
 

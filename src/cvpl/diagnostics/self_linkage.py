@@ -64,7 +64,7 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator)
         return None
     table = attack.original
     rows = sampled_rows(table.rows, rng)
-    copy = lightly_perturbed(table, rng, noise=attack.attacker.on_scale)
+    copy = lightly_perturbed(table, rng, noise=not attack.attacker.compares_values)
     representation = replace(attack.representation, arranged={})
     representation.arrange(copy, attack.blocks.codes[0]["original"])
     scorer = representation.scorer(table, copy, rows)

@@ -61,7 +61,7 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
     """Measure the representation of an attack."""
     representation = attack.representation
     projection = linear(representation.projection)
-    if attack.attacker.on_scale:
+    if not attack.attacker.compares_values:
         summaries = [_Summary.of(representation.chunks(table)) for table in (attack.original, attack.protected)]
         distinct, duplicates = summaries[0].distinct, summaries[0].duplicates
         zeros = summaries[0].zero_share, summaries[1].zero_share

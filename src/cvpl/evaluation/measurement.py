@@ -15,8 +15,7 @@ from cvpl.evaluation.control import FALSE_RATES, Basis, attributable_rate, power
 from cvpl.evaluation.distributions import exceedance
 from cvpl.evaluation.intervals import Interval, Method, Replicates, attributable_interval, rate_intervals
 from cvpl.evaluation.rates import linkage_rate, risk_curve
-from cvpl.evaluation.truth import Truth, weigh
-from cvpl.operators.similarity import AgreementMeasure
+from cvpl.evaluation.truth import Truth, own_match_left_out, weigh
 from cvpl.operators.threshold import Calibrate
 from cvpl.search.best import BestCandidates
 from cvpl.search.pairs import PairSimilarities, candidate_similarities
@@ -70,13 +69,13 @@ def measure(
     left_out = None if truth is None else truth.matches
     rng = stream(attack.seed, "pairs")
     pairs = candidate_similarities(attack.scorer, attack.partitions, rng, left_out=left_out, budget=attack.budget)
-    best = attack.found.best
+    best = attack.scores
     basis: Basis | None = None
     base: Floats | None = None
     if control is not None:
-        basis, base = "control", control.best
+        basis, base = "control", attack.evidence("control", control)
     elif truth is not None and truth.complete and truth.has_match.any():
-        basis, base = "own_match_left_out", truth.best_wrong
+        basis, base = "own_match_left_out", own_match_left_out(attack, truth)
     power = None if base is None else {rate: power_at(best, base, rate) for rate in FALSE_RATES}
     threshold = resolve_threshold(attack, truth, pairs, base)
 
@@ -142,10 +141,7 @@ def resolve_threshold(
             "Declare the true matches (an id column, `truth`), pass a control for the existential form, or set a value."
         )
         raise InputError([Problem("configuration", what, cure)])
-    maximum = 1.0
-    if isinstance(attack.representation.measure, AgreementMeasure):
-        weights = attack.representation.measure
-        maximum = float(np.maximum(weights.agree, weights.differ).sum())
+    maximum = attack.representation.most
     if setting.calibrate == "existential":
         wrong = truth.best_wrong if truth is not None else base
         assert wrong is not None  # noqa: S101 - checked above

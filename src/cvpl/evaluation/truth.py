@@ -96,6 +96,14 @@ def _best_wrong(attack: Attack, matches: LeftOut) -> Floats:
     return wrong
 
 
+def own_match_left_out(attack: Attack, truth: Truth) -> Floats:
+    """The evidence of every original with its own matches left out of the release."""
+    if attack.attacker.evidence == "best":
+        return truth.best_wrong
+    everyone = np.arange(len(attack.found), dtype=np.int64)
+    return attack.evidence("original", attack.search(everyone, truth.matches))
+
+
 def _among(true_pairs: Ints, row: Ints, width: int) -> NDArray[np.bool_]:
     if not len(true_pairs):
         return np.zeros(len(row), dtype=bool)

@@ -1,9 +1,9 @@
 """Exact search: every query's best candidates, as if every pair had been scored.
 
-There are three ways through a block, and which one is taken is never seen in the result: the pairs of small blocks are
-listed (`listing`), larger blocks are scored in tiles (`tiles`), and where a block is large and its vectors allow it, a
-tree (`tree`, `kernel`) leaves most pairs unscored. All three keep every pair that could be one of the two best or tie
-with the best, and score it by the same formula.
+There are four ways through a block, and which one is taken is never seen in the result: the pairs of small blocks are
+listed (`listing`), larger blocks are scored in tiles (`tiles`), and where a block is large, a tree (`tree`, `kernel`)
+of unit vectors, or an index on rare values (`rare_values`) for scores made of agreement, leaves most pairs unscored.
+All four keep every pair that could be one of the two best or tie with the best, and score it by the same formula.
 
 Whether a tree pays is decided by counting, not by the clock: a sample of the block's queries is sent through it, and
 the products they took are held against those of the tiles.
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cvpl.operators.similarity import CosineScorer, Source
+from cvpl.operators.similarity import AgreementScorer, CosineScorer, Source
 from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, Outcome, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition, sort_blocks
@@ -47,6 +47,10 @@ TREE_RECORDS = 1_024
 """Trees are tried in blocks with so many queries and so many candidates: planting one in vain then costs little ..."""
 TREE_PAIRS = 500_000_000
 """... in groups whose such blocks have so many pairs: loading the compiler takes as long as scoring them."""
+INDEX_PAIRS = 100_000
+"""By agreement, blocks with so many pairs are searched through an index on rare values, ..."""
+INDEX_ALL_PAIRS = 10_000_000
+"""... in groups that have so many pairs: loading the compiler takes as long as scoring them in tiles."""
 TREE_SAMPLE = 128
 """So many queries of a block, but at most one in sixteen, are sent through its tree to count what it takes."""
 TREE_PRODUCT = 0.25
@@ -149,6 +153,9 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[Outcome]:
 def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:
     """The tasks of a group, the largest blocks first; a large block makes its own scorer, on its own thread."""
     pairs, large = group.pairs, _large(group)
+    if found is not None and isinstance(group.source, AgreementScorer) and not group.apart:
+        yield from _indexed(group, budget, found)
+        return
     if ann is not None and group.source.unit:
         many = group.rectangles[:, 3] - group.rectangles[:, 2] > ann.above
         for rectangle in group.rectangles[many]:
@@ -164,6 +171,40 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
             yield _Planted(group.part(group.rectangles[at : at + 1]), budget, found)
     if not large.all():
         yield partial(_middling, group.part(group.rectangles[~large]), budget)
+
+
+def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Task]:
+    """Blocks searched by agreement: the large ones through an index on rare values."""
+    pairs = group.pairs
+    large = (pairs >= INDEX_PAIRS) & (int(pairs.sum()) >= INDEX_ALL_PAIRS)
+    for at in np.argsort(-pairs, kind="stable"):
+        if large[at]:
+            yield partial(_by_rare_values, group.part(group.rectangles[at : at + 1]), budget, found)
+    if not large.all():
+        yield partial(_middling, group.part(group.rectangles[~large]), budget)
+
+
+def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list[Task]:
+    """One block: the index is made here, the queries are searched some at a time."""
+    from cvpl.search.rare_values import QUERIES_AT_ONCE, RareValues  # noqa: PLC0415 - loads the compiler
+
+    scorer = group.scorer
+    assert isinstance(scorer, AgreementScorer)  # noqa: S101 - `_tasks` has seen to it
+    index = RareValues.of(scorer.b)
+    # Queries that share values look at the same zones: they follow one another.
+    order = np.lexsort(scorer.a.T) if scorer.columns else np.arange(scorer.queries)
+
+    def search(queries: Ints) -> Outcome | list[Task]:
+        skips = group.skip_query, group.skip_candidate
+        failed = index.search(scorer, queries, *skips, found, group.query_rows, group.candidate_rows)
+        outcome = Outcome((len(queries) - len(failed)) * scorer.candidates, None)
+        if not len(failed):
+            return outcome
+        size, whole = budget.tile_bytes // 8, slice(0, scorer.candidates)
+        alone: list[Task] = [Tiled(group, slice(it, it + 1), whole, size) for it in map(int, failed)]
+        return [lambda: outcome, *alone]
+
+    return [partial(search, order[at : at + QUERIES_AT_ONCE]) for at in range(0, len(order), QUERIES_AT_ONCE)]
 
 
 def _middling(group: Group, budget: Budget) -> list[Task]:

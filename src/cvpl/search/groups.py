@@ -62,15 +62,17 @@ class Group:
         return result
 
     def part(self, rectangles: Ints, *, partial: bool = False) -> Group:
-        """Some rectangles, in the order they have here, as a group of their own."""
-        if self.partial >= partial and np.array_equal(rectangles, self.rectangles):
+        """Some rectangles, in the order they have here, as a group of their own; a single one is all of its group."""
+        everything = np.array([[0, len(self.query_rows), 0, len(self.candidate_rows)]])
+        whole = len(rectangles) != 1 or np.array_equal(rectangles, everything)
+        if self.partial >= partial and whole and np.array_equal(rectangles, self.rectangles):
             return self
         if len(rectangles) == 1 and not self.apart and not len(self.skip_query):
             first, last, left, right = (int(end) for end in rectangles[0])
-            whole = np.array([[0, last - first, 0, right - left]])
+            alone = np.array([[0, last - first, 0, right - left]])
             rows = self.query_rows[first:last], self.candidate_rows[left:right]
             return replace(
-                self, query_rows=rows[0], candidate_rows=rows[1], rectangles=whole, partial=self.partial or partial
+                self, query_rows=rows[0], candidate_rows=rows[1], rectangles=alone, partial=self.partial or partial
             )
         queries, candidates = (
             ranges(ends[:, 0], ends[:, 1] - ends[:, 0]) for ends in (rectangles[:, :2], rectangles[:, 2:])

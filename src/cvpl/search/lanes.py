@@ -183,6 +183,34 @@ def below(_: Any, vector: Any, limit: Any, otherwise: Any) -> Any:
 
 
 @intrinsic
+def add_agreement(_: Any, total: Any, codes: Any, low: Any, high: Any, agree: Any, differ: Any) -> Any:
+    """Lane by lane: total + `agree` where the code is in [low, high], + `differ` at others, + 0 at those below 0."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        total, codes = given[:2]
+        low, high, agree, differ = (_splat(builder, builder.trunc(number, _WORD)) for number in given[2:])
+        nothing = ir.Constant(_VECTOR, [0] * LANES)
+        inside = builder.and_(builder.icmp_signed(">=", codes, low), builder.icmp_signed("<=", codes, high))
+        otherwise = builder.select(builder.icmp_signed(">=", codes, nothing), differ, nothing)
+        return builder.add(total, builder.select(inside, agree, otherwise))
+
+    return _vector(_vector, _vector, *[types.int64] * 4), code
+
+
+@intrinsic
+def add_overlap(_: Any, total: Any, least: Any, most: Any, low: Any, high: Any, agree: Any, differ: Any) -> Any:
+    """Lane by lane: total + `agree` where [least, most] meets [low, high], + `differ` elsewhere."""
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        total, least, most = given[:3]
+        low, high, agree, differ = (_splat(builder, builder.trunc(number, _WORD)) for number in given[3:])
+        meets = builder.and_(builder.icmp_signed("<=", least, high), builder.icmp_signed(">=", most, low))
+        return builder.add(total, builder.select(meets, agree, differ))
+
+    return _vector(_vector, _vector, _vector, *[types.int64] * 4), code
+
+
+@intrinsic
 def append(_: Any, array: Any, index: Any, first: Any, bits: Any) -> Any:
     """array[index:] = first + the places of the bits that are set, sixteen of them looked at; how many there were."""
 

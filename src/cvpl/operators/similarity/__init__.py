@@ -6,6 +6,7 @@
     jaccard       |a and b| / |a or b| on unprojected 0/1 features; 0 where both are empty
     agreement     the Fellegi-Sunter weight: the sum over columns of log(m/u) where a pair agrees and of
                   log((1-m)/(1-u)) where it does not, 0 where either value is missing; no upper limit of its own
+    rarity        the sum of log(1/frequency) over the columns on which a pair agrees; no upper limit of its own
 
 `fit` returns a `Measure`, and a measure makes a `Scorer` of two sets of records. A scorer has two ways to the same
 figure: `pairs`, the formula itself, one pair at a time and to the same bits wherever the pair stands; and `tile`, a
@@ -13,27 +14,34 @@ whole rectangle at once by matrix products, within `tolerance` of it, which only
 formula is then applied to.
 """
 
+from typing import Literal
+
+from cvpl.operators.similarity.agreement import AgreementScorer
+from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure, AgreementSettings
 from cvpl.operators.similarity.measures import (
-    Agreement,
-    AgreementMeasure,
-    AgreementSettings,
     CosineMeasure,
     DistanceMeasure,
-    Similarity,
     fit_cosine,
     fit_euclidean,
     fit_mahalanobis,
 )
+from cvpl.operators.similarity.rarity import Rarity, RarityMeasure, RaritySettings
 from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer, Source
+
+Similarity = Literal["cosine", "euclidean", "mahalanobis", "jaccard"] | Agreement | Rarity
 
 __all__ = [
     "Agreement",
     "AgreementMeasure",
+    "AgreementScorer",
     "AgreementSettings",
     "CosineMeasure",
     "CosineScorer",
     "DistanceMeasure",
     "JaccardScorer",
+    "Rarity",
+    "RarityMeasure",
+    "RaritySettings",
     "Scorer",
     "Similarity",
     "Source",

@@ -159,57 +159,6 @@ class JaccardScorer(VectorScorer):
         return _ratio(shared, a.sum(axis=1) + b.sum(axis=1) - shared)
 
 
-@dataclass(frozen=True, eq=False)
-class AgreementScorer:
-    """The Fellegi-Sunter weight of two records, from a code a column; a missing value is -1 on either side."""
-
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    agree: Floats
-    differ: Floats
-    tolerance: float = 1e-9
-    unit: ClassVar[bool] = False
-
-    @property
-    def queries(self) -> int:
-        """How many query records there are."""
-        return len(self.a)
-
-    @property
-    def candidates(self) -> int:
-        """How many candidate records there are."""
-        return len(self.b)
-
-    @property
-    def record_bytes(self) -> int:
-        """Bytes of the codes of a record."""
-        return 8 * int(self.a.shape[1])
-
-    def sorted(self, queries: Rows, candidates: Rows) -> AgreementScorer:
-        """A scorer of some of the records, in another order."""
-        return replace(self, a=self.a[queries], b=self.b[candidates])
-
-    def tile(self, queries: slice, candidates: slice) -> Floats:
-        """Both known: the weight of disagreement for all, by one product; what agreement adds, column by column."""
-        a, b = self.a[queries], self.b[candidates]
-        scores = ((a >= 0) * self.differ) @ (b >= 0).T
-        for column in range(len(self.agree)):
-            left = a[:, column]
-            same = left[:, None] == b[:, column]
-            same &= (left >= 0)[:, None]
-            scores += same * (self.agree[column] - self.differ[column])
-        return scores
-
-    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
-        """The sum of the columns' weights."""
-        total = np.zeros(len(queries))
-        for column in range(len(self.agree)):
-            left, right = self.a[queries, column], self.b[candidates, column]
-            weight = np.where(left == right, self.agree[column], self.differ[column])
-            total += np.where((left >= 0) & (right >= 0), weight, 0.0)
-        return total
-
-
 def taken(vectors: Floats, rows: Rows) -> Floats:
     """Some of the rows; rows that follow one another are not copied."""
     count = len(rows)

@@ -46,6 +46,10 @@ class Vectorization(Settings):
     missing: Literal["neutral", "indicator"] = "neutral"
     columns: Mapping[str, ColumnChoice] = {}
 
+    def compared(self, table: Table) -> list[str]:
+        """The columns that are compared at all."""
+        return [spec.name for spec in table.specs if self.columns.get(spec.name, ColumnChoice()).vectorize]
+
     def fit(self, tables: Sequence[Table]) -> FeatureSpace:
         """Learn labels, shares and scales from all `tables` together (the original and the protected)."""
         parts: list[NumberFeature | CategoryFeatures] = []

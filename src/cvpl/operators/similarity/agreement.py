@@ -1,0 +1,197 @@
+"""Scores made of agreement, column by column: what agreeing on a value is worth, and who agrees on it.
+
+A record is a row of codes, one a column, -1 where its value is missing. For each code that a query can have, a table
+says which codes of candidates agree with it (a range of them, since numbers may agree within a tolerance) and what that
+is worth.
+
+    score(x, y) = sum over columns of   worth(x_c) if y_c agrees with x_c,   differ_c if not,   0 if either is missing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.similarity.scorers import Rows
+from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Keys = NDArray[Any]
+
+
+def keys(column: ColumnData, *, plain: bool) -> Keys:
+    """A value's sortable stand-in: equal where two values are equal. Numbers and times that are ranges by both ends."""
+    if isinstance(column, Labels):
+        return column.codes
+    low, high = (
+        (column.low, column.high)
+        if isinstance(column, Numbers)
+        else (column.first.astype(np.int64), column.last.astype(np.int64))
+    )
+    return low if plain else np.asarray(low + 1j * high)
+
+
+def is_plain(column: ColumnData) -> bool:
+    """Whether the values of a column are single points."""
+    return isinstance(column, Labels) or column.plain
+
+
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """For every column the table of its queries' codes, one table behind the other; column c's begins at start[c].
+
+    A candidate's code from `first` to `last` agrees, which is worth `agree`; `differ` is for a whole column.
+    """
+
+    start: NDArray[np.int64]
+    first: Codes
+    last: Codes
+    agree: Floats
+    differ: Floats
+
+    @property
+    def most(self) -> float:
+        """The highest score there can be."""
+        best = [
+            max(float(self.agree[begin:end].max(initial=0.0)), float(differ), 0.0)
+            for begin, end, differ in zip(self.start[:-1], self.start[1:], self.differ, strict=True)
+        ]
+        return float(sum(best))
+
+    @property
+    def least(self) -> float:
+        """The lowest score there can be."""
+        return float(np.minimum(self.differ, 0.0).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedColumn:
+    """One column of two tables: their codes, and the worth of agreement by the query's code."""
+
+    queries: Codes
+    candidates: Codes
+    first: Codes
+    last: Codes
+    agree: Floats
+
+    @classmethod
+    def of(cls, one: ColumnData, other: ColumnData, tolerance: float) -> tuple[ComparedColumn, Keys]:
+        """The codes of two columns, values up to `tolerance` apart agreeing; and the distinct values of the queries."""
+        plain = is_plain(one) and is_plain(other)
+        known = one.known(), other.known()
+        asked, queries = np.unique(keys(one, plain=plain)[known[0]], return_inverse=True)
+        there, candidates = np.unique(keys(other, plain=plain)[known[1]], return_inverse=True)
+        first = np.searchsorted(there, asked - tolerance if tolerance else asked, side="left")
+        last = np.searchsorted(there, asked + tolerance if tolerance else asked, side="right") - 1
+        compared = cls(
+            _spread(queries, known[0]),
+            _spread(candidates, known[1]),
+            first.astype(np.int32),
+            last.astype(np.int32),
+            np.zeros(len(asked)),
+        )
+        return compared, asked
+
+
+def _spread(codes: NDArray[np.intp], known: NDArray[np.bool_]) -> Codes:
+    result = np.full(len(known), -1, dtype=np.int32)
+    result[known] = codes
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementScorer:
+    """The agreement of two tables' records, from a code a column; see the module."""
+
+    a: Codes
+    b: Codes
+    worth: Worth
+    tolerance: float = 1e-9
+    unit: ClassVar[bool] = False
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[ComparedColumn], differ: Floats, queries: Table, candidates: Table
+    ) -> AgreementScorer:
+        """From compared columns."""
+        sizes = [len(column.agree) for column in columns]
+        worth = Worth(
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            _joined([column.first for column in columns], np.int32),
+            _joined([column.last for column in columns], np.int32),
+            _joined([column.agree for column in columns], np.float64),
+            differ,
+        )
+        a, b = (
+            np.column_stack([getattr(column, name) for column in columns]) if columns else np.zeros((table.rows, 0))
+            for name, table in (("queries", queries), ("candidates", candidates))
+        )
+        return cls(np.ascontiguousarray(a, dtype=np.int32), np.ascontiguousarray(b, dtype=np.int32), worth)
+
+    @property
+    def queries(self) -> int:
+        """How many query records there are."""
+        return len(self.a)
+
+    @property
+    def candidates(self) -> int:
+        """How many candidate records there are."""
+        return len(self.b)
+
+    @property
+    def columns(self) -> int:
+        """How many columns are compared."""
+        return int(self.a.shape[1])
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of the codes of a record."""
+        return 4 * self.columns
+
+    def sorted(self, queries: Rows, candidates: Rows) -> AgreementScorer:
+        """A scorer of some of the records, in another order."""
+        return replace(self, a=self.a[queries], b=self.b[candidates])
+
+    def tile(self, queries: slice, candidates: slice) -> Floats:
+        """Every query with every candidate, column by column."""
+        a, b = self.a[queries], self.b[candidates]
+        scores = np.zeros((len(a), len(b)))
+        for column in range(self.columns):
+            first, last, agree, known = self._asked(column, a[:, column])
+            there, differ = b[:, column], self.worth.differ[column]
+            agrees = (there >= first[:, None]) & (there <= last[:, None])
+            if differ:
+                scores += np.where(agrees, agree[:, None], np.where(known[:, None] & (there >= 0), differ, 0.0))
+            else:
+                scores += agrees * agree[:, None]
+        return scores
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """The sum over the columns, in their order."""
+        total = np.zeros(len(queries))
+        for column in range(self.columns):
+            first, last, agree, known = self._asked(column, self.a[queries, column])
+            there = self.b[candidates, column]
+            differs = np.where(known & (there >= 0), self.worth.differ[column], 0.0)
+            total += np.where((there >= first) & (there <= last), agree, differs)
+        return total
+
+    def _asked(self, column: int, codes: Codes) -> tuple[Codes, Codes, Floats, NDArray[np.bool_]]:
+        """For queries' codes: the range that agrees, its worth, and whether there is a value; else a range of none."""
+        known = codes >= 0
+        if not known.any():
+            nothing = np.zeros(len(codes))
+            return np.ones(len(codes), dtype=np.int32), nothing.astype(np.int32), nothing, known
+        at = self.worth.start[column] + np.maximum(codes, 0)
+        first = np.where(known, self.worth.first[at], 1).astype(np.int32)
+        last = np.where(known, self.worth.last[at], 0).astype(np.int32)
+        return first, last, np.where(known, self.worth.agree[at], 0.0), known
+
+
+def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+    return np.concatenate([*parts, np.zeros(0)]).astype(kind)

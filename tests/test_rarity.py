@@ -1,0 +1,203 @@
+"""The rarity score by its formula, its tolerances, the evidence made of it, and its search through rare values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cvpl.attack import attack
+from cvpl.attacker import Attacker
+from cvpl.errors import UsageError
+from cvpl.operators.similarity import AgreementScorer, Rarity, RaritySettings
+from cvpl.operators.similarity.agreement import Worth
+from cvpl.operators.vectorization import ColumnChoice, Vectorization
+from cvpl.search import exact
+from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.exact import find_best
+from test_search_ways import assert_same, every_pair
+from worlds import COLUMNS, make_pair, worlds
+
+CHOICES = Vectorization(columns={"when": ColumnChoice(features=("hour",))})
+EXACTLY = Rarity(rarity=RaritySettings(tolerance=0.0))
+
+
+def by_loops(asked, there, counted, tolerance):
+    """The sum of log(1/frequency) over the columns on which two records agree, from plain lists."""
+
+    def agrees(name, one, other):
+        if one is None or other is None:
+            return False
+        if isinstance(one, str) or not tolerance.get(name):
+            return one == other
+        return abs(one - other) <= tolerance[name]
+
+    scores = []
+    for i in range(len(asked["age"])):
+        row = []
+        for j in range(len(there["age"])):
+            total = 0.0
+            for name in asked:
+                x, y = asked[name][i], there[name][j]
+                if agrees(name, x, y):
+                    known = [value for table in counted for value in table[name] if value is not None]
+                    count = sum(agrees(name, x, value) for value in known)
+                    total += math.log((len(known) + 1) / (count + 1))
+            row.append(total)
+        scores.append(row)
+    return np.array(scores)
+
+
+@given(worlds(), st.sampled_from([0.0, 0.5]))
+@settings(max_examples=100, deadline=None)
+def test_the_score_is_the_sum_of_the_logarithms_of_the_frequencies(world, width):
+    pair = world.pair
+    similarity = Rarity(rarity=RaritySettings(tolerance=width))
+    done = attack(pair, Attacker(similarity=similarity, vectorization=CHOICES))
+    observable = {name: world.original[name] for name, it in COLUMNS.items() if it["role"] != "sensitive"}
+    tolerance = {}
+    for name in ("age", "amount", "when"):
+        known = [value for value in world.original[name] if value is not None]
+        if name == "when":
+            seconds = [value.timestamp() for value in known]
+            spread = float(np.std(seconds)) if known else 0.0
+            tolerance[name] = width * spread
+        else:
+            tolerance[name] = width * float(np.std(known)) if known else 0.0
+    asked, there = (
+        {
+            name: [value.timestamp() if name == "when" and value is not None else value for value in table[name]]
+            for name in observable
+        }
+        for table in (world.original, world.protected)
+    )
+    wanted = by_loops(asked, there, [there], tolerance)
+    query, row = (side.ravel() for side in np.indices(wanted.shape))
+    np.testing.assert_allclose(done.scorer.pairs(query, row).reshape(wanted.shape), wanted, atol=1e-6)
+    np.testing.assert_allclose(done.found.best, wanted.max(axis=1), atol=1e-6)
+
+
+def test_agreement_on_what_few_have_counts_more_by_hand():
+    """Release: four reds, one blue. A red pair is worth log(6/5), a blue one log(6/2), and no green is there."""
+    columns = {"colour": COLUMNS["colour"]}
+    pair = make_pair(columns, {"colour": ["red", "blue", "green", None]}, {"colour": ["red"] * 4 + ["blue"]})
+    done = attack(pair, Attacker(similarity=EXACTLY))
+    np.testing.assert_allclose(done.found.best, [math.log(6 / 5), math.log(3), 0.0, 0.0])
+    np.testing.assert_array_equal(done.found.ties, [4, 1, 5, 5])
+
+
+def _noisy_people(noise, seed=3, people=800):
+    """People with a number of their own, a group and a label; the release adds noise to the number."""
+    rng = np.random.default_rng(seed)
+    number = rng.normal(100, 10, people)
+    label = [f"v{int(code)}" for code in rng.integers(40, size=people)]
+    code = [f"c{int(code)}" for code in rng.integers(20, size=people)]
+    columns = {"amount": COLUMNS["amount"], "colour": COLUMNS["colour"], "code": COLUMNS["code"]}
+    original = {"amount": number.tolist(), "colour": label, "code": code}
+    protected = {"amount": (number + noise * rng.normal(size=people)).tolist(), "colour": label, "code": code}
+    return make_pair(columns, original, protected)
+
+
+@pytest.mark.parametrize(("noise", "low", "high"), [(0.0, 0.0, 0.0), (0.2, 0.15, 0.6), (1.0, 0.9, 3.0)])
+def test_the_tolerance_grows_with_the_noise_of_the_release(noise, low, high):
+    """Standard deviation 10; the tolerance lies around one to three standard deviations of the noise."""
+    done = attack(_noisy_people(noise), Attacker(similarity=Rarity()))
+    assert low <= done.representation.measure.tolerance.get("amount", 0.0) <= high
+
+
+def test_values_drawn_anew_get_no_tolerance():
+    pair = _noisy_people(0.0)
+    rng = np.random.default_rng(1)
+    strangers = pair.protected.changed(pair.protected.rows, lambda it: it.take(rng.permutation(pair.protected.rows)))
+    assert not Rarity().fit(pair.original, strangers, None, ["amount", "colour", "code"], rng).tolerance
+
+
+@given(worlds())
+@settings(max_examples=60, deadline=None)
+def test_evidence_is_the_best_minus_the_second_or_minus_the_best_reference(world):
+    pair = world.pair
+    for similarity in ("cosine", EXACTLY):
+        lowest = -1.0 if similarity == "cosine" else 0.0
+        margin = attack(pair, Attacker(similarity=similarity, evidence="margin", vectorization=CHOICES))
+        wanted = margin.found.best - np.maximum(margin.found.second, lowest)
+        np.testing.assert_allclose(margin.scores, wanted)
+        if pair.control.rows < 2:
+            continue
+        told = attack(pair, Attacker(similarity=similarity, evidence="reference", vectorization=CHOICES))
+        assert told.reference.rows == pair.control.rows // 2
+        assert told.control.rows + told.reference.rows == pair.control.rows
+        scorer = told.representation.scorer(told.original, told.reference)
+        rows = told.reference.rows
+        every = np.array([scorer.pairs(np.full(rows, query), np.arange(rows)) for query in range(scorer.queries)])
+        np.testing.assert_allclose(told.scores, told.found.best - every.max(axis=1), atol=1e-12)
+
+
+def test_evidence_against_reference_people_needs_a_control():
+    done = attack(_noisy_people(0.0), Attacker(similarity=EXACTLY, evidence="reference"))
+    with pytest.raises(UsageError, match="needs a control"):
+        _ = done.scores
+
+
+def test_a_record_without_candidates_has_no_evidence():
+    from cvpl.operators.blocking import Blocking, Key  # noqa: PLC0415 - used here alone
+
+    columns = {"code": COLUMNS["code"], "colour": COLUMNS["colour"]}
+    original = {"code": ["a", "b"], "colour": ["red", "red"]}
+    pair = make_pair(columns, original, {"code": ["a", "a"], "colour": ["red", "blue"]})
+    blocking = Blocking(any_of=((Key(column="code"),),))
+    done = attack(pair, Attacker(similarity=EXACTLY, evidence="margin", blocking=blocking))
+    assert np.isneginf(done.scores[1]) and done.scores[0] > 0
+
+
+def coded(rng, queries, candidates, columns, *, differ, missing, wide, copies):
+    """A random scorer: skewed values, gaps, ranges of codes that agree, and copies among the candidates."""
+    a, b, tables = [], [], []
+    for column in range(columns):
+        size = int(rng.choice([2, 5, 30, 400]))
+        weights = 1 / np.arange(1, size + 1)
+        sides = [
+            np.where(rng.random(n) < missing, -1, rng.choice(size, n, p=weights / weights.sum()))
+            for n in (queries, candidates)
+        ]
+        a.append(sides[0])
+        b.append(sides[1])
+        first = np.arange(size) - (rng.integers(3, size=size) if wide and column % 2 else 0)
+        last = np.arange(size) + (rng.integers(3, size=size) if wide and column % 2 else 0)
+        tables.append((np.maximum(first, 0), np.minimum(last, size - 1), rng.exponential(3, size)))
+    start = np.concatenate([[0], np.cumsum([len(it[0]) for it in tables])]).astype(np.int64)
+    parts = [np.concatenate([it[at] for it in tables]) for at in range(3)]
+    worth = Worth(
+        start,
+        parts[0].astype(np.int32),
+        parts[1].astype(np.int32),
+        parts[2].astype(float),
+        -rng.exponential(1, columns) if differ else np.zeros(columns),
+    )
+    a, b = (np.column_stack(side).astype(np.int32) for side in (a, b))
+    return AgreementScorer(a, b[rng.integers(len(b) // 8, size=len(b))] if copies else b, worth)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_index_on_rare_values_finds_what_scoring_every_pair_finds(seed, monkeypatch):
+    monkeypatch.setattr(exact, "INDEX_PAIRS", 1)
+    monkeypatch.setattr(exact, "INDEX_ALL_PAIRS", 1)
+    rng = np.random.default_rng(seed)
+    shape = {"differ": seed % 2 == 1, "missing": 0.1 * (seed % 3), "wide": seed % 4 > 1, "copies": seed % 5 == 0}
+    candidates = int(rng.choice([1, 15, 16, 17, 700, 3000]))
+    scorer = coded(rng, 60, candidates if not shape["copies"] else 3000, int(rng.integers(1, 9)), **shape)
+    blocks = int(rng.choice([1, 3]))
+    partition = Partition(rng.integers(blocks, size=scorer.queries), rng.integers(blocks, size=scorer.candidates))
+    left_out = LeftOut(np.arange(0, 60, 2), rng.integers(scorer.candidates, size=30)) if seed % 3 == 0 else None
+    found = find_best(scorer, [partition], left_out=left_out)
+    assert_same(found, every_pair(scorer, partition, left_out))
+
+
+def test_tiles_and_pairs_of_agreement_are_the_same_figures():
+    rng = np.random.default_rng(8)
+    scorer = coded(rng, 40, 90, 5, differ=True, missing=0.2, wide=True, copies=False)
+    tile = scorer.tile(slice(0, 40), slice(0, 90))
+    query, row = (side.ravel() for side in np.indices(tile.shape))
+    np.testing.assert_allclose(scorer.pairs(query, row).reshape(tile.shape), tile, atol=scorer.tolerance)
