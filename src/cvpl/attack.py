@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attacker import Attacker
+from cvpl.operators.alignment import Granularity, detect
 from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, lsh_sides, scheme_codes
 from cvpl.operators.similarity import Source
 from cvpl.operators.vectorization import FeatureSpace
@@ -49,7 +50,8 @@ class Attack:
     """What an attack used and what it found.
 
     `people` are the rows of the original table that the attacker holds; `original` is the table of just these, and
-    `found` is in their order.
+    `found` is in their order. An aligned attacker has brought `original` and `control` to the release's `granularity`;
+    `held` is what `original` was before.
     """
 
     attacker: Attacker
@@ -65,6 +67,8 @@ class Attack:
     representation: Representation
     scorer: Source
     found: BestCandidates
+    held: Table
+    granularity: Granularity | None
 
     @property
     def holds_all(self) -> bool:
@@ -131,9 +135,13 @@ def attack(
     budget, levers = budget or Budget(), levers or Levers()
     # What the attacker holds: some of the columns, some of the people.
     people = _known_people(pair.original.rows, attacker.knows_people, seed)
-    original = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.kept(people))
+    held = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.kept(people))
     protected = attacker.view(pair.protected)
     control = None if pair.control is None else attacker.view(pair.control)
+    # An aligned attacker compares what the release still tells apart, and nothing finer.
+    granularity = detect(held, protected) if attacker.alignment == "release" else None
+    original = held if granularity is None else granularity.apply(held)
+    control = control if control is None or granularity is None else granularity.apply(control)
     # Phases 2 and 3: vectors, fitted projection, similarity.
     representation = fit_representation(original, protected, attacker, seed)
     # Phase 1: blocks. They may look at vectors (locality-sensitive hashing), hence after the fit.
@@ -160,6 +168,8 @@ def attack(
         representation,
         scorer,
         found,
+        held,
+        granularity,
     )
 
 

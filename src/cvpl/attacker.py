@@ -25,12 +25,13 @@ class Attacker(Settings):
     """Everything that defines an attack. The defaults are the paper's attacker, without blocking.
 
     `knows` lists the columns the attacker has (None: all observable ones); without a column it can neither block nor
-    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed.
+    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed. With `alignment` set
+    to `release` it coarsens its own data to the release's grain before comparing; `none` is the paper.
     """
 
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
-    alignment: Literal["none"] = "none"
+    alignment: Literal["none", "release"] = "none"
     blocking: Blocking = Blocking()
     ladder: Ladder | None = None
     vectorization: Vectorization = Vectorization()
