@@ -38,7 +38,10 @@ SAMPLE = 200_000
 FEWEST_POINTS = 3
 """Fewer released numbers are no grid; natural steps of time need no more than one."""
 MOST_DIGITS = 4
+SAME = 1e-12
+"""Two doubles that differ by less, relative to their size, are the same number."""
 _DIVISORS = (1, 2, 4, 5, 10)
+_TIMELY = tuple(rounding for rounding in ROUNDINGS if rounding.way != "toward zero")
 
 Candidate = TypeVar("Candidate", bound=Callable[..., Any])
 
@@ -87,7 +90,7 @@ def fit_numbers(own: Floats, released: Floats) -> NumberRounding | None:
 def fit_times(own: Ints, released: Ints) -> TimeRounding | None:
     """The same for instants, in microseconds."""
     points = np.unique(released)
-    candidates: list[TimeRounding] = [*_time_grids(points), *_calendars(points)]
+    candidates: list[TimeRounding] = [*_clocks(points), *_calendars(points), *_largest_step(points)]
     return _best(own, released, candidates)
 
 
@@ -107,10 +110,25 @@ def _best(own: Values, released: Values, candidates: Sequence[Candidate]) -> Can
         share = float(mine.counts[moved].sum()) / mine.total
         if share * len(released) < SURPRISE:
             continue
-        overlap = mine.mapped(candidate).overlap(theirs.mapped(candidate))
+        overlap = _overlap(candidate, mine, theirs)
         if overlap - unchanged >= EXPLAINED * share and (best is None or overlap > best[0]):
             best = overlap, candidate
     return None if best is None else best[1]
+
+
+def _overlap(change: Callable[[Values], Values], mine: Histogram, theirs: Histogram) -> float:
+    """The overlap once the attacker's values are changed.
+
+    Where the change would move the release's own first or last value, that is an end at which values are cut off.
+    """
+    moved = change(theirs.values)
+    same = np.abs(moved - theirs.values) <= SAME * np.abs(theirs.values)
+    # The same number but for its last bits is spelled like the changed ones.
+    points = Histogram(np.where(same, moved, theirs.values), theirs.counts)
+    low, high = (None if fits else end for fits, end in zip(same[[0, -1]], theirs.values[[0, -1]], strict=True))
+    if low is None and high is None:
+        return mine.mapped(change).overlap(points)
+    return mine.mapped(lambda values: np.clip(change(values), low, high)).overlap(points)
 
 
 def _grids(points: Floats) -> list[NumberGrid]:
@@ -150,14 +168,18 @@ def _digits(points: Floats) -> list[Digits]:
     ]
 
 
-def _time_grids(points: Ints) -> list[TimeGrid]:
-    """Grids of natural steps on which all released instants lie, and of the largest step between them."""
+def _clocks(points: Ints) -> list[TimeGrid]:
+    """Grids of natural steps on which all released instants lie."""
     found = [it for it in natural_grids() if not np.any((points - it[1]) % it[0])]
-    if len(points) >= FEWEST_POINTS:
-        largest = _steps(points)[0]
-        found.append((largest, int(points[0]) % largest))
-    kept = [rounding for rounding in ROUNDINGS if rounding.way != "toward zero"]
-    return [TimeGrid(step, offset, rounding) for step, offset in dict.fromkeys(found) for rounding in kept]
+    return [TimeGrid(step, offset, rounding) for step, offset in found for rounding in _TIMELY]
+
+
+def _largest_step(points: Ints) -> list[TimeGrid]:
+    """Grids of the largest step that leads from any released instant to any other."""
+    if len(points) < FEWEST_POINTS:
+        return []
+    step = _steps(points)[0]
+    return [TimeGrid(step, int(points[0]) % step, rounding) for rounding in _TIMELY]
 
 
 def _calendars(points: Ints) -> list[Calendar]:

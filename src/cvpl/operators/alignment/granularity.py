@@ -50,7 +50,7 @@ class Granularity:
         for name in dict.fromkeys((*self.grains, *self.suppressed)):
             parts = [self.grains[name].words] if name in self.grains else []
             if name in self.suppressed:
-                parts.append(f"{self.suppressed[name]:.1%} suppressed")
+                parts.append(f"{self.suppressed[name]:.1%} without a value")
             told.append((name, ", ".join(parts)))
         return told
 

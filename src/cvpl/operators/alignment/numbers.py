@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.alignment.cells import Cells
-from cvpl.operators.alignment.fitting import cut_offs, fit_numbers
+from cvpl.operators.alignment.fitting import SAME, cut_offs, fit_numbers
 from cvpl.operators.alignment.rounding import NumberRounding
 from cvpl.tables.columns import ColumnData, Numbers
 
@@ -91,9 +91,11 @@ class NumberGrain:
             place = np.searchsorted(self.points, moved)
             below, above = (self.points[np.clip(it, 0, len(self.points) - 1)] for it in (place - 1, place))
             near = np.where(np.abs(moved - below) <= np.abs(above - moved), below, above)
-            moved = np.where(np.abs(near - moved) <= 1e-12 * np.abs(moved), near, moved)
+            moved = np.where(np.abs(near - moved) <= SAME * np.abs(moved), near, moved)
         if self.least is not None or self.most is not None:
-            moved = np.clip(moved, self.least, self.most)
+            # The end itself may lie off the grid, and is a released value like any other.
+            ends = [end for end in (self.least, self.most) if end is not None]
+            moved = np.where(np.isin(values, ends), values, np.clip(moved, self.least, self.most))
         return moved
 
     @property
