@@ -78,10 +78,18 @@ def _after(high: Values) -> Values:
 
 def _distinct(low: Values, high: Values) -> tuple[Ints, Ints, Ints]:
     """Of the distinct pairs the row where each stands first and how many there are; and the code of every row."""
-    ends = [np.unique(end, return_inverse=True)[1].astype(np.int64) for end in (low, high)]
-    pairs = ends[0] * (int(ends[1].max(initial=0)) + 1) + ends[1]
-    _, first, codes, counts = np.unique(pairs, return_index=True, return_inverse=True, return_counts=True)
-    return first.astype(np.int64), counts.astype(np.int64), codes.astype(np.int64)
+    lows, highs = np.unique(low), np.unique(high)
+    pairs = np.searchsorted(lows, low) * len(highs) + np.searchsorted(highs, high)
+    if len(lows) * len(highs) <= 4 * len(low) + 1024:
+        # Counting is faster than sorting where the pairs are not too many to be counted.
+        counts = np.bincount(pairs, minlength=len(lows) * len(highs))
+        found = np.flatnonzero(counts)
+        codes = (np.cumsum(counts > 0) - 1)[pairs]
+    else:
+        found, codes = np.unique(pairs, return_inverse=True)
+    first = np.empty(len(found), dtype=np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return first, np.bincount(codes, minlength=len(found)).astype(np.int64), codes.astype(np.int64)
 
 
 def _pieces(low: Values, after: Values, rank: Ints) -> tuple[Values, Ints]:

@@ -15,7 +15,7 @@ Values = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Way = Literal["down", "nearest", "up", "toward zero"]
-Tie = Literal["up", "even", "down"]
+Tie = Literal["up", "even", "down", "odd"]
 Unit = Literal["month", "quarter", "year"]
 
 _ULP = float(np.finfo(np.float64).eps)
@@ -63,8 +63,9 @@ class Rounding:
             goes = (rest > 0) & negative
         else:
             middle = 2 * rest == step
-            at_middle = {"up": middle, "down": middle & False, "even": middle & (below % 2 != 0)}[self.tie]
-            goes = (2 * rest > step) | at_middle
+            odd = below % 2 != 0
+            chosen = {"up": middle, "down": middle & False, "even": middle & odd, "odd": middle & ~odd}[self.tie]
+            goes = (2 * rest > step) | chosen
         moved: Values = below + goes
         return moved
 
@@ -74,10 +75,11 @@ ROUNDINGS = (
     Rounding("nearest", "up"),
     Rounding("nearest", "even"),
     Rounding("nearest", "down"),
+    Rounding("nearest", "odd"),
     Rounding("up"),
     Rounding("toward zero"),
 )
-"""The ways that are tried; of several that fit alike the first is taken."""
+"""The ways that are tried; of several that fit alike the first is taken. On a grid with an offset even may be odd."""
 
 
 @dataclass(frozen=True)
