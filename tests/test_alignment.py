@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import cvpl
 from cvpl.attack import attack
 from cvpl.attacker import Attacker
+from cvpl.auditing import plan_audit
 from cvpl.config.plan import load
 from cvpl.diagnostics.self_linkage import perturbed
 from cvpl.diagnostics.validity import validity
@@ -30,6 +31,7 @@ from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.shelf import Shelf
+from cvpl.tables.source import Reading
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 TOWNS = {
@@ -465,6 +467,18 @@ def test_blocks_and_controls_are_coarse_as_well():
     assert together == {"none": 0.0, "release": 1.0}
 
 
+def test_the_plan_counts_the_pairs_of_aligned_blocks():
+    """Exact ages meet no interval: unaligned there is no pair at all, and the aligned plan needs more memory."""
+    table = people(200, 0.0, 4, "people")
+    frames = [pd.DataFrame(it.to_columns()) for it in (table, Rounding().protect(table, np.random.default_rng(1)))]
+    plans = {}
+    for alignment in ("none", "release"):
+        attacker = {"alignment": alignment, "blocking": [{"age": "exact"}]}
+        plans[alignment] = plan_audit(*frames, {**CONFIG, "attacker": attacker})
+    assert plans["none"].attackers[0].pairs == 0 < plans["release"].attackers[0].pairs
+    assert plans["none"].needed < plans["release"].needed
+
+
 def test_without_alignment_nothing_is_looked_for():
     pair, _ = protected_world(
         "", 0, 3, LADDER, lambda table: Perturbation("low").protect(table, np.random.default_rng(1))
@@ -487,7 +501,7 @@ def test_flipped_and_synthetic_releases_by_others_have_no_grain(release):
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
 def test_the_intervals_of_a_release_by_others_are_found():
     """Stroke, k = 2: every age from 1 on is brought to its released interval, younger ones stay."""
-    reading = cvpl.tables.source.Reading(missing=("", "NULL"))
+    reading = Reading(missing=("", "NULL"))
     files = [SHARED / "stroke" / name for name in ("stroke.csv", "stroke_k2.csv")]
     inputs = read_inputs(
         *files, [ColumnSpec("age", "quasi_identifier", "numeric")], reading=reading, identity=IdentityKeys("id", "id")
