@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cvpl.attacker import Attacker
 from cvpl.errors import UsageError
+from cvpl.operators.alignment import Granularity, detect
 from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, lsh_sides, scheme_codes
 from cvpl.operators.similarity import Source
 from cvpl.operators.vectorization import FeatureSpace
@@ -52,8 +53,9 @@ class Attack:
     """What an attack used and what it found.
 
     `people` are the rows of the original table that the attacker holds; `original` is the table of just these, and
-    `found` is in their order. `reference` are people outside the release whom the attacker knows of: half of the
-    control, where its evidence asks for them, and then `control` is the other half.
+    `found` is in their order. An aligned attacker has brought `original` and `control` to the release's `granularity`;
+    `held` is what `original` was before. `reference` are people outside the release whom the attacker knows of: half of
+    the control, where its evidence asks for them, and then `control` is the other half, the rows `control_rows` of it.
     """
 
     attacker: Attacker
@@ -64,6 +66,7 @@ class Attack:
     original: Table
     protected: Table
     control: Table | None
+    control_rows: Ints
     reference: Table | None
     blocks: Blocks
     searched: Blocks
@@ -71,6 +74,8 @@ class Attack:
     representation: Representation
     scorer: Source
     found: BestCandidates
+    held: Table
+    granularity: Granularity | None
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
@@ -164,9 +169,15 @@ def attack(
     # What the attacker holds: some of the columns, some of the people.
     people = _known_people(pair.original.rows, attacker.knows_people, most, seed)
     holds_all = len(people) == pair.original.rows
-    original = attacker.view(pair.original if holds_all else pair.original.kept(people))
+    held = attacker.view(pair.original if holds_all else pair.original.kept(people))
     protected = attacker.view(pair.protected)
-    control, reference = _strangers(pair.control, attacker, most, seed)
+    control, control_rows, reference = _strangers(pair.control, attacker, most, seed)
+    # An aligned attacker compares what the release still tells apart, and nothing finer.
+    original, granularity = held, None
+    if attacker.alignment == "release":
+        granularity = detect(held, protected)
+        original = granularity.apply(held)
+        control, reference = (None if it is None else granularity.apply(it) for it in (control, reference))
     # Phases 2 and 3: vectors, fitted projection, similarity.
     representation = fit_representation(original, protected, attacker, seed, reference)
     # Phase 1: blocks. They may look at vectors (locality-sensitive hashing), hence after the fit.
@@ -188,6 +199,7 @@ def attack(
         original,
         protected,
         control,
+        control_rows,
         reference,
         blocks,
         searched,
@@ -195,6 +207,8 @@ def attack(
         representation,
         scorer,
         found,
+        held,
+        granularity,
     )
 
 
@@ -257,10 +271,10 @@ def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:
 
 def _strangers(
     control: Table | None, attacker: Attacker, most: int | None, seed: int
-) -> tuple[Table | None, Table | None]:
-    """The people who serve as control, and, where the attacker asks for them, those who serve as reference."""
+) -> tuple[Table | None, Ints, Table | None]:
+    """The people who serve as control, their rows, and, where the attacker asks for them, those who are reference."""
     if control is None:
-        return None, None
+        return None, np.zeros(0, dtype=np.int64), None
     control = attacker.view(control)
     rows, reference = np.arange(control.rows, dtype=np.int64), None
     if attacker.evidence == "reference" and control.rows > 1:
@@ -270,7 +284,7 @@ def _strangers(
         rows = np.sort(order[half:])
     if most is not None and len(rows) > most:
         rows = rows[_drawn(len(rows), most, stream(seed, "asked control"))]
-    return control if len(rows) == control.rows else control.kept(rows), reference
+    return control if len(rows) == control.rows else control.kept(rows), rows, reference
 
 
 def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:

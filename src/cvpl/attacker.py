@@ -25,14 +25,15 @@ class Attacker(Settings):
     """Everything that defines an attack. The defaults are the paper's attacker, without blocking.
 
     `knows` lists the columns the attacker has (None: all observable ones); without a column it can neither block nor
-    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed. `evidence` is what a
-    record is linked by: `best`, the score of its best candidate; `margin`, that minus the second best; `reference`,
-    that minus its best score among reference people, half of the control, who are not in the release.
+    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed. With `alignment` set
+    to `release` it coarsens its own data to the release's grain before comparing; `none` is the paper. `evidence` is
+    what a record is linked by: `best`, the score of its best candidate; `margin`, that minus the second best;
+    `reference`, that minus its best score among reference people, half of the control, who are not in the release.
     """
 
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
-    alignment: Literal["none"] = "none"
+    alignment: Literal["none", "release"] = "none"
     blocking: Blocking = Blocking()
     ladder: Ladder | None = None
     vectorization: Vectorization = Vectorization()

@@ -19,6 +19,7 @@ from cvpl.attack import assign_blocks, narrowed
 from cvpl.attacker import Attacker
 from cvpl.config.plan import Plan
 from cvpl.errors import LimitError
+from cvpl.operators.alignment import detect
 from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
 from cvpl.search.blocks import Partition, sort_blocks
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
@@ -95,7 +96,7 @@ def needed_bytes(rows: Mapping[str, int], plan: Plan, *, on_disk: bool, labels: 
     """
     records, asked, attackers = sum(rows.values()), rows["original"] + rows.get("control", 0), len(plan.attackers)
     features = _FEATURE * _features(plan) * attackers
-    tables = 0 if on_disk else (records + rows["original"]) * (_cells(plan) + features)
+    tables = 0 if on_disk else (records + rows["original"]) * (_cells(plan) + features) + _aligned(plan) * asked
     searching = records * _BLOCK + asked * _FOUND + min(plan.budget.group_bytes, records * _GROUPED)
     evaluating = records * _BLOCK + asked * _FINDING
     # The findings of the attackers before are held while the last one is at work.
@@ -109,8 +110,12 @@ def needed_bytes(rows: Mapping[str, int], plan: Plan, *, on_disk: bool, labels: 
 
 
 def disk_bytes(rows: Mapping[str, int], plan: Plan) -> int:
-    """What tables on disk take there: as they are, by blocks for every attacker, and two copies of the originals."""
-    return _cells(plan) * (sum(rows.values()) * (1 + len(plan.attackers)) + 2 * rows["original"])
+    """What tables on disk take there: as they are, by blocks for every attacker, and two copies of the originals.
+
+    Aligned attackers each have the originals and the control once more.
+    """
+    aligned = _aligned(plan) * (rows["original"] + rows.get("control", 0))
+    return _cells(plan) * (sum(rows.values()) * (1 + len(plan.attackers)) + 2 * rows["original"]) + aligned
 
 
 def place_for(rows: Mapping[str, int], plan: Plan) -> Place:
@@ -175,6 +180,8 @@ def make_plan(plan: Plan, inputs: Inputs) -> AuditPlan:
 
 def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) -> AttackerPlan:
     original, protected = attacker.view(inputs.pair.original), attacker.view(inputs.pair.protected)
+    if attacker.alignment == "release":
+        original = detect(original, protected).apply(original)
     space = attacker.vectorization.fit([original, protected])
     declared = assign_blocks(attacker.blocking, [original, protected], space, plan.config.seed)
     searched = narrowed(declared, plan.levers, [original, protected], space, plan.config.seed)
@@ -223,6 +230,11 @@ def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
 def _cells(plan: Plan) -> int:
     """Bytes of a record's columns."""
     return sum(_COLUMN[spec.type] for spec in plan.specs)
+
+
+def _aligned(plan: Plan) -> int:
+    """Bytes of a record's columns as aligned attackers hold them."""
+    return _cells(plan) * sum(attacker.alignment == "release" for attacker in plan.attackers.values())
 
 
 def _features(plan: Plan) -> int:

@@ -265,6 +265,7 @@ def _resolve_attacker(
         return Attacker(
             knows=written.knows,
             knows_people=written.knows_people,
+            alignment=written.alignment,
             blocking=blocking,
             ladder=ladder,
             vectorization=Vectorization(**written.vectorization.model_dump(), columns=columns),

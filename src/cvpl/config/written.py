@@ -200,7 +200,7 @@ class AttackerConfig(Settings):
     preset: Literal["paper"] = "paper"
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
-    alignment: Literal["none"] = "none"
+    alignment: Literal["none", "release"] = "none"
     blocking: Annotated[Literal["columns", "none"] | SchemeForm | Lsh | EnsembleConfig, BeforeValidator(_blocking)] = (
         "columns"
     )

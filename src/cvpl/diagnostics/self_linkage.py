@@ -64,7 +64,10 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator)
         return None
     table = attack.original
     rows = sampled_rows(table.rows, rng)
-    copy = lightly_perturbed(table, rng, noise=not attack.attacker.compares_values)
+    copy = lightly_perturbed(attack.held, rng, noise=not attack.attacker.compares_values)
+    if attack.granularity is not None:
+        # An aligned attacker coarsens whatever it compares, after the perturbation as after any other protection.
+        copy = attack.granularity.apply(copy)
     representation = replace(attack.representation, arranged={})
     representation.arrange(copy, attack.blocks.codes[0]["original"])
     scorer = representation.scorer(table, copy, rows)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from cvpl.attack import Attack
 from cvpl.diagnostics.self_linkage import SelfLinkage
+from cvpl.operators.blocking import Key, scheme_codes
+from cvpl.operators.similarity import AgreementMeasure
 from cvpl.representation import linear
 
 Floats = NDArray[np.float64]
@@ -67,7 +69,8 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
         zeros = summaries[0].zero_share, summaries[1].zero_share
         shift = _shift(*summaries) if attack.attacker.projects else None
     else:
-        distinct, duplicates, zeros, shift = 1.0, 0.0, (0.0, 0.0), None
+        distinct, duplicates = _distinct_records(attack)
+        zeros, shift = (0.0, 0.0), None
     distance, correlation = _covariances(attack, rng)
     top1 = None if perturbed is None else perturbed.top1_hit_rate
     reasons = []
@@ -94,6 +97,15 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
         correlation_preservation=correlation,
         reasons=tuple(reasons),
     )
+
+
+def _distinct_records(attack: Attack) -> tuple[float, float]:
+    """Distinct originals over all, and the share with a double, by the columns that a weight of agreement compares."""
+    measure = attack.representation.measure
+    compared = measure.columns if isinstance(measure, AgreementMeasure) else ()
+    (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [attack.original])
+    counts = np.bincount(codes)
+    return len(counts) / len(codes), float(counts[counts > 1].sum()) / len(codes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -187,6 +187,20 @@ class Table:
         fetch = {spec.name: place.put(change(self.columns[spec.name])) for spec in self.specs}
         return Table(self.name, rows, self.specs, Columns(fetch), place)
 
+    def altered(self, changes: Mapping[str, Callable[[ColumnData], ColumnData]]) -> Table:
+        """The same rows with some of the columns changed and kept as they are; the rest is shared, not copied.
+
+        A change that gives back its column is none; without any change it is this very table.
+        """
+        place = self.place.another() if changes else self.place
+        fetch = {spec.name: partial(self.columns.__getitem__, spec.name) for spec in self.specs}
+        made: dict[str, Fetch] = {}
+        for name, change in changes.items():
+            column = self.columns[name]
+            if (changed := change(column)) is not column:
+                made[name] = place.put(changed)
+        return Table(self.name, self.rows, self.specs, Columns({**fetch, **made}), place) if made else self
+
     def only(self, names: tuple[str, ...]) -> Table:
         """The same table with some of the columns, in their old order."""
         specs = tuple(spec for spec in self.specs if spec.name in names)

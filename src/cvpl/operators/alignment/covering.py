@@ -1,0 +1,162 @@
+"""Which labels a released label stands for, as far as its spelling or the column's levels tell.
+
+West/*  West        the labels whose path begins with it, by a separator or a hierarchy file
+123**   1*3         a mask: the labels that differ in the starred places only; one star at the end stands for any rest
+{A, B}  A, B        a set of labels
+123                 a beginning, where all released labels are beginnings of one length
+30-39   [30, 40)    a range, where the labels are numbers
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.protected_values import read_number
+
+Flags = NDArray[np.bool_]
+
+_BETWEEN = (",", ";", "|")
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A released label, the labels that it stands for (codes), and how to call that."""
+
+    code: int
+    members: tuple[int, ...]
+    kind: str
+
+
+def covers(spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags) -> list[Cover]:
+    """Every released label that stands for others; `own` and `released` say in which table a label occurs.
+
+    By levels a label may cover others whether or not the attacker has it too. A spelling is read as a mask, a set or a
+    range only where the attacker does not have it as a label of their own.
+    """
+    there = [int(code) for code in np.flatnonzero(released)]
+    foreign = [code for code in there if not own[code]]
+    exact = [code for code in range(len(labels)) if own[code] or not released[code]]
+    found = list(_by_levels(spec, labels, there))
+    found += _by_masks(labels, foreign, exact)
+    found += _by_sets(labels, foreign, exact)
+    found += _by_ranges(labels, foreign, exact)
+    return found or list(_by_beginnings(labels, foreign, there, exact))
+
+
+def _by_levels(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) -> Iterator[Cover]:
+    """Labels whose path begins with the released label's."""
+    if spec.separator is None and spec.parents is None:
+        return
+    paths = [spec.path(label) for label in labels]
+    below: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for code, path in enumerate(paths):
+        for depth in range(1, len(path) + 1):
+            below[path[:depth]].append(code)
+    for code in there:
+        members = tuple(it for it in below[paths[code]] if it != code)
+        if members:
+            yield Cover(code, members, f"level {len(paths[code])}")
+
+
+def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[Cover]:
+    """Labels that a mask fits; masks with stars in the same places are looked up together."""
+    shapes: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
+    for code in foreign:
+        label = labels[code]
+        if "*" in label and label.strip("*"):
+            shapes[len(label), tuple(at for at, sign in enumerate(label) if sign != "*")].append(code)
+    for (length, kept), codes in shapes.items():
+        # One star at the end may stand for any rest.
+        any_rest = kept == tuple(range(length - 1))
+        fitting: dict[str, list[int]] = defaultdict(list)
+        for code in exact:
+            label = labels[code]
+            if len(label) == length or (any_rest and len(label) >= length):
+                fitting["".join(label[at] for at in kept)].append(code)
+        stars = length - len(kept)
+        kind = "the rest masked" if any_rest else f"{stars} characters masked"
+        for code in codes:
+            members = tuple(fitting[labels[code].replace("*", "")])
+            if members:
+                yield Cover(code, members, kind)
+
+
+def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[Cover]:
+    """Labels that a set lists: in braces, or bare where every part is a label."""
+    place = {labels[code]: code for code in exact}
+    for code in foreign:
+        label = labels[code].strip()
+        braced = label.startswith("{") and label.endswith("}")
+        for sign in _BETWEEN:
+            parts = (label[1:-1] if braced else label).split(sign)
+            if len(parts) < (1 if braced else 2):
+                continue
+            members, strange = _members(parts, sign, place)
+            if members and (braced or not strange):
+                yield Cover(code, tuple(members), "sets of labels")
+                break
+
+
+def _members(parts: Sequence[str], sign: str, place: dict[str, int]) -> tuple[list[int], bool]:
+    """The labels that the parts spell, joined where a label holds the sign itself; and whether some spell none."""
+    longest = 1 + max((label.count(sign) for label in place), default=0)
+    members, at, strange = [], 0, False
+    while at < len(parts):
+        for count in range(min(longest, len(parts) - at), 0, -1):
+            text = sign.join(parts[at : at + count]).strip()
+            if text in place:
+                members.append(place[text])
+                at += count
+                break
+        else:
+            strange, at = True, at + 1
+    return members, strange
+
+
+def _by_ranges(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[Cover]:
+    """Labels that are numbers, in a range of numbers."""
+    numbers = {code: _number(labels[code]) for code in exact}
+    known = sorted((number, code) for code, number in numbers.items() if number is not None)
+    if not known:
+        return
+    values = np.array([number for number, _ in known])
+    whole = bool(np.all(values == np.trunc(values)))
+    for code in foreign:
+        label = labels[code]
+        if "*" in label or label.strip().startswith("{"):
+            continue
+        span = read_number(label, whole=whole, smallest=float(values[0]), largest=float(values[-1]))
+        if span is None or span.low >= span.high:
+            continue
+        first, last = np.searchsorted(values, span.low, "left"), np.searchsorted(values, span.high, "right")
+        members = tuple(it for _, it in known[first:last])
+        if members:
+            yield Cover(code, members, "ranges of numbers")
+
+
+def _number(label: str) -> float | None:
+    found = read_number(label, whole=False, smallest=np.inf, largest=-np.inf)
+    return found.low if found is not None and found.low == found.high else None
+
+
+def _by_beginnings(
+    labels: Sequence[str], foreign: Sequence[int], there: Sequence[int], exact: Sequence[int]
+) -> Iterator[Cover]:
+    """Labels that begin with a released one, where every released label is the beginning of some, all of one length."""
+    lengths = {len(labels[code]) for code in foreign}
+    if len(foreign) < len(there) or len(lengths) != 1:
+        return
+    (length,) = lengths
+    longer: dict[str, list[int]] = defaultdict(list)
+    for code in exact:
+        if len(labels[code]) > length:
+            longer[labels[code][:length]].append(code)
+    if length and all(labels[code] in longer for code in foreign):
+        for code in foreign:
+            yield Cover(code, tuple(longer[labels[code]]), f"the first {length} characters")

@@ -1,0 +1,514 @@
+"""The aligned attacker: what it reads off a release, and what it makes of its own data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cvpl
+from cvpl.attack import attack
+from cvpl.attacker import Attacker
+from cvpl.auditing import plan_audit
+from cvpl.config.plan import load
+from cvpl.diagnostics.self_linkage import perturbed
+from cvpl.diagnostics.validity import validity
+from cvpl.experiments.world import CONFIG, people
+from cvpl.operators.alignment import detect
+from cvpl.operators.alignment.cells import Cells
+from cvpl.operators.alignment.fitting import Histogram
+from cvpl.operators.blocking import Blocking, Key
+from cvpl.operators.similarity import Agreement
+from cvpl.protecting import Protector
+from cvpl.protection import Perturbation, Rounding
+from cvpl.protection.hierarchies import floor_time
+from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
+from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.pair import read_inputs
+from cvpl.tables.shelf import Shelf
+from cvpl.tables.source import Reading
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+TOWNS = {
+    "Ulm": ("Germany", "Ulm"),
+    "Bonn": ("Germany", "Bonn"),
+    "Lyon": ("France", "Lyon"),
+    "Germany": ("Germany",),
+    "France": ("France",),
+}
+NUMBER = ColumnSpec("x", "attribute", "numeric")
+TIME = ColumnSpec("x", "attribute", "datetime")
+LABEL = ColumnSpec("x", "attribute", "category")
+LEVELS = ColumnSpec("x", "attribute", "category", separator="/")
+FILED = ColumnSpec("x", "attribute", "category", parents=TOWNS)
+AGES = list(range(20, 60))
+
+
+def read(spec, **tables):
+    """The tables of one column, read as files are; `expected` takes the place of a control."""
+    made = {name: pd.DataFrame({spec.name: [str(it) for it in values]}) for name, values in tables.items()}
+    pair = read_inputs(made["original"], made["protected"], [spec], control=made.get("expected")).pair
+    return pair.original, pair.protected, pair.control
+
+
+def same(one, other):
+    """Whether two columns hold the same cells."""
+    parts = {Numbers: ("values", "low", "high"), Labels: ("codes",)}.get(type(one), ("first", "last"))
+    pairs = [(getattr(one, part), getattr(other, part)) for part in parts]
+    if isinstance(one, Labels):
+        return one.labels == other.labels and np.array_equal(*pairs[0])
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+def assert_same(one, other):
+    for name in (spec.name for spec in one.specs):
+        assert same(one.columns[name], other.columns[name]), name
+
+
+def holds_its_laws(original, protected):
+    """Applying twice is applying once, and the release's own cells stay."""
+    granularity = detect(original, protected)
+    once = granularity.apply(original)
+    assert_same(granularity.apply(once), once)
+    assert_same(granularity.apply(protected), protected)
+    return once
+
+
+CASES = {
+    "dashes": (NUMBER, AGES, [f"{a // 10 * 10}-{a // 10 * 10 + 9}" for a in AGES], "intervals of width 10"),
+    "brackets": (NUMBER, AGES, [f"[{a // 5 * 5}, {a // 5 * 5 + 5}[" for a in AGES], "intervals of width 5"),
+    "two widths": (
+        NUMBER,
+        AGES,
+        ["[20, 30)" if a < 30 else "[30, 60)" for a in AGES],
+        "intervals of width 10 to 30",
+    ),
+    "an open end": (NUMBER, AGES, [a if a < 50 else "50+" for a in AGES], "intervals of width 9"),
+    "digits starred": (NUMBER, AGES, [f"{a // 10}*" for a in AGES], "intervals of width 10"),
+    "down to tens": (NUMBER, AGES, [a // 10 * 10 for a in AGES], "rounded down to steps of 10"),
+    "up to tens": (NUMBER, AGES, [-(-a // 10) * 10 for a in AGES], "rounded up to steps of 10"),
+    "to the nearest five": (NUMBER, AGES, [(a + 2) // 5 * 5 for a in AGES], "rounded to the nearest of steps of 5"),
+    "to the middle of tens": (NUMBER, AGES, [a // 10 * 10 + 5 for a in AGES], "rounded to the nearest of steps of 10"),
+    "to an offset grid": (NUMBER, AGES, [(a - 3) // 7 * 7 + 3 for a in AGES], "rounded down to steps of 7"),
+    "thousands": (
+        NUMBER,
+        [a * 317 for a in AGES],
+        [a * 317 // 1000 * 1000 for a in AGES],
+        "rounded down to steps of 1000",
+    ),
+    "halves": (NUMBER, [a / 8 for a in AGES], [a // 4 / 2 for a in AGES], "rounded down to steps of 0.5"),
+    "tenths": (
+        NUMBER,
+        [a / 80 for a in AGES],
+        [round(a / 80 + 1e-9, 1) for a in AGES],
+        "rounded to the nearest of steps of 0.1",
+    ),
+    "toward zero": (
+        NUMBER,
+        range(-20, 20),
+        [int(a / 6) * 6 for a in range(-20, 20)],
+        "rounded toward zero to steps of 6",
+    ),
+    "two digits": (
+        NUMBER,
+        [3**a + 2 for a in range(40)],
+        [f"{float(f'{3**a + 2:.1e}'):.0f}" for a in range(40)],
+        "rounded to the nearest of numbers of 2 significant digits",
+    ),
+    "cut off above": (NUMBER, AGES, [min(a, 45) for a in AGES], "cut off at the release's largest value"),
+    "cut off below": (NUMBER, AGES, [max(a, 30) for a in AGES], "cut off at the release's least value"),
+    "rounded and cut off": (
+        NUMBER,
+        [2 * a for a in AGES],
+        [min(2 * a // 10 * 10, 83) for a in AGES],
+        "rounded down to steps of 10, cut off at the release's largest value",
+    ),
+    "hours": (
+        TIME,
+        [f"2024-05-0{d} 1{h}:37:21" for d in range(1, 6) for h in range(8)],
+        [f"2024-05-0{d} 1{h}:00:00" for d in range(1, 6) for h in range(8)],
+        "cut to hours",
+    ),
+    "minutes": (
+        TIME,
+        [f"2024-05-01 10:{m}:21" for m in AGES],
+        [f"2024-05-01 10:{m}:00" for m in AGES],
+        "cut to minutes",
+    ),
+    "quarters of an hour": (
+        TIME,
+        [f"2024-05-01 10:{m}:21" for m in AGES],
+        [f"2024-05-01 10:{m // 15 * 15}:00" for m in AGES],
+        "cut to steps of 15 minutes",
+    ),
+    "days": (
+        TIME,
+        [f"2024-05-{d} 1{h}:37:21" for d in range(10, 18) for h in range(5)],
+        [f"2024-05-{d}" for d in range(10, 18) for _ in range(5)],
+        "cut to days",
+    ),
+    "the next day": (
+        TIME,
+        [f"2024-05-{d} 1{h}:37:21" for d in range(10, 18) for h in range(5)],
+        [f"2024-05-{d + 1}" for d in range(10, 18) for _ in range(5)],
+        "rounded up to days",
+    ),
+    "weeks": (
+        TIME,
+        [f"2024-05-{d}" for d in range(10, 31)],
+        [f"2024-05-{(d - 6) // 7 * 7 + 6:02}" for d in range(10, 31)],
+        "cut to weeks",
+    ),
+    "months, as times": (
+        TIME,
+        [f"2024-0{m}-1{d} 10:00" for m in range(1, 6) for d in range(8)],
+        [f"2024-0{m}-01" for m in range(1, 6) for _ in range(8)],
+        "cut to months",
+    ),
+    "quarters": (
+        TIME,
+        [f"2024-0{m}-1{d} 10:00" for m in range(1, 9) for d in range(5)],
+        [f"2024-0{(m - 1) // 3 * 3 + 1}-01" for m in range(1, 9) for _ in range(5)],
+        "cut to quarters",
+    ),
+    "years, as times": (
+        TIME,
+        [f"202{y}-0{m}-11" for y in range(5) for m in range(1, 9)],
+        [f"202{y}-01-01" for y in range(5) for _ in range(8)],
+        "cut to years",
+    ),
+    "months, as spans": (
+        TIME,
+        [f"2024-0{m}-1{d} 10:00" for m in (1, 3) for d in range(8)],
+        [f"2024-0{m}" for m in (1, 3) for _ in range(8)],
+        "spans of 31 days",
+    ),
+    "a level, starred": (LEVELS, ["W/u", "W/r", "E/u"], ["W/*", "W/*", "E/*"], "level 1"),
+    "a level, bare": (LEVELS, ["W/u", "W/r", "E/u"], ["W", "W", "E"], "level 1"),
+    "the second of three levels": (LEVELS, ["W/u/1", "W/u/2", "E/u/1"], ["W/u/*", "W/u/*", "E/u/*"], "level 2"),
+    "a hierarchy file": (FILED, ["Ulm", "Bonn", "Lyon"], ["Germany", "Germany", "France"], "level 1"),
+    "characters masked": (LABEL, ["12345", "12399", "55555"], ["123**", "123**", "555**"], "2 characters masked"),
+    "any rest masked": (LABEL, ["12345", "123", "9"], ["12*", "12*", "9"], "the rest masked"),
+    "sets": (LABEL, ["A", "B", "C", "D"], ["{A, B}", "{A, B}", "{C,D}", "{C,D}"], "sets of labels"),
+    "bare sets": (LABEL, ["A", "B", "C"], ["A, B", "A, B", "C"], "sets of labels"),
+    "a set of labels with commas": (LABEL, ["A, x", "B", "C"], ["{A, x, B}", "{A, x, B}", "C"], "sets of labels"),
+    "first characters": (LABEL, ["12345", "12399", "55555"], ["123", "123", "555"], "the first 3 characters"),
+    "numbers as labels": (LABEL, ["31", "35", "44"], ["30-39", "30-39", "40-49"], "ranges of numbers"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_originals_become_the_release(name):
+    """Row by row: each original is brought to the very cell that the release has in its place."""
+    spec, original, released, words = CASES[name]
+    mine, theirs, _ = read(spec, original=original, protected=released)
+    assert_same(holds_its_laws(mine, theirs), theirs)
+    assert detect(mine, theirs).describe() == [("x", words)]
+
+
+CHOICES = {
+    "the interval with most records": (NUMBER, ["5", "15"], ["0-9", "3-6", "3-6", "10-19"], ["3-6", "10-19"]),
+    "of as many, the narrowest": (NUMBER, ["5"], ["0-9", "3-6"], ["3-6"]),
+    "of as many and as narrow, the lowest": (NUMBER, ["5"], ["4-7", "3-6"], ["3-6"]),
+    "a value still released stays": (NUMBER, ["5", "6"], ["0-9", "0-9", "5"], ["5", "0-9"]),
+    "a value in no interval stays": (NUMBER, ["5", "12", "25"], ["0-9", "20-29"], ["0-9", "12", "20-29"]),
+    "a missing number stays missing": (NUMBER, ["5", ""], ["0-9", "0-9"], ["0-9", ""]),
+    "suppressed numbers change nobody": (NUMBER, ["5", "7"], ["5", "*"], ["5", "7"]),
+    "of two groups the one with most records": (LEVELS, ["W/u/1"], ["W/u/*", "W/*", "W/*"], ["W/*"]),
+    "of as many the group with the fewest labels": (LEVELS, ["W/u/1", "W/r/1"], ["W/u/*", "W/*"], ["W/u/*", "W/*"]),
+    "a label still released stays": (LEVELS, ["W/u", "W/r"], ["W/*", "W/*", "W/u"], ["W/u", "W/*"]),
+    "a label covered nowhere stays": (LEVELS, ["W/u", "N/u"], ["W/*", "E/*"], ["W/*", "N/u"]),
+    "a missing label stays missing": (LEVELS, ["W/u", ""], ["W/*", "W/*"], ["W/*", ""]),
+    "own labels are no sets": (LABEL, ["A", "A, B", "B"], ["A, B", "A, B", "B"], ["A", "A, B", "B"]),
+    "a text with a comma is no set": (LABEL, ["A", "B"], ["A, and so on", "B"], ["A", "B"]),
+    "a span that overlaps": (
+        TIME,
+        ["2024-05-02", "2024-07-01"],
+        ["2024-05", "[2024-05-01, 2024-05-03]", "2024-05"],
+        ["2024-05", "2024-07-01"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_where_the_release_leaves_a_choice(name):
+    spec, original, released, expected = CHOICES[name]
+    mine, theirs, wanted = read(spec, original=original, protected=released, expected=expected)
+    assert_same(holds_its_laws(mine, theirs), wanted)
+
+
+def noisy(values, scale=3.0):
+    return np.random.default_rng(1).normal(values, scale)
+
+
+UNTOUCHED = {
+    "the same numbers": (NUMBER, AGES, AGES),
+    "half of them": (NUMBER, AGES, [a for a in AGES if a % 7 in (0, 1, 4)]),
+    "noise": (NUMBER, AGES, noisy(AGES)),
+    "noise on whole numbers": (NUMBER, AGES, np.rint(noisy(AGES))),
+    "fives on both sides": (NUMBER, [a * 5 for a in AGES], [a * 5 for a in reversed(AGES)]),
+    "a few numbers that happen to be even": (NUMBER, AGES, [20, 24, 30, 32, 36]),
+    "a largest value by chance": (NUMBER, AGES, [a for a in AGES if a < 58]),
+    "all suppressed but one": (NUMBER, AGES, ["*"] * 39 + [30]),
+    "the same times": (TIME, [f"2024-05-01 10:{m}" for m in AGES], [f"2024-05-01 10:{m}" for m in AGES]),
+    "days on both sides": (TIME, ["2024-05-01", "2024-06-02"] * 20, ["2024-05-07", "2024-06-02"] * 20),
+    "the same labels": (LEVELS, ["W/u", "W/r"], ["W/r", "W/u"]),
+    "foreign labels": (LABEL, ["A", "B"], ["C", "D"]),
+}
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_what_is_not_coarser_is_left_alone(name):
+    """The very same table comes back, so that nothing is copied."""
+    spec, original, released = UNTOUCHED[name]
+    mine, theirs, _ = read(spec, original=original, protected=released)
+    assert detect(mine, theirs).apply(mine) is mine
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from([2, 3, 5, 10, 25, 100, 1000]),
+    st.integers(0, 6),
+    st.sampled_from([1, 10, 100]),
+    st.sampled_from(["floor", "ceil", "rint"]),
+    st.booleans(),
+)
+def test_rounded_numbers_are_found_again(seed, step, offset, scale, way, whole):
+    """Whatever step, offset and way of rounding: the rounded originals are the release."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.normal(size=300) * step * 20
+    numbers = np.rint(numbers) if whole else numbers
+    points = getattr(np, way)((numbers - offset) / step) * step + offset
+    original, released = (Numbers(it, it, it) for it in (numbers / scale, points / scale))
+    shuffled = released.take(rng.permutation(300))
+    mine, theirs = (
+        Table(name, 300, (NUMBER,), {"x": it}) for name, it in (("original", original), ("protected", shuffled))
+    )
+    assert same(detect(mine, theirs).apply(mine).columns["x"], released)
+
+
+LADDER = ("age", "gender", "region", "purchase_time")
+
+
+def protected_world(method, strength, seed, columns, frame=None, time=None, rows=400, **protect):
+    """Simulated people, their release, and the rows of both by person, as the package reads them."""
+    table = people(rows, 0.0, seed, "people")
+    plan = load({**CONFIG, "protect": {"columns": list(columns), **protect}})
+    released = frame(table) if frame else Protector(plan, table, lambda: table).release(method, strength, seed).frame
+    if time:
+        released = replace(released, times={name: floor_time(it, time) for name, it in released.times.items()})
+    made = [pd.DataFrame(it.to_columns()) for it in (table, released)]
+    inputs = read_inputs(*made, plan.specs, identity=IdentityKeys("person_id", "person_id"))
+    return inputs.pair, inputs.matches
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 1000),
+    st.sampled_from([2, 3, 5, 10, 20, 40]),
+    st.lists(st.sampled_from(LADDER), min_size=1, max_size=4, unique=True),
+    st.sampled_from([(3,), (5, 10), (4, 8, 24), (20,)]),
+    st.sampled_from([("hour", "day", "week"), ("day", "month", "year"), ("hour",), ("week",)]),
+    st.sampled_from([0.0, 0.1]),
+)
+def test_full_domain_generalization_is_found_again(seed, k, columns, widths, units, removal):
+    """Every released record is exactly its person's aligned record, in every column that still has a value."""
+    options = {"widths": {"age": widths}, "units": {"purchase_time": units}, "removal": removal}
+    pair, matches = protected_world("k-anonymity", k, seed, columns, **options)
+    aligned = holds_its_laws(pair.original, pair.protected).take(matches.original)
+    released = pair.protected.take(matches.protected)
+    for spec in pair.original.specs:
+        known = np.flatnonzero(released.columns[spec.name].known())
+        assert same(aligned.columns[spec.name].take(known), released.columns[spec.name].take(known)), spec.name
+
+
+@pytest.mark.parametrize("age", [5, 10])
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("time", ["hour", "day", "week", "month"])
+def test_the_paper_s_roundings_are_found_again(age, level, time):
+    mechanism = Rounding(age=age, region_level=level, time=time)
+    pair, matches = protected_world("", 0, 5, LADDER, lambda table: mechanism.protect(table, np.random.default_rng(1)))
+    aligned = holds_its_laws(pair.original, pair.protected)
+    assert_same(aligned.take(matches.original), pair.protected.take(matches.protected))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("k", [3, 10, 40])
+def test_locally_recoded_values_are_brought_to_a_range_that_holds_them(k, seed):
+    """Mondrian's ranges overlap: each original goes to a released range around it, or stays, if it is released."""
+    pair, _ = protected_world("mondrian", k, seed, LADDER)
+    aligned = detect(pair.original, pair.protected).apply(pair.original)
+    for name, low, high, value in (("age", "low", "high", "values"), ("purchase_time", "first", "last", "first")):
+        before, after = pair.original.columns[name], aligned.columns[name]
+        assert (getattr(after, low) <= getattr(before, value)).all()
+        assert (getattr(after, high) >= getattr(before, value)).all()
+        sides = after, pair.protected.columns[name]
+        cells = [set(zip(getattr(it, low), getattr(it, high), strict=True)) for it in sides]
+        assert cells[0] <= cells[1]
+    spec = next((spec for spec in pair.original.specs if spec.name == "region"), None)
+    if spec is None:  # starred in every row, and left out of the comparison
+        return
+    before, after = pair.original.columns["region"], aligned.columns["region"]
+    for old, new in set(zip(before.codes.tolist(), after.codes.tolist(), strict=True)):
+        path = spec.path(after.labels[new])
+        assert new == old or spec.path(before.labels[old])[: len(path)] == path
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.booleans())
+def test_the_sweep_equals_looking_at_every_range(data, whole):
+    ends = st.tuples(st.integers(0, 12), st.integers(0, 5)).map(lambda it: (it[0], it[0] + it[1]))
+    released = data.draw(st.lists(ends, min_size=1, max_size=12))
+    kind = np.int64 if whole else np.float64
+    low, high = (np.array(it, dtype=kind) for it in zip(*released, strict=True))
+    values = np.arange(-1, 20, dtype=kind)
+    cells, _ = Cells.of(low, high)
+    for value, found in zip(values.tolist(), cells.find(values).tolist(), strict=True):
+        around = [it for it in set(released) if it[0] < it[1] and it[0] <= value <= it[1]]
+        best = min(around, key=lambda it: (-released.count(it), it[1] - it[0], it[0]), default=None)
+        if (value, value) in released or best is None:
+            assert found == -1
+        else:
+            assert (cells.low[found], cells.high[found]) == best
+
+
+def test_the_overlap_of_histograms_by_hand():
+    """Shares 1/2, 1/2 against 1/4, 3/4 on the second and a third value: only the second is shared, by 1/4."""
+    one, other = Histogram.of(np.array([1, 2])), Histogram.of(np.array([2, 3, 3, 3]))
+    assert one.overlap(other) == 0.25
+    assert one.overlap(one) == 1.0
+
+
+def test_the_description_holds_no_cell():
+    """Labels and values of the tables do not appear; widths, levels and shares do."""
+    pair, _ = protected_world("k-anonymity", 10, 1, LADDER)
+    told = dict(detect(pair.original, pair.protected).describe())
+    assert told["age"].startswith("intervals of width ") and told["region"] == "level 1"
+    text = " ".join(told.values())
+    assert not any(part in text for label in pair.original.columns["region"].labels for part in label.split("/"))
+
+
+def test_shares_without_a_value_are_told():
+    mine, theirs, _ = read(NUMBER, original=["5", "7", "9", "11"], protected=["5", "7", "*", "*"])
+    assert detect(mine, theirs).describe() == [("x", "50.0% without a value")]
+
+
+def test_tables_on_disk_stay_there_and_read_the_same():
+    pair, _ = protected_world("k-anonymity", 10, 1, LADDER)
+    on_disk = Table("original", pair.original.rows, pair.original.specs, pair.original.columns, Shelf())
+    granularity = detect(pair.original, pair.protected)
+    aligned = granularity.apply(on_disk)
+    assert not aligned.place.in_memory
+    assert_same(aligned, granularity.apply(pair.original))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("k", [5, 10, 20, 50])
+def test_the_rate_of_an_aligned_attacker_is_no_lower_than_its_top_1(k, seed):
+    """k-anonymity and times cut to days: the paper's attacker understates and is warned of, the aligned one is not."""
+    table, others = people(500, 0.0, seed, "people"), people(500, 0.0, seed, "control")
+    plan = load({**CONFIG, "protect": {"columns": ["age", "gender", "region"]}})
+    released = Protector(plan, table, lambda: table).release("k-anonymity", k, seed).frame
+    released = replace(released, times={name: floor_time(it, "day") for name, it in released.times.items()})
+    frames = [pd.DataFrame(it.to_columns()) for it in (table, released)]
+    inputs = read_inputs(*frames, plan.specs, identity=IdentityKeys("person_id", "person_id"))
+    rate, found = {}, {}
+    for alignment in ("none", "release"):
+        config = {**CONFIG, "attacker": {"alignment": alignment}, "seed": seed}
+        found[alignment] = cvpl.audit(*frames, config, control=pd.DataFrame(others.to_columns()))
+        best = attack(inputs.pair, load(config).attackers["main"], seed=seed).found.best
+        rate[alignment] = float(np.mean(best[np.unique(inputs.matches.original)] >= 0.9))
+    top1 = {name: result.truth.top1_hit_rate for name, result in found.items()}
+    warned = {name: "top1_above_rate" in [it.rule for it in result.warnings] for name, result in found.items()}
+    assert rate["release"] >= top1["release"] > top1["none"] > rate["none"]
+    assert warned == {"none": True, "release": False}
+    assert found["release"].validity.assessable
+
+
+@pytest.mark.parametrize("similarity", ["cosine", Agreement()], ids=["cosine", "agreement"])
+def test_an_aligned_attacker_is_alive(similarity):
+    """Its own people, perturbed and coarsened again, are found as far as their coarse records differ."""
+    pair, _ = protected_world("k-anonymity", 10, 2, LADDER)
+    plan = load({**CONFIG, "attacker": {"alignment": "release"}})
+    attacker = plan.attackers["main"].model_copy(update={"similarity": similarity})
+    done = attack(pair, attacker, seed=1)
+    found = perturbed(done, 0.9, np.random.default_rng(1))
+    valid = validity(done, found, np.random.default_rng(2))
+    assert valid.assessable
+    assert found.top1_hit_rate > 0.6 * valid.attainable_top1
+
+
+def test_blocks_and_controls_are_coarse_as_well():
+    """Blocking by exact age and region keeps the true pairs together only where the originals are aligned."""
+    table = people(300, 0.0, 4, "people")
+    released = Rounding().protect(table, np.random.default_rng(1))
+    others = people(300, 0.0, 4, "control")
+    plan = load(CONFIG)
+    frames = [pd.DataFrame(it.to_columns()) for it in (table, released, others)]
+    keys = IdentityKeys("person_id", "person_id")
+    inputs = read_inputs(*frames[:2], plan.specs, control=frames[2], identity=keys)
+    blocking = Blocking(any_of=((Key(column="age"), Key(column="region")),))
+    together = {}
+    for alignment in ("none", "release"):
+        changes = {"blocking": blocking, "alignment": alignment}
+        done = attack(inputs.pair, plan.attackers["main"].model_copy(update=changes))
+        codes = done.blocks.codes[0]
+        pairs = codes["original"][inputs.matches.original], codes["protected"][inputs.matches.protected]
+        together[alignment] = float(np.mean(pairs[0] == pairs[1]))
+        if alignment == "release":
+            assert_same(done.control, done.granularity.apply(inputs.pair.control))
+            assert np.isin(codes["control"], codes["protected"]).mean() > 0.9
+    assert together == {"none": 0.0, "release": 1.0}
+
+
+def test_the_plan_counts_the_pairs_of_aligned_blocks():
+    """Exact ages meet no interval: unaligned there is no pair at all, and the aligned plan needs more memory."""
+    table = people(200, 0.0, 4, "people")
+    frames = [pd.DataFrame(it.to_columns()) for it in (table, Rounding().protect(table, np.random.default_rng(1)))]
+    plans = {}
+    for alignment in ("none", "release"):
+        attacker = {"alignment": alignment, "blocking": [{"age": "exact"}]}
+        plans[alignment] = plan_audit(*frames, {**CONFIG, "attacker": attacker})
+    assert plans["none"].attackers[0].pairs == 0 < plans["release"].attackers[0].pairs
+    assert plans["none"].needed < plans["release"].needed
+
+
+def test_without_alignment_nothing_is_looked_for():
+    pair, _ = protected_world(
+        "", 0, 3, LADDER, lambda table: Perturbation("low").protect(table, np.random.default_rng(1))
+    )
+    done = attack(pair, Attacker())
+    assert done.granularity is None and done.held is done.original
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+@pytest.mark.parametrize("release", ["flip10", "flip90", "synthpop", "tvae", "ctgan", "gaussian_copula"])
+def test_flipped_and_synthetic_releases_by_others_have_no_grain(release):
+    names = {"age": "numeric", "fnlwgt": "numeric", "capital-gain": "numeric", "hours-per-week": "numeric"}
+    names |= {"education": "category", "occupation": "category", "native-country": "category"}
+    specs = [ColumnSpec(name, "attribute", kind) for name, kind in names.items()]
+    files = [SHARED / "adult_study_2021" / f"{name}.csv.gz" for name in ("trn", release)]
+    pair = read_inputs(*files, specs).pair
+    assert not detect(pair.original, pair.protected).grains
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+def test_the_intervals_of_a_release_by_others_are_found():
+    """Stroke, k = 2: every age from 1 on is brought to its released interval, younger ones stay."""
+    reading = Reading(missing=("", "NULL"))
+    files = [SHARED / "stroke" / name for name in ("stroke.csv", "stroke_k2.csv")]
+    inputs = read_inputs(
+        *files, [ColumnSpec("age", "quasi_identifier", "numeric")], reading=reading, identity=IdentityKeys("id", "id")
+    )
+    mine = detect(inputs.pair.original, inputs.pair.protected).apply(inputs.pair.original).columns["age"]
+    theirs = inputs.pair.protected.columns["age"].take(inputs.matches.protected)
+    mine = mine.take(inputs.matches.original)
+    known = np.flatnonzero(theirs.known())
+    assert same(mine.take(known), theirs.take(known))
+    assert (mine.low[mine.low == mine.high] < 1).all()
