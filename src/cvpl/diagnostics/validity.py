@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from cvpl.attack import Attack
 from cvpl.diagnostics.self_linkage import SelfLinkage
 from cvpl.operators.blocking import Key, scheme_codes
-from cvpl.operators.similarity import AgreementMeasure
 from cvpl.representation import linear
+from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 
 DEAD_TOP1 = 0.10
 """A perturbed copy must be found again for more than this share of the distinct records, ..."""
 DEAD_ZERO = 0.50
-"""... and at most this share of the vectors of either table may be zero."""
+"""... and at most this share of the vectors of either table may be zero, or of the released records the same."""
 ALONE = 0.50
 """At most this share of the originals may share a block with nobody."""
 SHIFTED = 0.6
@@ -79,6 +79,8 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
         reasons.append(f"blocking leaves {alone:.0%} of the originals without a single candidate")
     if max(zeros) > DEAD_ZERO:
         reasons.append("the representation is dead: most vectors are zero")
+    elif _most_alike(attack) > DEAD_ZERO:
+        reasons.append("the release is dead: most of its records are the same in everything that is compared")
     elif top1 is not None and top1 <= DEAD_TOP1 * distinct:
         reasons.append(
             "the representation is dead: it does not find people again in a lightly perturbed copy of their table"
@@ -101,11 +103,21 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
 
 def _distinct_records(attack: Attack) -> tuple[float, float]:
     """Distinct originals over all, and the share with a double, by the columns that a weight of agreement compares."""
-    measure = attack.representation.measure
-    compared = measure.columns if isinstance(measure, AgreementMeasure) else ()
-    (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [attack.original])
-    counts = np.bincount(codes)
-    return len(counts) / len(codes), float(counts[counts > 1].sum()) / len(codes)
+    counts = np.bincount(_records(attack, attack.original))
+    return len(counts) / counts.sum(), float(counts[counts > 1].sum() / counts.sum())
+
+
+def _most_alike(attack: Attack) -> float:
+    """The share of the released records that are the same in everything compared, at its largest."""
+    counts = np.bincount(_records(attack, attack.protected))
+    return float(counts.max() / counts.sum())
+
+
+def _records(attack: Attack, table: Table) -> NDArray[np.int64]:
+    """A number for every record, equal where all compared values are."""
+    compared = attack.attacker.vectorization.compared(table)
+    (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [table])
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

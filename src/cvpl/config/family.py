@@ -1,0 +1,79 @@
+"""`attacker: default`: the family of attackers that one release is held against, and draws from a wider one.
+
+Each member is written as a person would write it in `audit.yaml`, and differs from the paper's attacker in what is
+named. The vendor of a release may choose its blocking, so most members do without. Those that need people outside the
+release for reference take half of the control, and are left out without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cvpl.config.written import AttackerConfig
+
+_OPEN = {"alignment": "release", "blocking": "none"}
+_NEAREST = _OPEN | {"similarity": "euclidean"}
+_RARITY = _OPEN | {"similarity": "rarity"}
+
+FAMILY: Mapping[str, Mapping[str, Any]] = {
+    "paper": {},
+    "aligned": {"alignment": "release"},
+    "unblocked": _OPEN,
+    "unprojected": _OPEN | {"projection": "identity"},
+    "margin": _OPEN | {"evidence": "margin"},
+    "nearest": _NEAREST,
+    "nearest_reference": _NEAREST | {"evidence": "reference"},
+    "fellegi_sunter": _OPEN | {"similarity": "agreement"},
+    "fellegi_sunter_reference": _OPEN | {"similarity": {"agreement": {"m": 0.6}}, "evidence": "reference"},
+    "rarity": _RARITY,
+    "rarity_margin": _RARITY | {"evidence": "margin"},
+    "rarity_reference": _RARITY | {"evidence": "reference"},
+}
+
+_PROJECTIONS: tuple[Any, ...] = (
+    "pca",
+    "robust_pca",
+    "identity",
+    {"pca": {"variance": 0.8}},
+    {"pca": {"variance": 0.99}},
+)
+_SIMILARITIES: tuple[Any, ...] = ("cosine", "euclidean", "agreement", {"agreement": {"m": 0.6}}, "rarity")
+_EVIDENCE = ("best", "margin", "reference")
+_KNOWN = 0.75
+"""A drawn attacker leaves about one column in four out, at least one being left."""
+DRAWN = 3
+
+
+def family(common: AttackerConfig) -> dict[str, AttackerConfig]:
+    """The members of the family, each with what `common` says the attacker knows."""
+    known = {"knows": common.knows, "knows_people": common.knows_people, "threshold": common.threshold}
+    return {name: AttackerConfig.model_validate({**settings, **known}) for name, settings in FAMILY.items()}
+
+
+def draw(columns: list[str], blockable: bool, reference: bool, rng: np.random.Generator) -> dict[str, AttackerConfig]:
+    """Attackers whom nobody could have prepared for: columns, operators and evidence are drawn.
+
+    `blockable` says whether the columns have blocking rules, `reference` whether there is a control to take reference
+    people from.
+    """
+    drawn = {}
+    for number in range(1, DRAWN + 1):
+        kept = [name for name in columns if rng.random() < _KNOWN]
+        settings: dict[str, Any] = {
+            "knows": kept or columns,
+            "alignment": "release",
+            "blocking": "columns" if blockable and rng.random() < 0.25 else "none",
+            "projection": _one(_PROJECTIONS, rng),
+            "similarity": _one(_SIMILARITIES, rng),
+            "evidence": _one(_EVIDENCE if reference else _EVIDENCE[:2], rng),
+            "vectorization": {"scale": _one(("z_score", "robust"), rng), "encode": _one(("one_hot", "frequency"), rng)},
+        }
+        drawn[f"drawn_{number}"] = AttackerConfig.model_validate(settings)
+    return drawn
+
+
+def _one(choices: tuple[Any, ...], rng: np.random.Generator) -> Any:
+    return choices[int(rng.integers(len(choices)))]
