@@ -164,6 +164,7 @@ def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             con.execute(f"SET temp_directory = {literal(spilled)}")
             con.execute("SET preserve_insertion_order = true")
+            con.execute("SET enable_progress_bar = false")
             yield con
         except duckdb.OutOfMemoryException:
             raise LimitError(
