@@ -28,20 +28,23 @@ def pooled_rows(tables: Sequence[Ints], k: int) -> list[Ints]:
 
     `tables` has one array a table: the group of each record, from 0. Where nothing is pooled rows are numbered from 1.
     """
-    pools: list[set[int]] = [_first_pool(np.bincount(codes), k) for codes in tables]
-    while (leak := _size_leak(tables, pools, k)) is not None:
-        if not _enlarge(tables, pools, leak):
+    people, members, _ = _atoms(tables)
+    sizes = [_sums(codes, people) for codes in members]
+    pools = [_first_pool(size, k) for size in sizes]
+    while (leak := _size_leak(people, members, sizes, pools, k)) is not None:
+        if not _enlarge(sizes, pools, leak):
             break
-    return [_rows(np.bincount(codes), pool) for codes, pool in zip(tables, pools, strict=True)]
+    return [_rows(size, pool) for size, pool in zip(sizes, pools, strict=True)]
 
 
 def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
     """For each table and row whether its share must not be shown; `rows` has the row of each record in each table."""
-    hidden = []
-    for row in rows:
-        hidden.append(_hide_one_table(*_sums(row, hits), k))
-    while (leak := _share_leak(rows, hits, hidden, k)) is not None:
-        if not _hide_another(rows, hits, hidden, leak):
+    people, members, atom_of = _atoms(rows)
+    linked = _sums(atom_of, hits)
+    sums = [(_sums(codes, linked), _sums(codes, people)) for codes in members]
+    hidden = [_hide_one_table(*both, k) for both in sums]
+    while (leak := _share_leak(people, linked, members, hidden, k)) is not None:
+        if not _hide_another(sums, hidden, leak):
             break
     return hidden
 
@@ -67,16 +70,16 @@ def feasible(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> list[tuple
     ]
 
 
-def _sums(rows: Ints, hits: Floats) -> tuple[Floats, Floats]:
-    """How many people of each row are linked, and how many there are."""
-    return np.bincount(rows, weights=hits).astype(np.float64), np.bincount(rows).astype(np.float64)
+def _sums(codes: Ints, weights: Floats) -> Floats:
+    """The summed weights of each group."""
+    return np.bincount(codes, weights=weights).astype(np.float64)
 
 
 def _is_small(linked: float, size: float, k: int) -> bool:
     return linked < k or size - linked < k
 
 
-def _first_pool(sizes: Ints, k: int) -> set[int]:
+def _first_pool(sizes: Floats, k: int) -> set[int]:
     there = [int(group) for group in np.argsort(sizes, kind="stable") if sizes[group]]
     pool = [group for group in there if sizes[group] < k]
     rest = there[len(pool) :]
@@ -85,7 +88,7 @@ def _first_pool(sizes: Ints, k: int) -> set[int]:
     return set(pool)
 
 
-def _rows(sizes: Ints, pool: set[int]) -> Ints:
+def _rows(sizes: Floats, pool: set[int]) -> Ints:
     """Row 0 for the pool, 1, 2, ... for the other groups in their order, -1 for a group without people."""
     rows = np.full(len(sizes), -1, dtype=np.int64)
     number = 0
@@ -98,22 +101,23 @@ def _rows(sizes: Ints, pool: set[int]) -> Ints:
     return rows
 
 
-def _size_leak(tables: Sequence[Ints], pools: Sequence[set[int]], k: int) -> tuple[int, int | None] | None:
+def _size_leak(
+    people: Floats, members: Sequence[Ints], sizes: Sequence[Floats], pools: Sequence[set[int]], k: int
+) -> tuple[int, int | None] | None:
     """A table whose pool gives a small number away: by a group's size as a sum of shown ones, or by nested rows."""
-    atoms, members, _ = _atoms(tables)
-    rows = [_rows(np.bincount(codes), pool) for codes, pool in zip(tables, pools, strict=True)]
+    rows = [_rows(size, pool) for size, pool in zip(sizes, pools, strict=True)]
     of_atom = [row[codes] for row, codes in zip(rows, members, strict=True)]
     shown = np.array([of == it for of in of_atom for it in np.unique(of)], dtype=np.float64)
     for at, (codes, pool) in enumerate(zip(members, pools, strict=True)):
         for group in sorted(pool):
-            if np.bincount(tables[at])[group] < k and _spanned(shown, codes == group):
+            if sizes[at][group] < k and _spanned(shown, codes == group):
                 return at, None
     for at, mine in enumerate(of_atom):
         for other, theirs in enumerate(of_atom):
             if at == other:
                 continue
             for row, inner in _nested(mine, theirs):
-                gap = atoms[mine == row].sum() - atoms[theirs == inner].sum()
+                gap = people[mine == row].sum() - people[theirs == inner].sum()
                 if 0 < gap < k and inner != 0:
                     return other, int(np.flatnonzero(rows[other] == inner)[0])
                 if 0 < gap < k:
@@ -121,10 +125,9 @@ def _size_leak(tables: Sequence[Ints], pools: Sequence[set[int]], k: int) -> tup
     return None
 
 
-def _enlarge(tables: Sequence[Ints], pools: list[set[int]], leak: tuple[int, int | None]) -> bool:
+def _enlarge(sizes: Sequence[Floats], pools: list[set[int]], leak: tuple[int, int | None]) -> bool:
     """Pool one more group of the table that leaks, or else of the table with the most left; False if none is left."""
     at, group = leak
-    sizes = [np.bincount(codes) for codes in tables]
     left = [
         [int(it) for it in np.argsort(size, kind="stable") if size[it] and it not in pool]
         for size, pool in zip(sizes, pools, strict=True)
@@ -168,12 +171,12 @@ def _next_to_hide(linked: Floats, sizes: Floats, hidden: Bools) -> int | None:
     return min((at for at in shown if at != top), key=lambda at: sizes[at], default=top)
 
 
-def _share_leak(rows: Sequence[Ints], hits: Floats, hidden: Sequence[Bools], k: int) -> tuple[int, int | None] | None:
+def _share_leak(
+    people: Floats, linked: Floats, members: Sequence[Ints], hidden: Sequence[Bools], k: int
+) -> tuple[int, int | None] | None:
     """A table with a hidden number that follows from the rows shown in all, or a row that gives away a small part."""
-    atoms, members, atom_of = _atoms(rows)
-    linked = np.bincount(atom_of, weights=hits, minlength=len(atoms))
     shown = [codes == it for codes, mask in zip(members, hidden, strict=True) for it in np.unique(codes[~mask[codes]])]
-    known = np.array([np.ones(len(atoms), dtype=bool), *shown], dtype=np.float64)
+    known = np.array([np.ones(len(people), dtype=bool), *shown], dtype=np.float64)
     for at, (codes, mask) in enumerate(zip(members, hidden, strict=True)):
         for row in np.flatnonzero(mask).tolist():
             if (codes == row).any() and not (codes == row).all() and _spanned(known, codes == row):
@@ -186,16 +189,17 @@ def _share_leak(rows: Sequence[Ints], hits: Floats, hidden: Sequence[Bools], k: 
                 if hidden[at][row] or hidden[other][inner]:
                     continue
                 rest = (mine == row) & (theirs != inner)
-                if rest.any() and _is_small(float(linked[rest].sum()), float(atoms[rest].sum()), k):
+                if rest.any() and _is_small(float(linked[rest].sum()), float(people[rest].sum()), k):
                     return other, inner
     return None
 
 
-def _hide_another(rows: Sequence[Ints], hits: Floats, hidden: Sequence[Bools], leak: tuple[int, int | None]) -> bool:
+def _hide_another(sums: Sequence[tuple[Floats, Floats]], hidden: Sequence[Bools], leak: tuple[int, int | None]) -> bool:
+    """Hide the row that leaks, or one more of the table that does, or of any; False if none is left."""
     at, row = leak
     if row is None:
-        for table in (at, *(it for it in range(len(rows)) if it != at)):
-            row = _next_to_hide(*_sums(rows[table], hits), hidden[table])
+        for table in (at, *(it for it in range(len(sums)) if it != at)):
+            row = _next_to_hide(*sums[table], hidden[table])
             if row is not None:
                 at = table
                 break
@@ -203,20 +207,18 @@ def _hide_another(rows: Sequence[Ints], hits: Floats, hidden: Sequence[Bools], l
         return False
     hidden[at][row] = True
     # One hidden row alone follows from the total.
-    if hidden[at].sum() == 1:
-        other = _next_to_hide(*_sums(rows[at], hits), hidden[at])
-        if other is not None:
-            hidden[at][other] = True
+    if hidden[at].sum() == 1 and (other := _next_to_hide(*sums[at], hidden[at])) is not None:
+        hidden[at][other] = True
     return True
 
 
-def _atoms(tables: Sequence[Ints]) -> tuple[Ints, list[Ints], Ints]:
+def _atoms(tables: Sequence[Ints]) -> tuple[Floats, list[Ints], Ints]:
     """The people whom no table tells apart: how many, their group in each table, and where each record belongs."""
     key = np.zeros(len(tables[0]), dtype=np.int64)
     for codes in tables:
         _, key = np.unique(key * (int(codes.max()) + 1) + codes, return_inverse=True)
     _, first, counts = np.unique(key, return_index=True, return_counts=True)
-    return counts.astype(np.int64), [codes[first].astype(np.int64) for codes in tables], key.astype(np.int64)
+    return counts.astype(np.float64), [codes[first].astype(np.int64) for codes in tables], key.astype(np.int64)
 
 
 def _nested(mine: Ints, theirs: Ints) -> list[tuple[int, int]]:
