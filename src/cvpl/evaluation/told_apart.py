@@ -26,7 +26,7 @@ PENALTY = 0.05
 
 SPREAD = 1.5
 """Folds share most of the rows their rules were fitted on, so the mean of their areas varies more than that of
-independent ones: up to 1.45 times as much on random splits of simulated people and of Adult."""
+independent ones: up to 1.43 times as much on random splits of simulated people and of Adult."""
 
 
 def told_apart(first: Table, second: Table, rng: np.random.Generator) -> tuple[float, float]:
