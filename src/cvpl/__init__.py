@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cvpl.errors import LimitError as LimitError
     from cvpl.errors import UsageError as UsageError
     from cvpl.result import AuditResult as AuditResult
+    from cvpl.splitting import split as split
 
 _HOMES = {
     "Attacker": "cvpl.attacker",
@@ -32,6 +33,7 @@ _HOMES = {
     "LimitError": "cvpl.errors",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.auditing",
+    "split": "cvpl.splitting",
 }
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "LimitError",
     "UsageError",
     "audit",
+    "split",
 ]
 
 

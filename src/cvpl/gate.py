@@ -1,33 +1,71 @@
-"""The gate: whether a figure stays below the limit that was set for it, and what keeps it closed all the same."""
+"""The gate: whether figures stay below the limits set for them, and what keeps it closed all the same."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from cvpl import assembly
 from cvpl import result as out
 from cvpl.config.written import PolicyConfig
 from cvpl.diagnostics.validity import Validity
 from cvpl.evaluation.contradictions import recall_near_zero, top1_far_above, top1_unexplained
+from cvpl.evaluation.intervals import wilson
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.policy import Bound, Figure, judge
+from cvpl.evaluation.policy import FALSE_RATE_OF, Bound, Figure, deciding, judge
+from cvpl.evaluation.truth import top1_hit_rate
+
+Ends = tuple[float | None, float | None]
+"""A figure's estimate and upper interval end."""
 
 
 def gate(
     all_measured: dict[str, Measurement],
     headline: Measurement,
     valid: Validity,
-    policy: PolicyConfig | None,
+    policy: PolicyConfig | tuple[PolicyConfig, ...] | None,
     fail_above: float | None,
+    maximum_subgroup: Mapping[str, Ends] | None = None,
 ) -> out.PolicyOutcome | None:
-    """The gate over all attackers: the strongest of them decides, and one without the figure closes it."""
-    if policy is None and fail_above is None:
+    """The gate over all attackers: the strongest of them decides, and one without the figure closes it.
+
+    Of several policies all must be met. `fail_above` takes the place of a single policy's maximum; beside several it is
+    one more. `maximum_subgroup` has for each attacker the largest rate over subgroups and its upper interval end.
+    """
+    policies = _policies(policy, fail_above, headline)
+    if not policies:
         return None
-    bound: Bound = "high" if policy is None else policy.bound
+    verdicts = []
+    for it in policies:
+        values = [
+            _bounded(measured, it.figure, it.bound, (maximum_subgroup or {}).get(name))
+            for name, measured in all_measured.items()
+        ]
+        known = [value for value in values if value is not None]
+        value = max(known) if len(known) == len(values) else None
+        verdicts.append(judge(it.figure, it.bound, it.max, value, _doubts(headline, valid, it.figure)))
+    verdict = deciding(tuple(verdicts))
+    return out.PolicyOutcome(
+        figure=verdict.figure,
+        bound=verdict.bound,
+        max=verdict.limit,
+        value=verdict.value,
+        met=verdict.met,
+        reasons=list(verdict.reasons),
+    )
+
+
+def _policies(
+    policy: PolicyConfig | tuple[PolicyConfig, ...] | None, fail_above: float | None, headline: Measurement
+) -> tuple[PolicyConfig, ...]:
+    if fail_above is None:
+        return () if policy is None else policy if isinstance(policy, tuple) else (policy,)
+    if isinstance(policy, PolicyConfig):
+        return (PolicyConfig(figure=policy.figure, bound=policy.bound, max=fail_above),)
     figure: Figure = "linkage_rate" if headline.basis is None else "attributable_rate"
-    if policy is not None:
-        figure = policy.figure
-    limit = fail_above if fail_above is not None else policy.max if policy is not None else 0.0
-    values = [_bounded(measured, figure, bound) for measured in all_measured.values()]
-    known = [value for value in values if value is not None]
+    return (*(policy or ()), PolicyConfig(figure=figure, max=fail_above))
+
+
+def _doubts(headline: Measurement, valid: Validity, figure: Figure) -> tuple[str, ...]:
     seen = assembly.figures(headline)
     doubts = [f"not assessable: {reason}" for reason in valid.reasons]
     if not headline.attack.exact:
@@ -38,16 +76,29 @@ def gate(
         doubts.append("the top-1 hit rate is far above the attributable rate")
     if recall_near_zero(seen):
         doubts.append("blocking recall is near zero")
-    verdict = judge(figure, bound, limit, max(known) if len(known) == len(values) else None, tuple(doubts))
-    return out.PolicyOutcome(
-        figure=figure, bound=bound, max=limit, value=verdict.value, met=verdict.met, reasons=list(verdict.reasons)
-    )
+    return tuple(doubts)
 
 
-def _bounded(measured: Measurement, figure: Figure, bound: Bound) -> float | None:
-    """The end of a figure that a policy looks at."""
+def _bounded(measured: Measurement, figure: Figure, bound: Bound, subgroup: Ends | None) -> float | None:
+    """The end of a figure that a policy looks at; None where it is not known, as the upper end of power is not."""
+    estimate, high = _ends(measured, figure, subgroup)
+    return estimate if bound == "estimate" else high
+
+
+def _ends(measured: Measurement, figure: Figure, subgroup: Ends | None) -> Ends:
+    if figure in FALSE_RATE_OF:
+        return None if measured.power is None else measured.power.get(FALSE_RATE_OF[figure]), None
+    if figure == "maximum_subgroup_rate":
+        return subgroup or (None, None)
+    if figure == "top1_hit_rate":
+        known = measured.truth
+        estimate = None if known is None else top1_hit_rate(known)
+        if known is None or estimate is None:
+            return None, None
+        asked = int(known.has_match.sum())
+        return estimate, wilson(estimate * asked, asked).high
     if figure == "attributable_rate":
-        estimate, ends = measured.attributable, measured.attributable_interval
+        value, ends = measured.attributable, measured.attributable_interval
     else:
-        estimate, ends = measured.rate, measured.rate_interval
-    return estimate if bound == "estimate" else None if ends is None else ends.high
+        value, ends = measured.rate, measured.rate_interval
+    return value, None if ends is None else ends.high

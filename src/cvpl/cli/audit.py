@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
 from cvpl.errors import ExitCode, UsageError
 
+if TYPE_CHECKING:
+    from cvpl.config.plan import WithPolicy
+
 EXIT_CODES = (
     "Exit codes: 0 done; 2 the call is wrong, or the output cannot be written; 3 a table or the configuration cannot "
-    "be used; 4 a limit was hit; 5 interrupted; 6 internal error; 10 the gate (--fail-above, or the configuration's "
-    "policy) is closed."
+    "be used; 4 a limit was hit; 5 interrupted; 6 internal error; 10 the gate (--fail-above, --policy or the "
+    "configuration's policy) is closed."
 )
 
 
@@ -58,6 +62,12 @@ def command(
         help="A gate, such as 0.05: exit with 10 if the upper interval end of the policy's figure (default: the "
         "attributable rate, else the linkage rate) is above RATE, or if the result cannot be relied on.",
     ),
+    policy: str | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="A gate in a YAML file, in the place of the configuration's policy: figure, bound and max, a list of "
+        "these, or the name of a preset, which may also stand here itself.",
+    ),
     save_projection: Path | None = typer.Option(
         None, metavar="FILE", help="Write the fitted projection, for `projection: {saved: FILE}` in a later audit."
     ),
@@ -78,6 +88,13 @@ def command(
     if save_projection is not None:
         check_file(save_projection, "--save-projection")
 
+    settings: Path | WithPolicy = config
+    if policy is not None:
+        from cvpl.config.plan import WithPolicy  # noqa: PLC0415 - only where it is asked for
+        from cvpl.config.policy_file import read_policy  # noqa: PLC0415
+
+        settings = WithPolicy(config, read_policy(policy))
+
     from cvpl.auditing import audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
 
@@ -94,7 +111,7 @@ def command(
         result = audit(
             original,
             protected,
-            config,
+            settings,
             control=control,
             fail_above=fail_above,
             memory=allowed,

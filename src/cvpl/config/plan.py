@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from cvpl.attacker import Attacker
-from cvpl.config.written import AttackerConfig, AuditConfig, ColumnConfig, EnsembleConfig
+from cvpl.config.written import AttackerConfig, AuditConfig, ColumnConfig, EnsembleConfig, PolicyForm
+from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
 from cvpl.operators.projection import Saved
@@ -46,7 +46,15 @@ class Plan:
     levers: Levers
 
 
-ConfigLike = AuditConfig | Mapping[str, Any] | str | Path
+@dataclass(frozen=True)
+class WithPolicy:
+    """A configuration whose policy is replaced by another."""
+
+    config: AuditConfig | Mapping[str, Any] | str | Path
+    policy: PolicyForm
+
+
+ConfigLike = AuditConfig | Mapping[str, Any] | str | Path | WithPolicy
 
 
 def load(config: ConfigLike) -> Plan:
@@ -54,6 +62,9 @@ def load(config: ConfigLike) -> Plan:
 
     Paths inside a file are relative to the file. Raises InputError with every problem.
     """
+    if isinstance(config, WithPolicy):
+        plan = load(config.config)
+        return replace(plan, config=plan.config.model_copy(update={"policy": config.policy}))
     base, name = Path(), WHERE
     if isinstance(config, str | Path):
         base, name = Path(config).parent, Path(config).name
@@ -62,41 +73,19 @@ def load(config: ConfigLike) -> Plan:
         try:
             config = AuditConfig.model_validate(config)
         except ValidationError as error:
-            raise InputError(_problems(error, name)) from None
+            raise InputError(problems_of(error, name)) from None
     return _resolve(config, base, name)
-
-
-class _Loader(yaml.SafeLoader):
-    """The safe loader, which also refuses a key that stands twice: of two meanings one would be lost silently."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping in which every key stands once."""
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value} stands twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
 
 
 def _read_yaml(path: Path) -> Mapping[str, Any]:
     cure = "Start from the file that `cvpl init` writes."
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)  # noqa: S506 - a safe loader, made stricter
-    except OSError:
-        raise InputError([Problem(path.name, "the configuration cannot be opened", "Check the path.")]) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        twice = str(getattr(error, "problem", None) or "")
-        what = twice if twice.endswith("stands twice") else "the configuration is not YAML"
-        what += f" (line {mark.line + 1})" if mark else ""
-        raise InputError([Problem(path.name, what, cure)]) from None
+    content = read_yaml(path, "configuration", cure)
     if not isinstance(content, Mapping):
         raise InputError([Problem(path.name, "the configuration is not a mapping of settings", cure)])
     return content
 
 
-def _problems(error: ValidationError, name: str) -> list[Problem]:
+def problems_of(error: ValidationError, name: str) -> list[Problem]:
     """One problem a place; of a union's many complaints the first is told."""
     told: dict[str, Problem] = {}
     for item in error.errors(include_url=False, include_input=False, include_context=False):
@@ -120,6 +109,7 @@ _UNION_MEMBERS = (
     "Rarity",
     "Pca",
     "RobustPca",
+    "PolicyConfig",
     "float",
     "str",
 )
@@ -127,7 +117,7 @@ _UNION_MEMBERS = (
 
 def _is_type_name(part: object) -> bool:
     """Pydantic puts the tried member of a union into the path; a person did not write it."""
-    tried = ("literal[", "function-", "list[", "dict[", "constrained-", "nullable[")
+    tried = ("literal[", "function-", "list[", "tuple[", "dict[", "constrained-", "nullable[")
     return isinstance(part, str) and (part.startswith(tried) or part in _UNION_MEMBERS)
 
 
@@ -253,7 +243,7 @@ def _resolve_attacker(
         try:
             ladder = Ladder(rungs=rungs, stop_below=written.ladder.stop_below)
         except ValidationError as error:
-            problems.extend(_problems(error, f"{name}, ladder of attacker '{key}'"))
+            problems.extend(problems_of(error, f"{name}, ladder of attacker '{key}'"))
     if len(problems) > before:
         return None
     columns = {
@@ -275,7 +265,7 @@ def _resolve_attacker(
             threshold=config.threshold if written.threshold is None else written.threshold,
         )
     except ValidationError as error:
-        problems.extend(_problems(error, f"{name}, attacker '{key}'"))
+        problems.extend(problems_of(error, f"{name}, attacker '{key}'"))
         return None
 
 

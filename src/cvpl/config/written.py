@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from cvpl.attacker import Evidence
 from cvpl.config.sizes import parse_size
 from cvpl.evaluation.intervals import Method
+from cvpl.evaluation.policy import PRESETS, Bound, Figure
 from cvpl.operators.blocking import Bin, Level, Lsh, Prefix, Rule, Truncate
 from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
 from cvpl.operators.similarity import Agreement, Rarity, Similarity
@@ -110,11 +111,40 @@ class IntervalsConfig(Settings):
 
 
 class PolicyConfig(Settings):
-    """A gate: the audit fails where `bound` of `figure` is above `max`."""
+    """A gate: the audit fails where `bound` of `figure` is above `max`. `preset` names whose limit it is."""
 
-    figure: Literal["attributable_rate", "linkage_rate"]
-    bound: Literal["high", "estimate"] = "high"
+    figure: Figure
+    bound: Bound = "high"
     max: Annotated[float, Field(ge=0, le=1)]
+    preset: str | None = None
+
+
+def _one_policy(value: object) -> object:
+    """A policy as it is written, or as the preset that is named has it; only `bound` may differ from a preset's."""
+    written = {"preset": value} if isinstance(value, str) else value
+    if isinstance(written, Mapping) and written.get("preset") is not None:
+        name = written["preset"]
+        if name not in PRESETS:
+            raise ValueError(f"the presets are: {', '.join(PRESETS)}")
+        preset = PRESETS[name]
+        own = {"figure": preset.figure, "bound": preset.bound, "max": preset.max, "preset": name}
+        if any(written.get(key, own[key]) != own[key] for key in ("figure", "max")):
+            raise ValueError("a preset has its own figure and maximum; take these out, or the preset")
+        written = own | dict(written)
+    if not isinstance(written, Mapping | PolicyConfig):
+        raise ValueError("write {figure: ..., bound: ..., max: ...}, a list of these, or the name of a preset")  # noqa: TRY004 - told by pydantic
+    return PolicyConfig.model_validate(written)
+
+
+def _policy(value: object) -> object:
+    if isinstance(value, list | tuple):
+        if not value:
+            raise ValueError("the list of policies is empty")
+        return tuple(_one_policy(item) for item in value)
+    return None if value is None else _one_policy(value)
+
+
+PolicyForm = Annotated[PolicyConfig | tuple[PolicyConfig, ...], BeforeValidator(_policy)]
 
 
 class VectorizationConfig(Settings):
@@ -251,6 +281,6 @@ class AuditConfig(Settings):
     control: ControlConfig | None = None
     search: SearchConfig = SearchConfig()
     intervals: IntervalsConfig = IntervalsConfig()
-    policy: PolicyConfig | None = None
+    policy: Annotated[PolicyForm | None, BeforeValidator(_policy)] = None
     protect: ProtectConfig | None = None
     seed: Annotated[int, Field(ge=0)] = 0

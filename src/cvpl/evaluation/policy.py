@@ -1,12 +1,68 @@
-"""The gate: whether a figure stays within what a policy allows. Met or not met, never "safe"."""
+"""The gate: whether figures stay within what policies allow. Met or not met under the stated attackers, never "safe".
+
+A preset names who uses a limit, for what, and which figure it bounds. The limits of small-cell rules and of the two
+medicines regulators bound the probability that the record picked for a person is theirs, 1/k in a class of k equal
+records. That is the top-1 hit rate. It is not a linkage rate, which counts people who find a look-alike.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Figure = Literal["attributable_rate", "linkage_rate"]
+Figure = Literal[
+    "attributable_rate",
+    "linkage_rate",
+    "power_at_1",
+    "power_at_5",
+    "power_at_10",
+    "top1_hit_rate",
+    "maximum_subgroup_rate",
+]
 Bound = Literal["high", "estimate"]
+
+FALSE_RATE_OF: Mapping[Figure, float] = {"power_at_1": 0.01, "power_at_5": 0.05, "power_at_10": 0.10}
+"""The false rate at which a figure of power is read."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A limit that others use: the figure it bounds here, the most it allows, who uses it, and what it bounds there.
+
+    Holding the upper interval end against it, not the estimate, is this program's choice.
+    """
+
+    figure: Figure
+    max: float
+    source: str
+    bounds: str
+    bound: Bound = "high"
+
+
+_ONE_IN_K = "the probability of re-identifying a record: one in so many that look the same"
+_PRECEDENTS = (
+    "listed among cell size precedents by El Emam, Guide to the De-Identification of Personal Health Information"
+)
+
+PRESETS: Mapping[str, Preset] = {
+    "ema-policy-0070": Preset(
+        "top1_hit_rate",
+        0.09,
+        "European Medicines Agency, guidance on Policy 0070, clinical reports made public",
+        "the probability of re-identifying a trial participant",
+    ),
+    "health-canada-prci": Preset(
+        "top1_hit_rate",
+        0.09,
+        "Health Canada, guidance on the Public Release of Clinical Information",
+        "the probability of re-identifying a trial participant",
+    ),
+    "cell-size-3": Preset("top1_hit_rate", 1 / 3, f"small-cell rule of 3, {_PRECEDENTS}", _ONE_IN_K),
+    "cell-size-5": Preset("top1_hit_rate", 1 / 5, f"small-cell rule of 5, {_PRECEDENTS}", _ONE_IN_K),
+    "cell-size-11": Preset("top1_hit_rate", 1 / 11, f"small-cell rule of 11, {_PRECEDENTS}", _ONE_IN_K),
+    "cell-size-20": Preset("top1_hit_rate", 1 / 20, f"small-cell rule of 20, {_PRECEDENTS}", _ONE_IN_K),
+}
 
 
 @dataclass(frozen=True)
@@ -33,3 +89,19 @@ def judge(figure: Figure, bound: Bound, limit: float, value: float | None, doubt
     elif value > limit:
         reasons.append(f"{figure} ({bound}) is {value:.6g}, above {limit:.6g}")
     return Verdict(figure, bound, limit, value, tuple(reasons))
+
+
+def deciding(verdicts: tuple[Verdict, ...]) -> Verdict:
+    """Of several verdicts the one that decides, with the reasons of all: all must be met.
+
+    It is the first that is not met by its own figure, an unknown one before others; else the one nearest its limit.
+    """
+
+    def strain(verdict: Verdict) -> float:
+        if verdict.value is None:
+            return float("inf")
+        return verdict.value / verdict.limit if verdict.limit else float(verdict.value > 0) * 1e300
+
+    first = max(verdicts, key=strain)
+    reasons = dict.fromkeys(reason for verdict in verdicts for reason in verdict.reasons)
+    return Verdict(first.figure, first.bound, first.limit, first.value, tuple(reasons))

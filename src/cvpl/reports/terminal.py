@@ -27,7 +27,15 @@ _NEXT = {
     "top1_above_rate": "Do not read the linkage rate alone; the top-1 hit rate is the figure to look at here.",
     "blocking_recall_near_zero": "How: coarser `block` rules for the columns, or `blocking: none` for the attacker.",
 }
-_FIGURES = {"attributable_rate": "the attributable rate", "linkage_rate": "the linkage rate"}
+_FIGURES = {
+    "attributable_rate": "the attributable rate",
+    "linkage_rate": "the linkage rate",
+    "power_at_1": "power at 1% false rate",
+    "power_at_5": "power at 5% false rate",
+    "power_at_10": "power at 10% false rate",
+    "top1_hit_rate": "the top-1 hit rate",
+    "maximum_subgroup_rate": "the largest rate over subgroups",
+}
 _LEGEND = (
     ("structure", "the column's share of the space in which records are compared; it says nothing of the links"),
     ("links", "its share of the similarity of the links that were found; below 0 where it holds them apart"),

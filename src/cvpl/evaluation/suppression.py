@@ -1,0 +1,234 @@
+"""What tables of counts may show of small groups, also against subtraction.
+
+Two things are protected, both with `k` (10 by default). *Sizes*: groups of fewer than k people are pooled into one row
+with at least one other group, until the row has k people. *Shares*: a share of n people tells how many were linked, so
+it is shown only where at least k of them were and at least k were not. Otherwise only the side is told, "fewer than k",
+zero included, for a zero would tell that the others are not zero. A hidden number must not follow from the total: rows
+are hidden until each hidden number could, by all that is shown, be any of at least k.
+
+Several tables are about the same people. Somebody who knows which groups of one are made of groups of another can
+subtract across tables; so no hidden number may be a combination of shown rows, and no two nested rows may differ by a
+small number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def pooled_rows(tables: Sequence[Ints], k: int) -> list[Ints]:
+    """For each table the row of each group; groups of fewer than k people share row 0 of their table with others.
+
+    `tables` has one array a table: the group of each record, from 0. Where nothing is pooled rows are numbered from 1.
+    """
+    people, members, _ = _atoms(tables)
+    sizes = [_sums(codes, people) for codes in members]
+    pools = [_first_pool(size, k) for size in sizes]
+    while (leak := _size_leak(people, members, sizes, pools, k)) is not None:
+        if not _enlarge(sizes, pools, leak):
+            break
+    return [_rows(size, pool) for size, pool in zip(sizes, pools, strict=True)]
+
+
+def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
+    """For each table and row whether its share must not be shown; `rows` has the row of each record in each table."""
+    people, members, atom_of = _atoms(rows)
+    linked = _sums(atom_of, hits)
+    sums = [(_sums(codes, linked), _sums(codes, people)) for codes in members]
+    hidden = [_hide_one_table(*both, k) for both in sums]
+    while (leak := _share_leak(people, linked, members, hidden, k)) is not None:
+        if not _hide_another(sums, hidden, leak):
+            break
+    return hidden
+
+
+def bounds(linked: float, size: float, k: int) -> tuple[float, float]:
+    """What may be told of a hidden number of linked people: fewer than k, all but fewer than k, or nothing."""
+    few, most = linked < k, size - linked < k
+    if few and not most:
+        return 0.0, float(k - 1)
+    if most and not few:
+        return size - (k - 1), size
+    return 0.0, size
+
+
+def feasible(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> list[tuple[float, float]]:
+    """The smallest and the largest number that each hidden row may have, given shown rows, bounds and the total."""
+    ends = [bounds(x, n, k) if _is_small(x, n, k) else (0.0, n) for x, n in zip(linked, sizes, strict=True)]
+    left = float(linked[hidden].sum())
+    low, high = (sum(ends[at][side] for at in np.flatnonzero(hidden)) for side in (0, 1))
+    return [
+        (max(ends[at][0], left - (high - ends[at][1])), min(ends[at][1], left - (low - ends[at][0])))
+        for at in np.flatnonzero(hidden)
+    ]
+
+
+def _sums(codes: Ints, weights: Floats) -> Floats:
+    """The summed weights of each group."""
+    return np.bincount(codes, weights=weights).astype(np.float64)
+
+
+def _is_small(linked: float, size: float, k: int) -> bool:
+    return linked < k or size - linked < k
+
+
+def _first_pool(sizes: Floats, k: int) -> set[int]:
+    there = [int(group) for group in np.argsort(sizes, kind="stable") if sizes[group]]
+    pool = [group for group in there if sizes[group] < k]
+    rest = there[len(pool) :]
+    while pool and rest and (len(pool) < 2 or sizes[pool].sum() < k):
+        pool.append(rest.pop(0))
+    return set(pool)
+
+
+def _rows(sizes: Floats, pool: set[int]) -> Ints:
+    """Row 0 for the pool, 1, 2, ... for the other groups in their order, -1 for a group without people."""
+    rows = np.full(len(sizes), -1, dtype=np.int64)
+    number = 0
+    for group in np.flatnonzero(sizes):
+        if int(group) in pool:
+            rows[group] = 0
+        else:
+            number += 1
+            rows[group] = number
+    return rows
+
+
+def _size_leak(
+    people: Floats, members: Sequence[Ints], sizes: Sequence[Floats], pools: Sequence[set[int]], k: int
+) -> tuple[int, int | None] | None:
+    """A table whose pool gives a small number away: by a group's size as a sum of shown ones, or by nested rows."""
+    rows = [_rows(size, pool) for size, pool in zip(sizes, pools, strict=True)]
+    of_atom = [row[codes] for row, codes in zip(rows, members, strict=True)]
+    shown = np.array([of == it for of in of_atom for it in np.unique(of)], dtype=np.float64)
+    for at, (codes, pool) in enumerate(zip(members, pools, strict=True)):
+        for group in sorted(pool):
+            if sizes[at][group] < k and _spanned(shown, codes == group):
+                return at, None
+    for at, mine in enumerate(of_atom):
+        for other, theirs in enumerate(of_atom):
+            if at == other:
+                continue
+            for row, inner in _nested(mine, theirs):
+                gap = people[mine == row].sum() - people[theirs == inner].sum()
+                if 0 < gap < k and inner != 0:
+                    return other, int(np.flatnonzero(rows[other] == inner)[0])
+                if 0 < gap < k:
+                    return at, None
+    return None
+
+
+def _enlarge(sizes: Sequence[Floats], pools: list[set[int]], leak: tuple[int, int | None]) -> bool:
+    """Pool one more group of the table that leaks, or else of the table with the most left; False if none is left."""
+    at, group = leak
+    left = [
+        [int(it) for it in np.argsort(size, kind="stable") if size[it] and it not in pool]
+        for size, pool in zip(sizes, pools, strict=True)
+    ]
+    if group is None:
+        if not left[at]:
+            at = max(range(len(left)), key=lambda it: len(left[it]))
+        if not left[at]:
+            return False
+        group = left[at][0]
+    pools[at].add(group)
+    if len(pools[at]) < 2:
+        rest = [it for it in left[at] if it != group]
+        pools[at].update(rest[:1])
+    return True
+
+
+def _hide_one_table(linked: Floats, sizes: Floats, k: int) -> Bools:
+    hidden = np.array([n > 0 and _is_small(x, n, k) for x, n in zip(linked, sizes, strict=True)], dtype=bool)
+    while hidden.any() and not _is_vague(linked, sizes, hidden, k):
+        at = _next_to_hide(linked, sizes, hidden)
+        if at is None:
+            break
+        hidden[at] = True
+    return hidden
+
+
+def _is_vague(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> bool:
+    """Whether every hidden number could be any of k numbers, or of all that its row allows if these are fewer."""
+    widths = [high - low for low, high in feasible(linked, sizes, hidden, k)]
+    wanted = [min(k - 1.0, n) for n in sizes[hidden]]
+    return all(width >= want - 1e-9 for width, want in zip(widths, wanted, strict=True))
+
+
+def _next_to_hide(linked: Floats, sizes: Floats, hidden: Bools) -> int | None:
+    """The smallest row that is shown, but the one with the highest share last: it is what readers must see."""
+    shown = [int(at) for at in np.flatnonzero(~hidden & (sizes > 0))]
+    if not shown:
+        return None
+    top = max(shown, key=lambda at: linked[at] / sizes[at])
+    return min((at for at in shown if at != top), key=lambda at: sizes[at], default=top)
+
+
+def _share_leak(
+    people: Floats, linked: Floats, members: Sequence[Ints], hidden: Sequence[Bools], k: int
+) -> tuple[int, int | None] | None:
+    """A table with a hidden number that follows from the rows shown in all, or a row that gives away a small part."""
+    shown = [codes == it for codes, mask in zip(members, hidden, strict=True) for it in np.unique(codes[~mask[codes]])]
+    known = np.array([np.ones(len(people), dtype=bool), *shown], dtype=np.float64)
+    for at, (codes, mask) in enumerate(zip(members, hidden, strict=True)):
+        for row in np.flatnonzero(mask).tolist():
+            if (codes == row).any() and not (codes == row).all() and _spanned(known, codes == row):
+                return at, None
+    for at, mine in enumerate(members):
+        for other, theirs in enumerate(members):
+            if at == other:
+                continue
+            for row, inner in _nested(mine, theirs):
+                if hidden[at][row] or hidden[other][inner]:
+                    continue
+                rest = (mine == row) & (theirs != inner)
+                if rest.any() and _is_small(float(linked[rest].sum()), float(people[rest].sum()), k):
+                    return other, inner
+    return None
+
+
+def _hide_another(sums: Sequence[tuple[Floats, Floats]], hidden: Sequence[Bools], leak: tuple[int, int | None]) -> bool:
+    """Hide the row that leaks, or one more of the table that does, or of any; False if none is left."""
+    at, row = leak
+    if row is None:
+        for table in (at, *(it for it in range(len(sums)) if it != at)):
+            row = _next_to_hide(*sums[table], hidden[table])
+            if row is not None:
+                at = table
+                break
+    if row is None:
+        return False
+    hidden[at][row] = True
+    # One hidden row alone follows from the total.
+    if hidden[at].sum() == 1 and (other := _next_to_hide(*sums[at], hidden[at])) is not None:
+        hidden[at][other] = True
+    return True
+
+
+def _atoms(tables: Sequence[Ints]) -> tuple[Floats, list[Ints], Ints]:
+    """The people whom no table tells apart: how many, their group in each table, and where each record belongs."""
+    key = np.zeros(len(tables[0]), dtype=np.int64)
+    for codes in tables:
+        _, key = np.unique(key * (int(codes.max()) + 1) + codes, return_inverse=True)
+    _, first, counts = np.unique(key, return_index=True, return_counts=True)
+    return counts.astype(np.float64), [codes[first].astype(np.int64) for codes in tables], key.astype(np.int64)
+
+
+def _nested(mine: Ints, theirs: Ints) -> list[tuple[int, int]]:
+    """Rows of one table, each with a row of the other that lies inside it."""
+    holders = {int(inner): np.unique(mine[theirs == inner]) for inner in np.unique(theirs)}
+    return [(int(rows[0]), inner) for inner, rows in holders.items() if len(rows) == 1]
+
+
+def _spanned(shown: Floats, target: Bools) -> bool:
+    """Whether the set's number is a linear combination of the shown ones."""
+    wanted = target.astype(np.float64)
+    weights, *_ = np.linalg.lstsq(shown.T, wanted, rcond=None)
+    return bool(np.abs(shown.T @ weights - wanted).max(initial=0.0) < 1e-6)

@@ -1,0 +1,119 @@
+"""How well a linear rule tells the rows of one table from those of another, on rows that it has not seen.
+
+Columns may agree one by one and still hang together otherwise. So the rule is given each column's features and products
+of them across columns: a difference in means or in pairwise dependence is within its reach.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FOLDS = 5
+MOST_LABELS = 12
+"""The commonest labels of a column have a feature each, the rest share none."""
+MOST_PRODUCTS = 300
+"""Products of features are drawn at random where there are more."""
+PENALTY = 0.05
+"""The ridge penalty, a share of the rows, on features of variance 1."""
+
+SPREAD = 1.5
+"""Folds share most of the rows their rules were fitted on, so the mean of their areas varies more than that of
+independent ones: up to 1.43 times as much on random splits of simulated people and of Adult."""
+
+
+def told_apart(first: Table, second: Table, rng: np.random.Generator) -> tuple[float, float]:
+    """The cross-fitted area under the ROC curve of a ridge rule, and its standard error were there no difference.
+
+    0.5 is chance. Each fold's rows are scored by a rule fitted on the others; the area is the mean over folds. Given
+    the rule, a fold's area has the Mann-Whitney variance (n + m + 1) / (12 n m); the error of their mean is widened by
+    SPREAD. (0.5, inf) with too few rows.
+    """
+    sizes = first.rows, second.rows
+    if min(sizes) < 2 * FOLDS:
+        return 0.5, math.inf
+    X = _features(first, second, rng)
+    y = np.repeat([0.0, 1.0], sizes)
+    fold = np.concatenate([rng.permutation(size) % FOLDS for size in sizes])
+    grams = [_gram(X[fold == it], y[fold == it]) for it in range(FOLDS)]
+    areas, variances = [], []
+    for it in range(FOLDS):
+        others = [gram for at, gram in enumerate(grams) if at != it]
+        A, b = np.sum([gram[0] for gram in others], axis=0), np.sum([gram[1] for gram in others], axis=0)
+        A[1:, 1:] += PENALTY * A[0, 0] * np.eye(len(A) - 1)
+        weights = np.linalg.solve(A, b)
+        mine = fold == it
+        scores = X[mine] @ weights
+        apart = scores[y[mine] == 1], scores[y[mine] == 0]
+        areas.append(area(*apart))
+        n, m = len(apart[0]), len(apart[1])
+        variances.append((n + m + 1) / (12 * n * m))
+    return float(np.mean(areas)), SPREAD * math.sqrt(sum(variances)) / FOLDS
+
+
+def area(positive: Floats, negative: Floats) -> float:
+    """P(positive > negative) + P(equal) / 2, over all pairs."""
+    ordered = np.sort(negative)
+    below = np.searchsorted(ordered, positive, side="left")
+    upto = np.searchsorted(ordered, positive, side="right")
+    return float((below + upto).mean() / (2 * len(negative)))
+
+
+def _gram(X: Floats, y: Floats) -> tuple[Floats, Floats]:
+    return X.T @ X, X.T @ y
+
+
+def _features(first: Table, second: Table, rng: np.random.Generator) -> Floats:
+    """An intercept, each column's features and products of features of different columns, all standardized."""
+    blocks = [_column(first.columns[it.name], second.columns[it.name]) for it in first.specs]
+    owner = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
+    plain = _standard(np.concatenate(blocks, axis=1))
+    left, right = np.triu_indices(len(owner), 1)
+    across = np.flatnonzero(owner[left] != owner[right])
+    if len(across) > MOST_PRODUCTS:
+        across = np.sort(rng.choice(across, MOST_PRODUCTS, replace=False))
+    products = _standard(plain[:, left[across]] * plain[:, right[across]])
+    return np.concatenate([np.ones((len(plain), 1)), plain, products], axis=1)
+
+
+def _column(first: ColumnData, second: ColumnData) -> Floats:
+    """Labels: one feature for each of the commonest. Numbers and times: the rank. For all: whether it is missing."""
+    known = np.concatenate([first.known(), second.known()])
+    features = [(~known).astype(np.float64)]
+    if isinstance(first, Labels) and isinstance(second, Labels):
+        codes = np.concatenate([first.codes, second.codes])
+        counts = np.bincount(codes[known], minlength=len(first.labels))
+        common = np.argsort(-counts, kind="stable")[:MOST_LABELS]
+        features += [(codes == code).astype(np.float64) for code in common if counts[code]]
+    else:
+        values = np.concatenate([ordinal(first), ordinal(second)])
+        ranks = np.full(len(values), 0.5)
+        _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+        if len(counts):
+            ranks[known] = ((np.cumsum(counts) - counts / 2) / counts.sum())[place]
+        features += [ranks, (ranks - 0.5) ** 2]
+    return np.stack(features, axis=1)
+
+
+def ordinal(column: ColumnData) -> Floats:
+    """A number's value or a time's microsecond as a float, NaN where it is missing; a label's code."""
+    if isinstance(column, Numbers):
+        return column.values
+    if isinstance(column, Labels):
+        return np.where(column.codes >= 0, column.codes.astype(np.float64), np.nan)
+    middle = column.middle().astype("datetime64[us]")
+    return np.where(np.isnat(middle), np.nan, middle.astype(np.int64).astype(np.float64))
+
+
+def _standard(X: Floats) -> Floats:
+    """Mean 0 and variance 1; a constant feature becomes 0."""
+    spread = X.std(axis=0)
+    result: Floats = (X - X.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
+    return result

@@ -1,0 +1,182 @@
+"""One table as two files of the same format, cell for cell as it was written.
+
+Of a CSV file the bytes of each record are copied: "007", "NA", `""` and a line break inside quotes stay what they are.
+Parquet is copied by DuckDB, whose types are checked to be the same afterwards. Rows keep their order.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.errors import InputError, LimitError, Problem
+from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.raw_records import raw_records
+from cvpl.tables.source import BLANKS, POSITION, Reading, Source, is_csv, literal, open_source, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+_COLUMN = "Name a column of the table, to the letter."
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleOfTable:
+    """A table's people: the number of each row's person, by first appearance, and the SHA-256 of the file."""
+
+    person: NDArray[np.int64]
+    people: int
+    reading: Reading
+    sha256: str | None
+
+
+def read_people(path: Path, by: str | None) -> PeopleOfTable:
+    """Who stands in each row: rows with equal `by` are one person; without it every row is one.
+
+    A row in which `by` is empty cannot be given to anybody, and is refused.
+    """
+    reading = guess_dialect(path).reading
+    with _connection() as con:
+        source = open_source(con, path, "people", reading)
+        if by is None:
+            return PeopleOfTable(np.arange(source.rows), source.rows, reading, source.fingerprint)
+        key = _key(source, by, reading)
+        where = f"FROM {quoted(source.table)} WHERE {key} IS NULL OR {key} = ''"
+        first, count = con.execute(f"SELECT min({source.position}), count(*) {where}").fetchall()[0]
+        if count:
+            cure = "Fill it in, or take these rows out: nobody can tell whose they are."
+            raise InputError([Problem(source.name, "the id is empty", cure, by, int(first) + 1, int(count))])
+        con.execute(
+            f"CREATE TEMP TABLE persons AS SELECT k, row_number() OVER (ORDER BY first) - 1 AS person FROM "
+            f"(SELECT {key} AS k, min({source.position}) AS first FROM {quoted(source.table)} GROUP BY 1)"
+        )
+        found = con.execute(
+            f"SELECT person FROM (SELECT {key} AS k, {source.position} AS place FROM {quoted(source.table)}) "
+            "JOIN persons USING (k) ORDER BY place"
+        ).fetchnumpy()
+        person = np.asarray(found["person"], dtype=np.int64)
+        return PeopleOfTable(person, int(person.max()) + 1, reading, source.fingerprint)
+
+
+def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
+    """Write the rows outside `second` to the first file, those inside to the second."""
+    if is_csv(path):
+        _part_csv(path, reading, second, into)
+    else:
+        _part_parquet(path, second, into)
+
+
+def check_parts(paths: tuple[Path, Path], reading: Reading, rows: tuple[int, int], by: str | None) -> None:
+    """Read the written files anew: so many rows each, and nobody in both. Raises RuntimeError where that is not so."""
+    with _connection() as con:
+        one, two = (open_source(con, path, f"part {path.name}", reading) for path in paths)
+        if (one.rows, two.rows) != rows:
+            raise RuntimeError("the files written do not hold the rows that they were to hold")
+        if by is None:
+            return
+        shared = con.execute(
+            f"SELECT count(*) FROM {quoted(one.table)} WHERE {_key(one, by, reading)} IN "
+            f"(SELECT {_key(two, by, reading)} FROM {quoted(two.table)})"
+        ).fetchall()
+        if shared[0][0]:
+            raise RuntimeError("somebody stands in both of the files written")
+
+
+def _key(source: Source, by: str, reading: Reading) -> str:
+    if by not in source.types:
+        raise InputError([Problem(source.name, "the table lacks this column", _COLUMN, by)])
+    text = f"{source.field(by)}::VARCHAR"
+    return f"trim({text}, {literal(BLANKS)})" if reading.strip else text
+
+
+def _part_csv(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
+    records = raw_records(path, reading.delimiter)
+    header = next(records)
+    with ExitStack() as stack:
+        files = [stack.enter_context(_written(target)) for target in into]
+        for file in files:
+            file.write(header)
+        count = 0
+        for count, record in enumerate(records, start=1):
+            if count > len(second):
+                break
+            files[int(second[count - 1])].write(record)
+    if count != len(second):
+        cure = "Write it with one record a line, the same line end throughout, and every quote closed."
+        raise InputError([Problem(path.name, "the ends of its records are not clear", cure)])
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write, compressed by its name, with nothing of the clock in it."""
+    with path.open("wb") as plain:
+        if path.suffix.lower() != ".gz":
+            yield plain
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+
+
+def _part_parquet(path: Path, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
+    with _connection() as con:
+        source = open_source(con, path, "people", Reading())
+        _check_names(source)
+        named = ", ".join(f"{source.field(name)} AS {quoted(name)}" for name in source.types)
+        for target, rows in zip(into, (np.flatnonzero(~second), np.flatnonzero(second)), strict=True):
+            con.register("chosen", {"place": rows})
+            con.execute(
+                f"COPY (SELECT {named} FROM {quoted(source.table)} WHERE {POSITION} IN (SELECT place FROM chosen) "
+                f"ORDER BY {POSITION}) TO {literal(str(target))} (FORMAT parquet)"
+            )
+            con.unregister("chosen")
+            written = open_source(con, target, f"part {target.name}", Reading())
+            differ = [name for name, kind in source.types.items() if written.types.get(name) != kind]
+            if differ:
+                cure = "Write the column in a common type, such as text, or the table as CSV."
+                what = "the type of this column cannot be written back as it is"
+                raise InputError(Problem(path.name, what, cure, name) for name in differ)
+
+
+def _check_names(source: Source) -> None:
+    names = [name.lower() for name in source.types]
+    twice = [name for name in source.types if names.count(name.lower()) > 1]
+    cure = "Give each a name of its own, or write the table as CSV."
+    if twice:
+        what = "the name differs from another column's in its capitals only"
+        raise InputError(Problem(source.name, what, cure, name) for name in twice)
+
+
+@contextmanager
+def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    """DuckDB, which puts on disk what does not fit, and keeps rows in their order."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    with tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True) as spilled:
+        con = duckdb.connect()
+        try:
+            con.execute(f"SET temp_directory = {literal(spilled)}")
+            con.execute("SET preserve_insertion_order = true")
+            con.execute("SET enable_progress_bar = false")
+            yield con
+        except duckdb.OutOfMemoryException:
+            raise LimitError(
+                "the memory, or the room in the folder for temporary files, does not suffice to read the table. "
+                "Name another folder in the environment variable TMPDIR, or write the table as Parquet."
+            ) from None
+        finally:
+            con.close()
+
+
+def remove(paths: Sequence[Path]) -> None:
+    """Take away drafts that may be there."""
+    for path in paths:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)

@@ -1,0 +1,53 @@
+"""The records of a CSV file as the bytes that were written, so that they can be copied without being read."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+_MARK = b"\xef\xbb\xbf"
+"""What some programs put before UTF-8."""
+
+
+def raw_records(path: Path, delimiter: str) -> Iterator[bytes]:
+    """Header and records, each with its line end; blank lines are left out, as reading leaves them out."""
+    with _opened(path) as file:
+        record, is_open, cut = b"", False, delimiter.encode()
+        for line in file:
+            if not record and not line.strip(b"\r\n"):
+                continue
+            record += line
+            if b'"' in line:
+                is_open = _is_open(record.removeprefix(_MARK), cut)
+            if not is_open:
+                yield record
+                record = b""
+        if record:
+            yield record
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _is_open(record: bytes, delimiter: bytes) -> bool:
+    """Whether a quoted field is not closed yet, so that the record goes on in the next line.
+
+    Only a quote that begins a field, perhaps behind blanks, quotes it; inside, two quotes stand for one.
+    """
+    at = 0
+    while True:
+        while record[at : at + 1] == b" ":
+            at += 1
+        if record[at : at + 1] == b'"':
+            at = record.find(b'"', at + 1)
+            while at >= 0 and record[at + 1 : at + 2] == b'"':
+                at = record.find(b'"', at + 2)
+            if at < 0:
+                return True
+        at = record.find(delimiter, max(at, 0))
+        if at < 0:
+            return False
+        at += len(delimiter)

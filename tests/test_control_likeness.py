@@ -1,0 +1,200 @@
+"""The check that control and originals come from one population."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from cvpl.evaluation.control_likeness import control_likeness, row_keys
+from cvpl.evaluation.told_apart import area
+from cvpl.evaluation.two_samples import chi_square_tail, kolmogorov_smirnov, total_variation
+from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
+from cvpl.tables.pair import read_inputs
+
+ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult_study_2021" / "trn.csv.gz"
+CELLS = st.integers(0, 6).map(float)
+A_CELL = "never-to-be-told"
+
+
+def people(rng, rows, shift=0.0, together=0.0):
+    """A number, a label of four, a time; `shift` moves the number, `together` ties the label to the number."""
+    x = rng.normal(shift, 1, rows)
+    codes = rng.integers(0, 4, rows)
+    codes = np.where(rng.random(rows) < together, (x > shift).astype(int) * 3, codes).astype(np.int32)
+    when = np.datetime64("2024-01-01", "us") + rng.integers(0, 10**12, rows).astype("timedelta64[us]")
+    return table(x, codes, when)
+
+
+def table(x, codes, when):
+    specs = (
+        ColumnSpec("x", "attribute", "numeric"),
+        ColumnSpec("c", "attribute", "category"),
+        ColumnSpec("t", "attribute", "datetime"),
+    )
+    labels = Labels(codes, (f"{A_CELL}1", "b", "c", "d"))
+    return Table("people", len(x), specs, {"x": Numbers(x, x, x), "c": labels, "t": Times(when, when)})
+
+
+def test_the_distance_of_two_distribution_functions_by_hand():
+    """F1 steps at 1, 2, 3, 4 and F2 at 3, 4, 5, 6: at 2 they are 1/2 apart."""
+    assert kolmogorov_smirnov(np.arange(1.0, 5), np.arange(3.0, 7))[0] == 0.5
+
+
+def test_total_variation_by_hand_with_rare_labels_pooled():
+    """Shares 0.5, 0.4, 0.1 against 0.3, 0.6, 0.1, where the last stands for three rare labels."""
+    first, second = np.array([50, 40, 4, 3, 3]), np.array([30, 60, 2, 2, 6])
+    distance, p_value = total_variation(first, second)
+    assert distance == pytest.approx(0.2)
+    expected = stats.chi2_contingency([[50, 40, 10], [30, 60, 10]], correction=False)
+    assert p_value == pytest.approx(expected.pvalue)
+
+
+@given(st.floats(0.01, 2000), st.integers(1, 400))
+def test_the_tail_of_chi_square_is_scipys(statistic, freedom):
+    assert chi_square_tail(statistic, freedom) == pytest.approx(stats.chi2.sf(statistic, freedom), rel=1e-8, abs=1e-12)
+
+
+@given(st.lists(CELLS, min_size=1, max_size=30), st.lists(CELLS, min_size=1, max_size=30))
+def test_the_distance_and_its_p_value_are_scipys(first, second):
+    distance, p_value = kolmogorov_smirnov(np.array(first), np.array(second))
+    assert distance == pytest.approx(stats.ks_2samp(first, second, method="exact").statistic)
+    scaled = distance * np.sqrt(len(first) * len(second) / (len(first) + len(second)))
+    assert p_value == pytest.approx(stats.kstwobign.sf(scaled), abs=1e-9)
+
+
+@given(st.lists(CELLS, min_size=1, max_size=30), st.lists(CELLS, min_size=1, max_size=30))
+def test_the_area_under_the_curve_is_that_of_scikit_learn(positive, negative):
+    truth = [1] * len(positive) + [0] * len(negative)
+    assert area(np.array(positive), np.array(negative)) == pytest.approx(roc_auc_score(truth, positive + negative))
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(CELLS | st.just(float("nan")), st.integers(-1, 3), st.integers(0, 2)), min_size=1))
+def test_rows_have_equal_keys_exactly_where_they_are_equal(rows):
+    x, codes, days = (np.array(side) for side in zip(*rows, strict=True))
+    when = np.array([np.datetime64("NaT", "us"), *np.array(["2024-01-01", "2024-01-02"], "datetime64[us]")])[days]
+    keys = row_keys(table(x, codes.astype(np.int32), when))
+    told = [repr(row) for row in rows]
+    assert [[mine == other for other in keys] for mine in keys] == [[a == b for b in told] for a in told]
+
+
+def test_zero_with_either_sign_is_one_value():
+    keys = [
+        row_keys(table(np.array([it]), np.array([0], np.int32), np.array(["2024"], "M8[us]"))) for it in (0.0, -0.0)
+    ]
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "columns", "joint"),
+    [
+        ({}, [False, False, False], False),
+        ({"shift": 0.4}, [True, False, False], True),
+        ({"together": 0.5}, [False, True, False], True),
+    ],
+)
+def test_people_from_elsewhere_are_noticed_and_others_are_not(changed, columns, joint):
+    rng = np.random.default_rng(5)
+    found = control_likeness(people(rng, 4000), people(rng, 1500, **changed), rng)
+    assert [it.differs for it in found.columns] == columns
+    assert found.joint.differs == joint
+    assert found.alike == (not joint)
+    assert not found.copies.suspicious
+
+
+def test_columns_that_agree_one_by_one_but_not_together_are_noticed():
+    rng = np.random.default_rng(6)
+    mine, other = people(rng, 3000, together=0.8), people(rng, 3000, together=0.8)
+    shuffled = {name: column.take(rng.permutation(3000)) for name, column in other.columns.items()}
+    found = control_likeness(mine, Table("control", 3000, other.specs, shuffled), rng)
+    assert not any(it.differs for it in found.columns)
+    assert found.joint.differs and not found.alike
+    assert "all columns together" in found.alarms[0]
+
+
+def test_values_missing_far_more_often_are_noticed():
+    rng = np.random.default_rng(7)
+    mine, other = people(rng, 2000), people(rng, 2000)
+    x = np.where(rng.random(2000) < 0.3, np.nan, other.columns["x"].values)
+    found = control_likeness(mine, Table("control", 2000, other.specs, {**other.columns, "x": Numbers(x, x, x)}), rng)
+    assert found.columns[0].missing == pytest.approx(0.3, abs=0.05)
+    assert found.columns[0].differs and "missing values" in found.columns[0].message
+
+
+@pytest.mark.parametrize(("copied", "suspicious"), [(0, False), (1, False), (50, True), (1000, True)])
+def test_originals_in_the_control_are_noticed(copied, suspicious):
+    rng = np.random.default_rng(8)
+    mine, other = people(rng, 5000), people(rng, 1000)
+    both = {
+        name: type(column)(*(np.concatenate([a[:copied], b[copied:]]) for a, b in sides), *rest)
+        for name, column, other_column in (
+            (it.name, mine.columns[it.name], other.columns[it.name]) for it in mine.specs
+        )
+        for sides, rest in [_sides(column, other_column)]
+    }
+    found = control_likeness(mine, Table("control", 1000, mine.specs, both), rng)
+    assert found.copies.control_share == copied / 1000
+    assert found.copies.original_share == 0
+    assert found.copies.beyond_chance == copied / 1000
+    assert found.copies.suspicious == suspicious
+
+
+def _sides(column, other):
+    if isinstance(column, Numbers):
+        return [(column.values, other.values)] * 3, ()
+    if isinstance(column, Labels):
+        return [(column.codes, other.codes)], (column.labels,)
+    return [(column.first, other.first)] * 2, ()
+
+
+def test_equal_rows_by_chance_are_no_copies():
+    """Four labels alone: nearly every row has a double, in the control as among the originals, and that is said."""
+    rng = np.random.default_rng(9)
+    found = control_likeness(people(rng, 500).only(("c",)), people(rng, 500).only(("c",)), rng)
+    assert found.copies.original_share == found.copies.control_share == 1
+    assert not found.copies.suspicious and "do not tell" in found.copies.message
+
+
+def test_few_records_are_not_called_different():
+    rng = np.random.default_rng(10)
+    found = control_likeness(people(rng, 1000), people(rng, 20, shift=9.0), rng)
+    assert not found.enough and found.alike
+
+
+def test_no_message_holds_a_label_of_the_tables():
+    rng = np.random.default_rng(11)
+    found = control_likeness(people(rng, 900), people(rng, 900, shift=1.0, together=0.9), rng)
+    told = [*(it.message for it in found.columns), found.joint.message, found.copies.message]
+    assert found.alarms and not any(A_CELL in it for it in told)
+
+
+def test_random_splits_raise_no_alarm():
+    """60 splits: at a false alarm rate of 1 in 1,000 one of them would raise one in 6% of such tests."""
+    rng = np.random.default_rng(12)
+    whole = people(rng, 1200, together=0.3)
+    for _ in range(60):
+        rows = rng.permutation(1200)
+        assert control_likeness(whole.take(rows[:800]), whole.take(rows[800:]), rng).alike
+
+
+@pytest.mark.skipif(
+    not ADULT.is_file(), reason="the shared data folder with the Adult study is not beside the repository"
+)
+def test_adult_split_by_sex_is_noticed_and_split_at_random_is_not():
+    names = {"age": "numeric", "education": "category", "occupation": "category", "sex": "category"}
+    specs = [ColumnSpec(name, "attribute", kind) for name, kind in names.items()]
+    adult = read_inputs(ADULT, ADULT, specs).pair.original
+    rng = np.random.default_rng(13)
+    rows = rng.permutation(adult.rows)
+    at_random = control_likeness(adult.take(rows[:9000]), adult.take(rows[9000:15000]), rng)
+    assert at_random.alike
+    sex = adult.columns["sex"].codes
+    others = adult.only(("age", "education", "occupation"))
+    by_sex = control_likeness(*(others.take(np.flatnonzero(sex == code)) for code in (0, 1)), rng)
+    assert by_sex.joint.differs and {it.column for it in by_sex.columns if it.differs} >= {"occupation"}

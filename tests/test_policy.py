@@ -1,0 +1,211 @@
+"""Policies: their forms, presets, and what several of them decide."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from cvpl.cli.main import run
+from cvpl.config.policy_file import read_policy
+from cvpl.config.written import AuditConfig, PolicyConfig
+from cvpl.evaluation.intervals import wilson
+from cvpl.evaluation.policy import PRESETS, deciding, judge
+
+NUMBERS = tuple("uvwxyz")
+COLUMNS = {"who": {"role": "id"}} | {name: {"role": "attribute", "type": "numeric"} for name in NUMBERS}
+SETTINGS = {"columns": COLUMNS, "attacker": "paper"}
+LINKED = {"figure": "linkage_rate", "bound": "estimate", "max": 1.0}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Two hundred people, released with such noise that some are found, and as many others."""
+    rng = np.random.default_rng(2)
+    people = [pd.DataFrame(rng.normal(size=(200, 6)), columns=list(NUMBERS)) for _ in range(2)]
+    released = people[0] + rng.normal(0, 0.6, (200, 6))
+    original, released, control = (
+        it.assign(who=np.arange(200) + at) for it, at in zip((people[0], released, people[1]), (0, 0, 900), strict=True)
+    )
+    return original, released, control
+
+
+def audited(tables, policy, **more):
+    original, released, control = tables
+    return cvpl.audit(original, released, SETTINGS | {"policy": policy}, control=control, **more)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_bounds_a_re_identification_probability_and_names_its_source(name):
+    preset = PRESETS[name]
+    assert preset.figure == "top1_hit_rate"
+    assert preset.source and preset.bounds
+    assert AuditConfig.model_validate(SETTINGS | {"policy": name}).policy == PolicyConfig(
+        figure=preset.figure, bound="high", max=preset.max, preset=name
+    )
+
+
+def test_the_limits_of_the_presets_are_these():
+    assert {name: round(preset.max, 4) for name, preset in PRESETS.items()} == {
+        "ema-policy-0070": 0.09,
+        "health-canada-prci": 0.09,
+        "cell-size-3": 0.3333,
+        "cell-size-5": 0.2,
+        "cell-size-11": 0.0909,
+        "cell-size-20": 0.05,
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "figures"),
+    [
+        (None, None),
+        ({"figure": "power_at_5", "max": 0.1}, ["power_at_5"]),
+        ([LINKED, "cell-size-5"], ["linkage_rate", "top1_hit_rate"]),
+        ({"preset": "cell-size-5", "bound": "estimate"}, ["top1_hit_rate"]),
+    ],
+)
+def test_a_policy_is_a_mapping_a_list_or_the_name_of_a_preset(written, figures):
+    policy = AuditConfig.model_validate(SETTINGS | {"policy": written}).policy
+    found = None if policy is None else [it.figure for it in (policy if isinstance(policy, tuple) else [policy])]
+    assert found == figures
+
+
+def test_a_configuration_reads_back_what_it_writes():
+    config = AuditConfig.model_validate(SETTINGS | {"policy": [LINKED, "cell-size-5"]})
+    assert AuditConfig.model_validate(config.model_dump(mode="json", exclude_none=True)) == config
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("cell-size-4", "the presets are: ema-policy-0070"),
+        ({"preset": "cell-size-5", "max": 0.5}, "a preset has its own figure"),
+        ({"figure": "luck", "max": 0.5}, "`policy.figure`"),
+        ({"figure": "linkage_rate", "max": 2}, "`policy.max`"),
+        ({"figure": "linkage_rate", "max": 0.1, "min": 0}, "`policy.min`: there is no such setting"),
+        ([], "the list of policies is empty"),
+        ([LINKED, {"figure": "linkage_rate"}], "max"),
+        (0.05, "the name of a preset"),
+    ],
+)
+def test_a_policy_that_means_nothing_is_refused(tables, written, told):
+    with pytest.raises(cvpl.InputError) as error:
+        audited(tables, written)
+    assert told in str(error.value)
+    assert len(error.value.problems) == 1
+
+
+def test_each_figure_is_held_against_its_limit(tables):
+    """The value that a policy looks at is the one that the result shows."""
+    result = audited(tables, LINKED)
+    hit = result.truth.top1_hit_rate
+    assert 0.2 < hit < 0.95 and 0.1 < result.attributable_rate.high < 0.95
+    power = {round(100 * it.false_rate): it.power for it in result.power}
+    shown = {
+        ("linkage_rate", "estimate"): result.linkage_rate.estimate,
+        ("linkage_rate", "high"): result.linkage_rate.high,
+        ("attributable_rate", "high"): result.attributable_rate.high,
+        ("top1_hit_rate", "estimate"): hit,
+        ("top1_hit_rate", "high"): wilson(hit * 200, 200).high,
+        ("power_at_1", "estimate"): power[1],
+        ("power_at_5", "estimate"): power[5],
+        ("power_at_10", "estimate"): power[10],
+        ("power_at_5", "high"): None,
+        ("maximum_subgroup_rate", "estimate"): None,
+    }
+    for (figure, bound), value in shown.items():
+        policy = audited(tables, {"figure": figure, "bound": bound, "max": 1}).policy
+        assert (policy.figure, policy.bound) == (figure, bound)
+        assert policy.value == (None if value is None else pytest.approx(value))
+        if value is None:
+            assert not policy.met and "is not known" in policy.reasons[-1]
+
+
+def test_a_re_identification_limit_without_true_matches_is_not_met(tables):
+    original, released, control = tables
+    columns = {name: it for name, it in COLUMNS.items() if name != "who"}
+    settings = SETTINGS | {"columns": columns, "policy": "ema-policy-0070"}
+    result = cvpl.audit(original, released, settings, control=control)
+    assert not result.policy.met
+    assert "top1_hit_rate is not known" in result.policy.reasons[-1]
+
+
+def test_of_several_policies_all_must_be_met_and_the_reasons_of_all_are_told():
+    fine = judge("linkage_rate", "high", 0.9, 0.5, ())
+    above = judge("top1_hit_rate", "high", 0.1, 0.2, ())
+    unknown = judge("power_at_5", "high", 0.1, None, ())
+    assert deciding((fine,)) == fine
+    both = deciding((fine, above))
+    assert not both.met and both.figure == "top1_hit_rate" and both.reasons == above.reasons
+    every = deciding((above, fine, unknown))
+    assert every.figure == "power_at_5" and every.reasons == above.reasons + unknown.reasons
+    near = judge("attributable_rate", "high", 0.5, 0.4, ())
+    assert deciding((fine, near)) == near
+
+
+def test_a_doubt_is_told_once():
+    verdicts = tuple(judge(figure, "high", 1, 0.5, ("in doubt",)) for figure in ("linkage_rate", "attributable_rate"))
+    assert deciding(verdicts).reasons == ("in doubt",)
+
+
+def test_a_limit_on_the_command_line_replaces_one_policys_and_adds_to_several(tables):
+    one = audited(tables, LINKED, fail_above=0.0).policy
+    assert (one.figure, one.bound, one.max) == ("linkage_rate", "estimate", 0.0)
+    several = audited(tables, [LINKED, LINKED], fail_above=0.0).policy
+    assert (several.figure, several.bound, several.max) == ("attributable_rate", "high", 0.0)
+
+
+@pytest.fixture
+def files(tables, tmp_path):
+    for name, table in zip(("original", "released", "holdout"), tables, strict=True):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    (tmp_path / "audit.yaml").write_text(json.dumps(SETTINGS | {"policy": LINKED}))
+    return tmp_path
+
+
+def call(folder, *more):
+    tables = [str(folder / "original.csv"), str(folder / "released.csv")]
+    return run(["audit", *tables, "-c", str(folder / "audit.yaml"), "--control", str(folder / "holdout.csv"), *more])
+
+
+@pytest.mark.parametrize(
+    ("written", "code", "told"),
+    [
+        ("{figure: linkage_rate, bound: estimate, max: 1}", 0, "Policy met under the stated attacker"),
+        ("[{figure: linkage_rate, bound: estimate, max: 1}, cell-size-20]", 10, "the top-1 hit rate at most 0.05"),
+        ("ema-policy-0070", 10, "the top-1 hit rate at most 0.09"),
+    ],
+)
+def test_a_policy_file_takes_the_place_of_the_configurations(files, written, code, told, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    (files / "policy.yaml").write_text(written)
+    assert call(files, "--policy", str(files / "policy.yaml")) == code
+    shown = capsys.readouterr().out
+    assert told in shown and "safe" not in shown.lower()
+
+
+def test_a_preset_may_be_named_on_the_command_line(files, capsys):
+    assert call(files, "--policy", "cell-size-20") == 10
+    assert read_policy("cell-size-5").preset == "cell-size-5"
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("", "the policy is empty"),
+        ("figure: [", "the policy is not YAML"),
+        ("{figure: linkage_rate, max: 5}", "`max`"),
+        ("{max: 0.1, max: 0.2, figure: linkage_rate}", "stands twice"),
+        (None, "cannot be opened"),
+    ],
+)
+def test_a_policy_file_that_cannot_be_used_is_bad_input(files, written, told, capsys):
+    if written is not None:
+        (files / "policy.yaml").write_text(written)
+    assert call(files, "--policy", str(files / "policy.yaml")) == 3
+    shown = capsys.readouterr().err
+    assert told in shown and "policy.yaml" in shown
