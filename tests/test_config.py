@@ -109,7 +109,7 @@ def test_a_memory_budget_is_a_size(written, size):
 
 WRONG = {
     "no attacker": ({"attacker": None}, ["no attacker is named"]),
-    "unknown preset": ({"attacker": "strong"}, ["`attacker`: the presets are: paper"]),
+    "unknown preset": ({"attacker": "strong"}, ["`attacker`: the presets are: default, paper"]),
     "unknown key": ({"tresholds": 0.9}, ["`tresholds`: there is no such setting"]),
     "role": ({"columns": {"age": {"role": "qi"}}}, ["`columns.age.role`: input should be 'id'"]),
     "no type": ({"columns": {"age": {"role": "attribute"}}}, ["column 'age': an observable column has no type"]),

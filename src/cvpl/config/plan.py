@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from cvpl.attacker import Attacker
-from cvpl.config.written import AttackerConfig, AuditConfig, ColumnConfig, EnsembleConfig, PolicyForm
+from cvpl.config.attackers import column_problems, drawn_attackers, resolve_attacker, scheme_of, written_attackers
+from cvpl.config.problems import problems_of
+from cvpl.config.written import AuditConfig, ColumnConfig, PolicyForm
 from cvpl.config.yaml_file import read_yaml
-from cvpl.errors import InputError, Problem
-from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
+from cvpl.errors import InputError, Problem, UsageError
 from cvpl.operators.projection import Saved
-from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
 from cvpl.tables.columns import ColumnSpec
@@ -24,11 +24,6 @@ from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.source import Reading
 
 WHERE = "configuration"
-_RULES_OF: dict[str, tuple[type, ...]] = {
-    "numeric": (str, Bin),
-    "category": (str, Level, Prefix),
-    "datetime": (str, Truncate),
-}
 
 
 @dataclass(frozen=True)
@@ -44,6 +39,23 @@ class Plan:
     control: Path | None
     budget: Budget
     levers: Levers
+
+    @property
+    def is_family(self) -> bool:
+        """Whether the attackers are the family of `attacker: default`."""
+        return self.config.attacker is not None and self.config.attacker.preset == "default"
+
+    def only(self, names: Sequence[str]) -> Plan:
+        """The same plan with some of its attackers, in the order in which they are named."""
+        unknown = [name for name in names if name not in self.attackers]
+        if unknown or not names:
+            named = ", ".join(f"'{name}'" for name in unknown) or "nobody"
+            raise UsageError(f"there is no attacker {named}; choose among {', '.join(self.attackers)}")
+        return replace(self, attackers={name: self.attackers[name] for name in names})
+
+    def with_drawn(self, seed: int, *, reference: bool) -> Plan:
+        """The same plan with attackers drawn by `seed` as well."""
+        return replace(self, attackers=self.attackers | drawn_attackers(self.config, seed, reference=reference))
 
 
 @dataclass(frozen=True)
@@ -85,55 +97,19 @@ def _read_yaml(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def problems_of(error: ValidationError, name: str) -> list[Problem]:
-    """One problem a place; of a union's many complaints the first is told."""
-    told: dict[str, Problem] = {}
-    for item in error.errors(include_url=False, include_input=False, include_context=False):
-        path = ".".join(str(part) for part in item["loc"] if not _is_type_name(part))
-        message = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            message = "there is no such setting"
-        elif item["type"] == "missing":
-            message = "this setting is required"
-        what = f"`{path}`: {message[0].lower()}{message[1:]}" if path else message
-        told.setdefault(path, Problem(name, what, "Correct the setting."))
-    return list(told.values())
-
-
-_UNION_MEMBERS = (
-    "AttackerConfig",
-    "EnsembleConfig",
-    "Lsh",
-    "Calibrate",
-    "Agreement",
-    "Rarity",
-    "Pca",
-    "RobustPca",
-    "PolicyConfig",
-    "float",
-    "str",
-)
-
-
-def _is_type_name(part: object) -> bool:
-    """Pydantic puts the tried member of a union into the path; a person did not write it."""
-    tried = ("literal[", "function-", "list[", "tuple[", "dict[", "constrained-", "nullable[")
-    return isinstance(part, str) and (part.startswith(tried) or part in _UNION_MEMBERS)
-
-
 def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
     problems: list[Problem] = []
     specs = tuple(
         _spec(column, entry, base, name, problems) for column, entry in config.columns.items() if entry.observable
     )
     for column, entry in config.columns.items():
-        problems.extend(Problem(name, what, cure, column) for what, cure in _column_problems(entry))
+        problems.extend(Problem(name, what, cure, column) for what, cure in column_problems(entry))
     if not specs:
         cure = "Give at least one column the role quasi_identifier or attribute."
         problems.append(Problem(name, "no column can be seen by an attacker", cure))
     attackers = {}
-    for key, written in _written_attackers(config, name, problems).items():
-        attacker = _resolve_attacker(key, written, config, name, problems)
+    for key, written in written_attackers(config, name, problems).items():
+        attacker = resolve_attacker(key, written, config, name, problems)
         if attacker is not None and isinstance(attacker.projection, Saved):
             place = Saved(saved=str(base / attacker.projection.saved))
             attacker = attacker.model_copy(update={"projection": place})
@@ -159,7 +135,7 @@ def _levers(config: AuditConfig, name: str, problems: list[Problem]) -> Levers:
     written = config.search
     sub_block = None
     if written.sub_block is not None:
-        by = _scheme(written.sub_block.by, config, "`search.sub_block`", name, problems)
+        by = scheme_of(written.sub_block.by, config, "`search.sub_block`", name, problems)
         sub_block = SubBlock(above=written.sub_block.above, by=by)
     return Levers(max_block=written.max_block, sample=written.sample, sub_block=sub_block, ann=written.ann)
 
@@ -177,46 +153,6 @@ def _spec(column: str, entry: ColumnConfig, base: Path, name: str, problems: lis
     return ColumnSpec(column, entry.role, entry.type or "category", entry.separator, parents)
 
 
-def _column_problems(entry: ColumnConfig) -> list[tuple[str, str]]:
-    """What does not fit together in one column's settings, with its cure."""
-    found = []
-    if not entry.observable:
-        if entry.block is not None:
-            found.append((f"a column with the role {entry.role} cannot be blocked by", "Take `block` out."))
-        return found
-    if entry.block is not None and entry.type and not isinstance(entry.block, _RULES_OF[entry.type]):
-        allowed = {"numeric": "exact or {bin: w}", "category": "exact, {level: n} or {prefix: n}"}
-        wanted = allowed.get(entry.type, "exact or {truncate: unit}")
-        found.append((f"this rule cannot block a {entry.type} column", f"Set `block` to {wanted}."))
-    if isinstance(entry.block, Level) and entry.separator is None and entry.hierarchy is None:
-        found.append(("a level needs levels", "Set `separator` or `hierarchy`."))
-    if entry.type == "datetime" and entry.vectorize and not entry.features:
-        cure = "List some of hour, day_of_week, month, elapsed_days under `features`, or set `vectorize: false`."
-        found.append(("a datetime column is compared by its features, and none are listed", cure))
-    if entry.type != "datetime" and entry.features:
-        found.append(("only a datetime column has features", "Take `features` out."))
-    if entry.type != "category" and (entry.encode or entry.separator or entry.hierarchy):
-        found.append(("only a category has an encoding, a separator or a hierarchy", "Take them out."))
-    if entry.encode == "hierarchical" and entry.separator is None and entry.hierarchy is None:
-        found.append(("a hierarchical encoding needs levels", "Set `separator` or `hierarchy`."))
-    if entry.separator is not None and entry.hierarchy is not None:
-        found.append(("both a separator and a hierarchy file state the levels", "Keep one of them."))
-    return found
-
-
-def _written_attackers(config: AuditConfig, name: str, problems: list[Problem]) -> Mapping[str, AttackerConfig]:
-    if config.attacker is not None and config.attackers is not None:
-        cure = "Keep `attackers`, and name the single one there."
-        problems.append(Problem(name, "both `attacker` and `attackers` are set", cure))
-    if config.attackers is not None:
-        return config.attackers
-    if config.attacker is not None:
-        return {"main": config.attacker}
-    what = "no attacker is named, and nothing is audited under an assumption that nobody saw"
-    problems.append(Problem(name, what, "Set `attacker: paper`, or write the operators with their settings."))
-    return {}
-
-
 def _identity(config: AuditConfig, name: str, problems: list[Problem]) -> IdentityKeys | None:
     ids = [column for column, entry in config.columns.items() if entry.role == "id"]
     if config.truth is not None:
@@ -225,76 +161,3 @@ def _identity(config: AuditConfig, name: str, problems: list[Problem]) -> Identi
         cure = "Keep the role for the one that tells people apart, and name the rest `ignore`."
         problems.append(Problem(name, f"{len(ids)} columns have the role id", cure))
     return IdentityKeys(ids[0], ids[0]) if len(ids) == 1 else None
-
-
-def _resolve_attacker(
-    key: str, written: AttackerConfig, config: AuditConfig, name: str, problems: list[Problem]
-) -> Attacker | None:
-    observable = [column for column, entry in config.columns.items() if entry.observable]
-    before = len(problems)
-    for column in written.knows or ():
-        if column not in observable:
-            cure = "List columns with the role quasi_identifier or attribute."
-            problems.append(Problem(name, f"attacker '{key}' knows a column that nobody can observe", cure, column))
-    blocking = _blocking(written.blocking, config, key, name, problems)
-    ladder = None
-    if written.ladder is not None:
-        rungs = tuple(_blocking(rung, config, key, name, problems) for rung in written.ladder.rungs)
-        try:
-            ladder = Ladder(rungs=rungs, stop_below=written.ladder.stop_below)
-        except ValidationError as error:
-            problems.extend(problems_of(error, f"{name}, ladder of attacker '{key}'"))
-    if len(problems) > before:
-        return None
-    columns = {
-        column: ColumnChoice(encode=entry.encode, features=entry.features, vectorize=entry.vectorize)
-        for column, entry in config.columns.items()
-        if entry.observable and (entry.encode or entry.features or not entry.vectorize)
-    }
-    try:
-        return Attacker(
-            knows=written.knows,
-            knows_people=written.knows_people,
-            alignment=written.alignment,
-            blocking=blocking,
-            ladder=ladder,
-            vectorization=Vectorization(**written.vectorization.model_dump(), columns=columns),
-            projection=written.projection,
-            similarity=written.similarity,
-            evidence=written.evidence,
-            threshold=config.threshold if written.threshold is None else written.threshold,
-        )
-    except ValidationError as error:
-        problems.extend(problems_of(error, f"{name}, attacker '{key}'"))
-        return None
-
-
-def _blocking(written: Any, config: AuditConfig, key: str, name: str, problems: list[Problem]) -> Blocking:
-    if written == "none":
-        return Blocking()
-    if written == "columns":
-        keys = [Key(column=c, rule=entry.block) for c, entry in config.columns.items() if entry.block is not None]
-        return Blocking(any_of=(tuple(keys),))
-    schemes = written.any_of if isinstance(written, EnsembleConfig) else [written]
-    who = f"attacker '{key}'"
-    return Blocking(any_of=tuple(_scheme(scheme, config, who, name, problems) for scheme in schemes))
-
-
-def _scheme(written: Any, config: AuditConfig, who: str, name: str, problems: list[Problem]) -> Scheme:
-    if isinstance(written, Lsh):
-        return written
-    keys = []
-    for item in written:
-        named = {item: None} if isinstance(item, str) else item
-        for column, rule in named.items():
-            entry = config.columns.get(column)
-            if entry is None or not entry.observable:
-                cure = "Name columns with the role quasi_identifier or attribute."
-                what = f"{who} blocks by a column that nobody can observe"
-                problems.append(Problem(name, what, cure, column))
-                continue
-            chosen = rule or entry.block or "exact"
-            checked = entry.model_copy(update={"block": chosen})
-            problems.extend(Problem(name, what, cure, column) for what, cure in _column_problems(checked))
-            keys.append(Key(column=column, rule=chosen))
-    return tuple(keys)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from cvpl.config.plan import problems_of
+from cvpl.config.problems import problems_of
 from cvpl.config.written import PolicyForm
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem

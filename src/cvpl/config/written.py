@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from cvpl.attacker import Evidence
 from cvpl.config.sizes import parse_size
@@ -225,9 +225,12 @@ class LadderConfig(Settings):
 
 
 class AttackerConfig(Settings):
-    """An attacker as it is written; what is left out is as in the preset `paper`."""
+    """An attacker as it is written; what is left out is as in the preset `paper`.
 
-    preset: Literal["paper"] = "paper"
+    The preset `default` stands for a family of attackers; it takes `knows`, `knows_people` and `threshold` only.
+    """
+
+    preset: Literal["paper", "default"] = "paper"
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
     alignment: Literal["none", "release"] = "none"
@@ -240,6 +243,24 @@ class AttackerConfig(Settings):
     similarity: Annotated[Similarity, BeforeValidator(_similarity)] = "cosine"
     evidence: Evidence = "best"
     threshold: ThresholdForm | None = None
+
+    @model_validator(mode="after")
+    def _family_has_its_own_operators(self) -> AttackerConfig:
+        others = self.model_fields_set - {"preset", "knows", "knows_people", "threshold"}
+        if self.preset == "default" and others:
+            named = ", ".join(sorted(others))
+            raise ValueError(f"the family has operators of its own; take out {named}, or write attackers one by one")
+        return self
+
+
+class ReportConfig(Settings):
+    """What is told of groups of people: columns by whose values rates are given, and the smallest group that is told.
+
+    The labels of these columns stand in the result; no other cell does.
+    """
+
+    subgroups: tuple[str, ...] = ()
+    suppress_below: Annotated[int, Field(ge=2)] = 10
 
 
 class ProtectConfig(Settings):
@@ -259,9 +280,9 @@ class ProtectConfig(Settings):
 
 def _attacker(value: object) -> object:
     if isinstance(value, str):
-        if value != "paper":
-            raise ValueError("the presets are: paper. Name one, or write the operators with their settings")
-        return AttackerConfig()
+        if value not in ("paper", "default"):
+            raise ValueError("the presets are: default, paper. Name one, or write the operators with their settings")
+        return {"preset": value}
     return value
 
 
@@ -283,4 +304,7 @@ class AuditConfig(Settings):
     intervals: IntervalsConfig = IntervalsConfig()
     policy: Annotated[PolicyForm | None, BeforeValidator(_policy)] = None
     protect: ProtectConfig | None = None
+    report: ReportConfig = ReportConfig()
+    canaries: bool | None = None
+    sensitivity: bool | None = None
     seed: Annotated[int, Field(ge=0)] = 0

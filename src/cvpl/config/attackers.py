@@ -1,0 +1,157 @@
+"""Attackers as they are written, with every shorthand spelled out: columns, blocking, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from cvpl.attacker import Attacker
+from cvpl.config.family import draw, family
+from cvpl.config.problems import problems_of
+from cvpl.config.written import AttackerConfig, AuditConfig, ColumnConfig, EnsembleConfig
+from cvpl.errors import Problem
+from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
+from cvpl.operators.vectorization import ColumnChoice, Vectorization
+from cvpl.streams import stream
+
+_RULES_OF: dict[str, tuple[type, ...]] = {
+    "numeric": (str, Bin),
+    "category": (str, Level, Prefix),
+    "datetime": (str, Truncate),
+}
+
+
+def column_problems(entry: ColumnConfig) -> list[tuple[str, str]]:
+    """What does not fit together in one column's settings, with its cure."""
+    found = []
+    if not entry.observable:
+        if entry.block is not None:
+            found.append((f"a column with the role {entry.role} cannot be blocked by", "Take `block` out."))
+        return found
+    if entry.block is not None and entry.type and not isinstance(entry.block, _RULES_OF[entry.type]):
+        allowed = {"numeric": "exact or {bin: w}", "category": "exact, {level: n} or {prefix: n}"}
+        wanted = allowed.get(entry.type, "exact or {truncate: unit}")
+        found.append((f"this rule cannot block a {entry.type} column", f"Set `block` to {wanted}."))
+    if isinstance(entry.block, Level) and entry.separator is None and entry.hierarchy is None:
+        found.append(("a level needs levels", "Set `separator` or `hierarchy`."))
+    if entry.type == "datetime" and entry.vectorize and not entry.features:
+        cure = "List some of hour, day_of_week, month, elapsed_days under `features`, or set `vectorize: false`."
+        found.append(("a datetime column is compared by its features, and none are listed", cure))
+    if entry.type != "datetime" and entry.features:
+        found.append(("only a datetime column has features", "Take `features` out."))
+    if entry.type != "category" and (entry.encode or entry.separator or entry.hierarchy):
+        found.append(("only a category has an encoding, a separator or a hierarchy", "Take them out."))
+    if entry.encode == "hierarchical" and entry.separator is None and entry.hierarchy is None:
+        found.append(("a hierarchical encoding needs levels", "Set `separator` or `hierarchy`."))
+    if entry.separator is not None and entry.hierarchy is not None:
+        found.append(("both a separator and a hierarchy file state the levels", "Keep one of them."))
+    return found
+
+
+def written_attackers(config: AuditConfig, name: str, problems: list[Problem]) -> Mapping[str, AttackerConfig]:
+    """The attackers that a configuration names, the members of a family one by one."""
+    if config.attacker is not None and config.attackers is not None:
+        cure = "Keep `attackers`, and name the single one there."
+        problems.append(Problem(name, "both `attacker` and `attackers` are set", cure))
+    for key, written in (config.attackers or {}).items():
+        if written.preset == "default":
+            what = f"attacker '{key}' is a whole family, and one attacker is named here"
+            problems.append(Problem(name, what, "Set `attacker: default` for the family, without `attackers`."))
+    if config.attackers is not None:
+        return config.attackers
+    if config.attacker is not None:
+        return family(config.attacker) if config.attacker.preset == "default" else {"main": config.attacker}
+    what = "no attacker is named, and nothing is audited under an assumption that nobody saw"
+    cure = "Set `attacker: default` or `attacker: paper`, or write the operators with their settings."
+    problems.append(Problem(name, what, cure))
+    return {}
+
+
+def drawn_attackers(config: AuditConfig, seed: int, *, reference: bool) -> dict[str, Attacker]:
+    """Attackers drawn by a seed that is made at audit time, so that no release can be made to fit them."""
+    columns = [column for column, entry in config.columns.items() if entry.observable]
+    blockable = any(entry.block is not None for entry in config.columns.values())
+    problems: list[Problem] = []
+    found = {}
+    for key, written in draw(columns, blockable, reference, stream(seed, "drawn attackers")).items():
+        attacker = resolve_attacker(key, written, config, "drawn attackers", problems)
+        if attacker is not None:
+            found[key] = attacker
+    return found
+
+
+def resolve_attacker(
+    key: str, written: AttackerConfig, config: AuditConfig, name: str, problems: list[Problem]
+) -> Attacker | None:
+    """An attacker with everything spelled out; None where that is not possible, and `problems` tells why."""
+    observable = [column for column, entry in config.columns.items() if entry.observable]
+    before = len(problems)
+    for column in written.knows or ():
+        if column not in observable:
+            cure = "List columns with the role quasi_identifier or attribute."
+            problems.append(Problem(name, f"attacker '{key}' knows a column that nobody can observe", cure, column))
+    blocking = _blocking(written.blocking, config, key, name, problems)
+    ladder = None
+    if written.ladder is not None:
+        rungs = tuple(_blocking(rung, config, key, name, problems) for rung in written.ladder.rungs)
+        try:
+            ladder = Ladder(rungs=rungs, stop_below=written.ladder.stop_below)
+        except ValidationError as error:
+            problems.extend(problems_of(error, f"{name}, ladder of attacker '{key}'"))
+    if len(problems) > before:
+        return None
+    columns = {
+        column: ColumnChoice(encode=entry.encode, features=entry.features, vectorize=entry.vectorize)
+        for column, entry in config.columns.items()
+        if entry.observable and (entry.encode or entry.features or not entry.vectorize)
+    }
+    try:
+        return Attacker(
+            knows=written.knows,
+            knows_people=written.knows_people,
+            alignment=written.alignment,
+            blocking=blocking,
+            ladder=ladder,
+            vectorization=Vectorization(**written.vectorization.model_dump(), columns=columns),
+            projection=written.projection,
+            similarity=written.similarity,
+            evidence=written.evidence,
+            threshold=config.threshold if written.threshold is None else written.threshold,
+        )
+    except ValidationError as error:
+        problems.extend(problems_of(error, f"{name}, attacker '{key}'"))
+        return None
+
+
+def _blocking(written: Any, config: AuditConfig, key: str, name: str, problems: list[Problem]) -> Blocking:
+    if written == "none":
+        return Blocking()
+    if written == "columns":
+        keys = [Key(column=c, rule=entry.block) for c, entry in config.columns.items() if entry.block is not None]
+        return Blocking(any_of=(tuple(keys),))
+    schemes = written.any_of if isinstance(written, EnsembleConfig) else [written]
+    who = f"attacker '{key}'"
+    return Blocking(any_of=tuple(scheme_of(scheme, config, who, name, problems) for scheme in schemes))
+
+
+def scheme_of(written: Any, config: AuditConfig, who: str, name: str, problems: list[Problem]) -> Scheme:
+    """A blocking scheme as it is written, with the rule of every column."""
+    if isinstance(written, Lsh):
+        return written
+    keys = []
+    for item in written:
+        named = {item: None} if isinstance(item, str) else item
+        for column, rule in named.items():
+            entry = config.columns.get(column)
+            if entry is None or not entry.observable:
+                cure = "Name columns with the role quasi_identifier or attribute."
+                what = f"{who} blocks by a column that nobody can observe"
+                problems.append(Problem(name, what, cure, column))
+                continue
+            chosen = rule or entry.block or "exact"
+            checked = entry.model_copy(update={"block": chosen})
+            problems.extend(Problem(name, what, cure, column) for what, cure in column_problems(checked))
+            keys.append(Key(column=column, rule=chosen))
+    return tuple(keys)

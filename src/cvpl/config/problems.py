@@ -1,0 +1,43 @@
+"""What pydantic finds wrong with a configuration, as problems that a person can act on."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from cvpl.errors import Problem
+
+
+def problems_of(error: ValidationError, name: str) -> list[Problem]:
+    """One problem a place; of a union's many complaints the first is told."""
+    told: dict[str, Problem] = {}
+    for item in error.errors(include_url=False, include_input=False, include_context=False):
+        path = ".".join(str(part) for part in item["loc"] if not _is_type_name(part))
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            message = "there is no such setting"
+        elif item["type"] == "missing":
+            message = "this setting is required"
+        what = f"`{path}`: {message[0].lower()}{message[1:]}" if path else message
+        told.setdefault(path, Problem(name, what, "Correct the setting."))
+    return list(told.values())
+
+
+_UNION_MEMBERS = (
+    "AttackerConfig",
+    "EnsembleConfig",
+    "Lsh",
+    "Calibrate",
+    "Agreement",
+    "Rarity",
+    "Pca",
+    "RobustPca",
+    "PolicyConfig",
+    "float",
+    "str",
+)
+
+
+def _is_type_name(part: object) -> bool:
+    """Pydantic puts the tried member of a union into the path; a person did not write it."""
+    tried = ("literal[", "function-", "list[", "tuple[", "dict[", "constrained-", "nullable[")
+    return isinstance(part, str) and (part.startswith(tried) or part in _UNION_MEMBERS)
