@@ -1,0 +1,119 @@
+"""The result of an audit: figures only, never a record. It is what `result.json` holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cvpl.result.attackers import AttackerRow, Canaries, Picked
+from cvpl.result.figures import (
+    Attributable,
+    Calibration,
+    Control,
+    CurvePoint,
+    Growth,
+    Ladder,
+    Power,
+    Rate,
+    TruthFigures,
+)
+from cvpl.result.people import AtRisk
+from cvpl.result.section import Section
+from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
+from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
+
+
+class PolicyOutcome(Section):
+    """The gate: which end of which figure was held against `max`, and whether it holds; `reasons` if not."""
+
+    figure: str
+    bound: str
+    max: float
+    value: float | None
+    met: bool
+    reasons: list[str]
+    preset: str | None = None
+
+
+class Randomization(Section):
+    """The seed made at audit time, and the attackers drawn by it."""
+
+    seed: int
+    attackers: list[str]
+
+
+class Provenance(Section):
+    """What repeats the run: seed, versions and the configuration."""
+
+    seed: int
+    versions: dict[str, str]
+    config: dict[str, Any]
+    randomization: Randomization | None = None
+
+
+class AuditResult(Section):
+    """Everything an audit found. The figures at the top are those of the headline attacker."""
+
+    schema_: Literal["cvpl/audit/1"] = Field(default="cvpl/audit/1", alias="schema")
+    inputs: dict[str, Input]
+    scenario: Literal["simulation", "controlled", "partial", "blind"]
+    attacker: str
+    threshold: float | None
+    calibration: Calibration | None
+    linkage_rate: Rate
+    risk_curve: list[CurvePoint]
+    worst_case_risk: float | None
+    integrated_risk: float | None
+    blocks: Blocks
+    projection: ProjectionSummary
+    truth: TruthFigures | None
+    growth: Growth | None
+    control: Control | None
+    attributable_rate: Attributable | None
+    power: list[Power] | None
+    ladder: Ladder | None
+    attackers: list[AttackerRow]
+    picked: Picked | None = None
+    canaries: Canaries | None = None
+    alignment: list[AlignedColumn] | None = None
+    policy: PolicyOutcome | None
+    policies: list[PolicyOutcome] = Field(default_factory=list)
+    validity: Validity
+    self_linkage: SelfLinkage
+    feature_contribution: Contributions
+    control_likeness: ControlLikeness | None = None
+    sensitivity: Sensitivity | None = None
+    at_risk: AtRisk | None = None
+    warnings: list[Warning_]
+    search: Search | None = None
+    lower_bound: bool
+    provenance: Provenance
+
+    def to_json(self) -> str:
+        """The result as JSON, the same bytes for the same result."""
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> AuditResult:
+        """Read a result, of this version or an earlier one."""
+        return cls.model_validate_json(text)
+
+    def write(self, directory: str | Path) -> Path:
+        """Write `result.json` into `directory`, whole or not at all; returns its path."""
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        path, draft = folder / "result.json", folder / ".result.json.part"
+        try:
+            draft.write_text(self.to_json(), encoding="utf-8", newline="\n")
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        return path
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of `result.json`."""
+    return AuditResult.model_json_schema(by_alias=True)
