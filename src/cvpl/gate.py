@@ -9,7 +9,7 @@ from cvpl import result as out
 from cvpl.config.written import PolicyConfig
 from cvpl.diagnostics.validity import Validity
 from cvpl.evaluation.contradictions import recall_near_zero, top1_far_above, top1_unexplained
-from cvpl.evaluation.intervals import wilson
+from cvpl.evaluation.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.policy import FALSE_RATE_OF, Bound, Figure, deciding, judge
 from cvpl.evaluation.truth import top1_hit_rate
@@ -87,18 +87,16 @@ def _bounded(measured: Measurement, figure: Figure, bound: Bound, subgroup: Ends
 
 def _ends(measured: Measurement, figure: Figure, subgroup: Ends | None) -> Ends:
     if figure in FALSE_RATE_OF:
-        return None if measured.power is None else measured.power.get(FALSE_RATE_OF[figure]), None
+        at = FALSE_RATE_OF[figure]
+        return _of(None if measured.power is None else measured.power.get(at), (measured.power_intervals or {}).get(at))
     if figure == "maximum_subgroup_rate":
         return subgroup or (None, None)
     if figure == "top1_hit_rate":
-        known = measured.truth
-        estimate = None if known is None else top1_hit_rate(known)
-        if known is None or estimate is None:
-            return None, None
-        asked = int(known.has_match.sum())
-        return estimate, wilson(estimate * asked, asked).high
+        return _of(None if measured.truth is None else top1_hit_rate(measured.truth), measured.top1_interval)
     if figure == "attributable_rate":
-        value, ends = measured.attributable, measured.attributable_interval
-    else:
-        value, ends = measured.rate, measured.rate_interval
-    return value, None if ends is None else ends.high
+        return _of(measured.attributable, measured.attributable_interval)
+    return _of(measured.rate, measured.rate_interval)
+
+
+def _of(estimate: float | None, ends: Interval | None) -> Ends:
+    return estimate, None if ends is None else ends.high

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from cvpl.attack import Attack
 from cvpl.errors import InputError, Problem
 from cvpl.evaluation.calibration import smallest_threshold
-from cvpl.evaluation.control import FALSE_RATES, Basis, attributable_rate, power_at
+from cvpl.evaluation.control import FALSE_RATES, Basis, Roc, attributable_rate
 from cvpl.evaluation.distributions import exceedance
-from cvpl.evaluation.intervals import Interval, Method, Replicates, attributable_interval, rate_intervals
+from cvpl.evaluation.intervals import Interval, Method, attributable_from_power
 from cvpl.evaluation.rates import linkage_rate, risk_curve
+from cvpl.evaluation.shares import CONFIDENCE
 from cvpl.evaluation.truth import Truth, own_match_left_out, weigh
+from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.operators.threshold import Calibrate
 from cvpl.search.best import BestCandidates
 from cvpl.search.pairs import PairSimilarities, candidate_similarities
@@ -23,6 +26,7 @@ from cvpl.streams import stream
 from cvpl.tables.identity import TrueMatches
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 OFF_SCALE_FALSE_RATE = 0.05
 """A score without a scale of its own is read where so many of the controls are linked."""
@@ -34,25 +38,78 @@ class Measurement:
     """An attack with its threshold resolved, its rates, and what truth and control say of them.
 
     `threshold` is None where calibration has no answer, and for a score off the scale without anything to read it
-    against; `pairs` are the wrong pairs' similarities where truth is known, and all candidate pairs' otherwise.
+    against; `pairs` are the wrong pairs' similarities where truth is known, and all candidate pairs' otherwise. The
+    intervals are those of `spread`, at its confidence.
     """
 
     attack: Attack
     truth: Truth | None
     pairs: PairSimilarities
     control: BestCandidates | None
+    grid: Floats
+    spread: Uncertainty
     threshold: float | None
     rate: float | None
-    rate_interval: Interval | None
     curve: Floats
-    curve_intervals: list[Interval] | None
     basis: Basis | None
     base_scores: Floats | None
     base_rate: float | None
-    base_interval: Interval | None
     attributable: float | None
-    attributable_interval: Interval | None
     power: dict[float, float] | None
+    rate_interval: Interval | None = None
+    curve_intervals: list[Interval] | None = None
+    base_interval: Interval | None = None
+    attributable_interval: Interval | None = None
+    power_intervals: dict[float, Interval] | None = None
+    power_curve_intervals: list[Interval] | None = None
+    attributable_curve_intervals: list[Interval] | None = None
+    top1_interval: Interval | None = None
+
+    @property
+    def linked(self) -> tuple[Floats, Floats | None] | None:
+        """How far each original, and each record of the base, counts as linked, from 0 to 1; None without a reading.
+
+        At the threshold a record is linked or not. A score off the scale is read where 5% of the base are linked, and
+        there records between two attainable points count in part.
+        """
+        scores, base = self.attack.scores, self.base_scores
+        if self.threshold is not None:
+            theirs = None if base is None else (base >= self.threshold).astype(np.float64)
+            return (scores >= self.threshold).astype(np.float64), theirs
+        if self.attack.attacker.on_scale or base is None:
+            return None
+        return Roc.of(scores, base).counted(OFF_SCALE_FALSE_RATE)
+
+    def at_confidence(self, confidence: float) -> Measurement:
+        """The same figures with intervals that hold at another confidence."""
+        spread = replace(self.spread, confidence=confidence)
+        powers = spread.powers(FALSE_RATES)
+        on_scale = self.attack.attacker.on_scale
+        power_curve = None if on_scale else spread.powers(OFF_SCALE_CURVE)
+        attributable_curve = spread.attributable(self.grid) if on_scale else None
+        if power_curve is not None:
+            attributable_curve = list(map(attributable_from_power, power_curve, OFF_SCALE_CURVE))
+        rate_end = base_end = attributable_end = None
+        if self.threshold is not None:
+            at = [self.threshold]
+            rate_end, base_ends, attributable_ends = spread.rates(at)[0], spread.base_rates(at), spread.attributable(at)
+            base_end = None if base_ends is None else base_ends[0]
+            attributable_end = None if attributable_ends is None else attributable_ends[0]
+        elif not on_scale and powers is not None:
+            rate_end = powers[FALSE_RATES.index(OFF_SCALE_FALSE_RATE)]
+            attributable_end = attributable_from_power(rate_end, OFF_SCALE_FALSE_RATE)
+        return replace(
+            self,
+            spread=spread,
+            rate_interval=rate_end,
+            curve_intervals=spread.rates(self.grid) if on_scale else None,
+            base_interval=base_end,
+            attributable_interval=attributable_end if self.attributable is not None else None,
+            power_intervals=None if powers is None else dict(zip(FALSE_RATES, powers, strict=True)),
+            power_curve_intervals=power_curve,
+            attributable_curve_intervals=attributable_curve,
+            top1_interval=spread.top1(self.truth),
+        )
 
 
 def measure(
@@ -62,9 +119,9 @@ def measure(
     *,
     grid: Floats,
     method: Method,
-    replicates: int,
+    groups: Mapping[str, Ints] | None = None,
 ) -> Measurement:
-    """Evaluate an attack; `grid` holds the thresholds of the risk curve."""
+    """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` which rows belong together."""
     truth = None if matches is None else weigh(attack, matches)
     left_out = None if truth is None else truth.matches
     rng = stream(attack.seed, "pairs")
@@ -76,50 +133,38 @@ def measure(
         basis, base = "control", attack.evidence("control", control)
     elif truth is not None and truth.complete and truth.has_match.any():
         basis, base = "own_match_left_out", own_match_left_out(attack, truth)
-    power = None if base is None else {rate: power_at(best, base, rate) for rate in FALSE_RATES}
+    roc = None if base is None else Roc.of(best, base)
+    power = None if roc is None else {rate: roc.power(rate) for rate in FALSE_RATES}
     threshold = resolve_threshold(attack, truth, pairs, base)
-
-    mine, both = _replicates(attack, basis, method, replicates)
     if attack.attacker.on_scale:
         curve = risk_curve(best, grid)
-        curve_intervals: list[Interval] | None = rate_intervals(best, grid, mine)
     else:
-        curve = np.array([power_at(best, base, rate) for rate in OFF_SCALE_CURVE]) if base is not None else np.zeros(0)
-        curve_intervals = None
-
+        curve = np.zeros(0) if roc is None else np.array([roc.power(float(rate)) for rate in OFF_SCALE_CURVE])
     rate = base_rate = attributable = None
-    rate_end = base_end = attributable_end = None
     if threshold is not None:
-        at = np.array([threshold])
-        rate, rate_end = linkage_rate(best, threshold), rate_intervals(best, at, mine)[0]
-        if base is not None:
-            base_rate = linkage_rate(base, threshold)
-            base_end = rate_intervals(base, at, _own(both, len(best), basis))[0]
-            attributable = attributable_rate(rate, base_rate)
-            paired = basis == "own_match_left_out"
-            attributable_end = attributable_interval(best, base, threshold, both, paired=paired)
-    elif not attack.attacker.on_scale and base is not None and power is not None:
-        # Read between attainable points, for which there is no threshold and no interval.
+        rate = linkage_rate(best, threshold)
+        base_rate = None if base is None else linkage_rate(base, threshold)
+    elif not attack.attacker.on_scale and power is not None:
+        # Read between attainable points, for which there is no threshold.
         rate, base_rate = power[OFF_SCALE_FALSE_RATE], OFF_SCALE_FALSE_RATE
+    if rate is not None and base_rate is not None:
         attributable = attributable_rate(rate, base_rate)
     return Measurement(
         attack=attack,
         truth=truth,
         pairs=pairs,
         control=control,
+        grid=grid,
+        spread=Uncertainty.of(attack, control, base, basis, method=method, groups=groups),
         threshold=threshold,
         rate=rate,
-        rate_interval=rate_end,
         curve=curve,
-        curve_intervals=curve_intervals,
         basis=basis,
         base_scores=base,
         base_rate=base_rate,
-        base_interval=base_end,
         attributable=attributable,
-        attributable_interval=attributable_end if attributable is not None else None,
         power=power,
-    )
+    ).at_confidence(CONFIDENCE)
 
 
 def resolve_threshold(
@@ -158,25 +203,3 @@ def resolve_threshold(
 def pairwise_false_link_rate(measured: Measurement) -> float | None:
     """P(S- >= τ) over wrong pairs."""
     return None if measured.threshold is None else exceedance(measured.pairs.values, measured.threshold)
-
-
-def _replicates(
-    attack: Attack, basis: Basis | None, method: Method, replicates: int
-) -> tuple[Replicates | None, Replicates | None]:
-    """Bootstrap weights for the originals, and for originals and controls together."""
-    if method == "wilson":
-        return None, None
-    blocks = attack.blocks.codes[0]
-    rng = stream(attack.seed, "bootstrap")
-    mine = Replicates.draw(blocks["original"], replicates, rng, method)
-    if basis != "control":
-        return mine, mine
-    joined = np.concatenate([blocks["original"], blocks["control"]])
-    return mine, Replicates.draw(joined, replicates, rng, method)
-
-
-def _own(both: Replicates | None, originals: int, basis: Basis | None) -> Replicates | None:
-    """The weights of the records that serve as control."""
-    if both is None or basis == "own_match_left_out":
-        return both
-    return Replicates(both.weights, both.unit[originals:], both.method)

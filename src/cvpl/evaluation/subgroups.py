@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.control import attributable_rate
-from cvpl.evaluation.intervals import CONFIDENCE
+from cvpl.evaluation.shares import CONFIDENCE
 from cvpl.evaluation.suppression import bounds, hidden_shares, pooled_rows
 
 Floats = NDArray[np.float64]

@@ -36,6 +36,7 @@ _FIGURES = {
     "top1_hit_rate": "the top-1 hit rate",
     "maximum_subgroup_rate": "the largest rate over subgroups",
 }
+_REFUSED = "refused: "
 _LEGEND = (
     ("structure", "the column's share of the space in which records are compared; it says nothing of the links"),
     ("links", "its share of the similarity of the links that were found; below 0 where it holds them apart"),
@@ -292,6 +293,9 @@ def _closing(result: AuditResult) -> str:
     text = "These are estimates under the stated attacker, no guarantee; a stronger attacker may do better."
     if result.linkage_rate.low is not None and result.linkage_rate.coverage == "unmeasured":
         text += " How often the 95% intervals hold the true rate has not been measured yet."
+    for name, rate in (("linkage rate", result.linkage_rate), ("attributable rate", result.attributable_rate)):
+        if rate is not None and rate.method.startswith(_REFUSED):
+            text += f" The {name} has no interval: {rate.method.removeprefix(_REFUSED)}."
     return text
 
 
