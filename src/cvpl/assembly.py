@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TypedDict
 
@@ -143,7 +144,7 @@ def truth(measured: Measurement) -> out.TruthFigures | None:
     known, threshold = measured.truth, measured.threshold
     if known is None:
         return None
-    best = measured.attack.found.best
+    best = measured.attack.scores
     tau = np.inf if threshold is None else threshold
     with_match, in_block, linked = recall_counts(known, tau)
     total = total_recall(known, tau)
@@ -224,8 +225,10 @@ def power(measured: Measurement) -> list[out.Power] | None:
     ]
 
 
-def attacker_row(name: str, measured: Measurement) -> out.AttackerRow:
-    """One attacker's line in the table of attackers."""
+def attacker_row(
+    name: str, measured: Measurement, faults: Sequence[str], canaries: out.Canaries | None
+) -> out.AttackerRow:
+    """One attacker's line in the table of attackers; `faults` are why it cannot be the headline."""
     known = measured.truth
     return out.AttackerRow(
         name=name,
@@ -236,16 +239,22 @@ def attacker_row(name: str, measured: Measurement) -> out.AttackerRow:
         power=power(measured),
         top1_hit_rate=None if known is None else top1_hit_rate(known),
         settings=measured.attack.attacker.model_dump(mode="json"),
+        asked=measured.attack.original.rows,
+        disqualified=list(faults),
+        canaries=canaries,
     )
 
 
 def figures(measured: Measurement) -> Figures:
     """What the contradiction rules look at."""
-    known = measured.truth
+    known, linked, threshold = measured.truth, measured.linked, measured.threshold
     of_matched = None
-    if known is not None and measured.threshold is not None:
-        linked = (measured.attack.found.best >= measured.threshold) & known.has_match
-        of_matched = share(int(linked.sum()), int(known.has_match.sum()))
+    if known is not None and linked is not None:
+        of_matched = share(float(linked[0][known.has_match].sum()), int(known.has_match.sum()))
+    step = None
+    if threshold is not None and measured.attack.attacker.on_scale:
+        scores = measured.attack.scores
+        step = linkage_rate(scores, threshold - 0.01) - linkage_rate(scores, threshold + 0.01)
     return Figures(
         records=len(measured.attack.found),
         linkage_rate=measured.rate,
@@ -253,5 +262,7 @@ def figures(measured: Measurement) -> Figures:
         top1_hit_rate=None if known is None else top1_hit_rate(known),
         blocking_recall=None if known is None else blocking_recall(known),
         attributable_rate=measured.attributable,
-        base_known=measured.basis is not None,
+        basis=measured.basis,
+        control_rate=measured.base_rate,
+        step=step,
     )

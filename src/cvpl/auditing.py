@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cvpl import assembly
+from cvpl import appraisal, assembly
 from cvpl import result as out
-from cvpl.attack import attack
 from cvpl.config.plan import ConfigLike, Plan, load
+from cvpl.contenders import Standing, able, contend
 from cvpl.diagnostics.progressive import climb
 from cvpl.diagnostics.removal import removal
-from cvpl.diagnostics.self_linkage import SelfLinkage, leave_one_out, perturbed
-from cvpl.diagnostics.validity import Validity, validity
+from cvpl.diagnostics.self_linkage import leave_one_out
+from cvpl.diagnostics.sensitivity import sensitivity
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.contradictions import Notice, contradictions
 from cvpl.evaluation.contribution import link, structural, structural_spread
-from cvpl.evaluation.measurement import Measurement, measure
+from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
+from cvpl.evaluation.groupings import by_columns, by_rarity
+from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
+from cvpl.evaluation.subgroups import Subgroups, subgroups
 from cvpl.gate import gate
 from cvpl.operators.projection import Saved
 from cvpl.planning import AuditPlan, check_embeddings, make_plan, place_for
@@ -43,6 +46,8 @@ def audit(
     *,
     control: object | None = None,
     fail_above: float | None = None,
+    attackers: Sequence[str] | None = None,
+    randomize: bool | int = False,
     memory: int | None = None,
     save_projection_to: str | Path | None = None,
     report: Report | None = None,
@@ -54,19 +59,35 @@ def audit(
     takes the place of the configuration's. `fail_above` sets the policy's limit, `memory` the bytes that may be used in
     place of `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError where
     the memory does not suffice. The same inputs and seed give the same result, whatever the threads and the memory.
+
+    `attackers` names some of the configuration's attackers, for example of the family of `attacker: default`; the
+    others are not run. With `randomize` three more are drawn from a wider family by a seed that is made now and stands
+    in the result; a number is taken for the seed itself, to repeat such a run.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     say = report or _silent
     say("reading", None)
     plan, inputs = _read(original, protected, config, control, memory)
+    if attackers is not None:
+        plan = plan.only(attackers)
+    drawn = None
+    if randomize is not False:
+        seed = secrets.randbits(32) if randomize is True else int(randomize)
+        known = set(plan.attackers)
+        plan = plan.with_drawn(seed, reference=inputs.pair.control is not None)
+        drawn = out.Randomization(seed=seed, attackers=[name for name in plan.attackers if name not in known])
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
-        measured = {name: _measure(name, plan, inputs, say) for name in plan.attackers}
-        headline = next(iter(measured))
-        result = _assemble(headline, measured, plan, inputs, fail_above, say)
+        running = able(plan, inputs)
+        contenders = {
+            name: contend(name, attacker, plan, inputs, say, alone=len(running) == 1)
+            for name, attacker in running.items()
+        }
+        standing = Standing.of(contenders)
+        result = _assemble(standing, plan, inputs, fail_above, drawn, say)
     if save_projection_to is not None:
-        representation = measured[headline].attack.representation
+        representation = standing.chosen.measured.attack.representation
         save_projection(save_projection_to, representation.space, representation.projection)
     return result
 
@@ -103,6 +124,7 @@ def _read(
         identity=plan.identity,
         declared=plan.declared,
         groups=plan.groups,
+        subgroups=plan.subgroups,
         memory=plan.budget.memory,
         place=lambda rows: place_for(rows, plan),
     )
@@ -113,51 +135,37 @@ def _read(
     return plan, inputs
 
 
-def _measure(name: str, plan: Plan, inputs: Inputs, say: Report) -> Measurement:
-    label = "searching" if len(plan.attackers) == 1 else f"searching ({name})"
-    done = attack(
-        inputs.pair,
-        plan.attackers[name],
-        seed=plan.config.seed,
-        budget=plan.budget,
-        levers=plan.levers,
-        progress=lambda share: say(label, share),
-    )
-    control = done.search_control(lambda share: say(f"{label}, control", share))
-    say("evaluating", None)
-    return measure(
-        done,
-        inputs.matches,
-        control,
-        grid=plan.config.grid.values(),
-        method=plan.config.intervals.method,
-        groups=inputs.groups,
-    )
-
-
 def _assemble(
-    name: str,
-    all_measured: dict[str, Measurement],
+    standing: Standing,
     plan: Plan,
     inputs: Inputs,
     fail_above: float | None,
+    drawn: out.Randomization | None,
     say: Report,
 ) -> out.AuditResult:
-    measured = all_measured[name]
+    name, contenders = standing.headline, standing.contenders
+    measured = standing.chosen.measured.at_confidence(standing.confidence)
     done, threshold, grid = measured.attack, measured.threshold, plan.config.grid.values()
-    best, on_scale = done.found.best, done.attacker.on_scale
+    scores, on_scale = done.scores, done.attacker.on_scale
     say("self-linkage", None)
     self_linkage = {
         table: leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}"))
         for table in ("original", "protected")
     }
-    copied = perturbed(done, threshold, stream(done.seed, "self-linkage perturbed"))
-    valid = validity(done, copied, stream(done.seed, "validity"))
     say("feature contribution", None)
     contribution = _contribution(measured)
     say("progressive evaluation", None)
     ladder = None if threshold is None else climb(done, threshold)
-    warnings = _warnings(measured, valid, inputs)
+    say("who is at risk", None)
+    people = {key: _at_risk(it.measured, plan, inputs) for key, it in contenders.items() if key == name or _asks(plan)}
+    likeness = None
+    if inputs.pair.control is not None:
+        likeness = control_likeness(inputs.pair.original, inputs.pair.control, stream(done.seed, "likeness"))
+    swings = _sensitivity(standing, plan, inputs, say)
+    warnings = _warnings(measured, standing, inputs, likeness, swings)
+    outcomes = gate(standing, measured, plan.config.policy, fail_above, people)
+    copied = standing.chosen.copied
+    at_risk = people.get(name)
     return out.AuditResult(
         schema="cvpl/audit/1",
         inputs={
@@ -170,8 +178,8 @@ def _assemble(
         calibration=assembly.calibration(measured),
         linkage_rate=assembly.rate(measured),
         risk_curve=assembly.curve(measured, grid),
-        worst_case_risk=worst_case_risk(best, grid) if on_scale else None,
-        integrated_risk=integrated_risk(best, grid) if on_scale else None,
+        worst_case_risk=worst_case_risk(scores, grid) if on_scale else None,
+        integrated_risk=integrated_risk(scores, grid) if on_scale else None,
         blocks=assembly.blocks(measured),
         projection=assembly.projection(measured),
         truth=assembly.truth(measured),
@@ -184,24 +192,73 @@ def _assemble(
         else out.Ladder(
             rungs=[out.RungRate(**vars(rung)) for rung in ladder.rungs], stopped_early=ladder.stopped_early
         ),
-        attackers=[assembly.attacker_row(key, value) for key, value in all_measured.items()],
-        policy=gate(all_measured, measured, valid, plan.config.policy, fail_above),
-        validity=_validity(valid),
+        attackers=[
+            assembly.attacker_row(key, it.measured, it.faults, appraisal.canaries(it.canaries))
+            for key, it in contenders.items()
+        ],
+        picked=out.Picked(among=standing.among, confidence=standing.confidence) if standing.among > 1 else None,
+        canaries=appraisal.canaries(standing.chosen.canaries),
+        alignment=None
+        if done.granularity is None
+        else [out.AlignedColumn(column=column, grain=grain) for column, grain in done.granularity.describe()],
+        policy=outcomes[0] if outcomes else None,
+        policies=outcomes,
+        validity=appraisal.validity(standing.chosen.valid, standing.reasons),
         self_linkage=out.SelfLinkage(
-            original=_self_rate(self_linkage["original"]),
-            protected=_self_rate(self_linkage["protected"]),
-            perturbed=None if copied is None else _self_rate(copied),
+            original=appraisal.self_rate(self_linkage["original"]),
+            protected=appraisal.self_rate(self_linkage["protected"]),
+            perturbed=None if copied is None else appraisal.self_rate(copied),
         ),
         feature_contribution=contribution,
-        warnings=[out.Warning_(rule=notice.rule, message=notice.message) for notice in warnings],
+        control_likeness=None if likeness is None else appraisal.likeness(likeness),
+        sensitivity=swings,
+        at_risk=None if at_risk is None else appraisal.at_risk(at_risk, plan.config.report.suppress_below),
+        warnings=[out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in warnings],
         search=assembly.search(done),
         lower_bound=not done.exact,
         provenance=out.Provenance(
             seed=done.seed,
             versions={"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")},
             config=plan.config.model_dump(mode="json", exclude_none=True),
+            randomization=drawn,
         ),
     )
+
+
+def _asks(plan: Plan) -> bool:
+    """Whether a policy bounds the largest rate over subgroups, for which every attacker is asked."""
+    policy = plan.config.policy
+    policies = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
+    return any(it.figure == "maximum_subgroup_rate" for it in policies)
+
+
+def _at_risk(measured: Measurement, plan: Plan, inputs: Inputs) -> Subgroups | None:
+    """Rates by group; None where nobody can be called linked or not."""
+    linked = measured.linked
+    if linked is None:
+        return None
+    done = measured.attack
+    theirs = linked[1] if measured.basis == "control" else None
+    control = done.control if theirs is not None else None
+    groupings = by_columns(inputs.subgroups, done.people, done.control_rows)
+    groupings.append(by_rarity(done.held, control))
+    return subgroups(groupings, linked[0], theirs, plan.config.report.suppress_below)
+
+
+def _sensitivity(standing: Standing, plan: Plan, inputs: Inputs, say: Report) -> out.Sensitivity | None:
+    """The variations of the headline, or of the first attacker that has a threshold; null where they were not run."""
+    wanted = plan.config.sensitivity
+    if not (plan.is_family if wanted is None else wanted):
+        return None
+    able = {key: it.measured for key, it in standing.contenders.items() if it.measured.attack.attacker.on_scale}
+    name = standing.headline if standing.headline in able else next(iter(able), None)
+    if name is None or able[name].threshold is None:
+        return None
+    say("sensitivity", None)
+    done, threshold = able[name].attack, able[name].threshold
+    assert threshold is not None  # noqa: S101 - just seen
+    found = sensitivity(inputs.pair, done.attacker, threshold, seed=done.seed, budget=done.budget)
+    return appraisal.sensitivity(name, found)
 
 
 def _contribution(measured: Measurement) -> out.Contributions:
@@ -240,9 +297,26 @@ def _contribution(measured: Measurement) -> out.Contributions:
     )
 
 
-def _warnings(measured: Measurement, valid: Validity, inputs: Inputs) -> list[Notice]:
-    found = [Notice("not_assessable", reason) for reason in valid.reasons]
-    found += contradictions(assembly.figures(measured))
+def _warnings(
+    measured: Measurement,
+    standing: Standing,
+    inputs: Inputs,
+    likeness: ControlLikeness | None,
+    swings: out.Sensitivity | None,
+) -> list[Notice]:
+    found = [Notice("not_assessable", reason) for reason in standing.reasons]
+    if not standing.reasons:
+        found += [
+            Notice("attacker_disqualified", f"attacker '{name}' is out of the running: {fault}")
+            for name, it in standing.contenders.items()
+            for fault in it.faults
+        ]
+    seen = assembly.figures(measured)
+    if swings is not None:
+        spreads = {"blocking": swings.spread_by_blocking, "encoding": swings.spread_by_encoding}
+        seen = replace(seen, spread_by_blocking=spreads["blocking"], spread_by_encoding=spreads["encoding"])
+    found += contradictions(seen)
+    found += [Notice("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
     if not measured.attack.exact:
         asked, share = ", ".join(measured.attack.levers.used), f"{measured.attack.share_examined:.2%}"
         found.append(
@@ -261,16 +335,6 @@ def _warnings(measured: Measurement, valid: Validity, inputs: Inputs) -> list[No
     if inputs.matches is not None and not len(inputs.matches.original):
         found.append(Notice("no_matches", "the declared identities have nobody in common: no match is known"))
     return found + [Notice("columns", notice) for notice in inputs.pair.notices]
-
-
-def _validity(valid: Validity) -> out.Validity:
-    shift = valid.shift if valid.shift is not None and np.isfinite(valid.shift) else None
-    fields = {**vars(valid), "reasons": list(valid.reasons), "shift": shift}
-    return out.Validity(assessable=valid.assessable, **fields)
-
-
-def _self_rate(found: SelfLinkage) -> out.SelfRate:
-    return out.SelfRate(rate=found.rate, top1_hit_rate=found.top1_hit_rate, asked=found.asked, records=found.records)
 
 
 def _silent(phase: str, share: float | None) -> None:

@@ -7,51 +7,55 @@ from collections.abc import Mapping
 from cvpl import assembly
 from cvpl import result as out
 from cvpl.config.written import PolicyConfig
-from cvpl.diagnostics.validity import Validity
+from cvpl.contenders import Standing
 from cvpl.evaluation.contradictions import recall_near_zero, top1_far_above, top1_unexplained
 from cvpl.evaluation.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.policy import FALSE_RATE_OF, Bound, Figure, deciding, judge
+from cvpl.evaluation.policy import FALSE_RATE_OF, Figure, judge
+from cvpl.evaluation.subgroups import Subgroups
 from cvpl.evaluation.truth import top1_hit_rate
 
 Ends = tuple[float | None, float | None]
 """A figure's estimate and upper interval end."""
+_OF_THE_HEADLINE = ("attributable_rate", "linkage_rate")
 
 
 def gate(
-    all_measured: dict[str, Measurement],
+    standing: Standing,
     headline: Measurement,
-    valid: Validity,
     policy: PolicyConfig | tuple[PolicyConfig, ...] | None,
     fail_above: float | None,
-    maximum_subgroup: Mapping[str, Ends] | None = None,
-) -> out.PolicyOutcome | None:
-    """The gate over all attackers: the strongest of them decides, and one without the figure closes it.
+    people: Mapping[str, Subgroups | None],
+) -> list[out.PolicyOutcome]:
+    """One outcome for each policy, those that are not met first; all must be met.
 
-    Of several policies all must be met. `fail_above` takes the place of a single policy's maximum; beside several it is
-    one more. `maximum_subgroup` has for each attacker the largest rate over subgroups and its upper interval end.
+    Rates are those of the headline attacker, the strongest by power, with intervals that allow for its having been
+    picked; where no power is known, and nothing was picked, and for top-1, power and subgroups, the largest value over
+    all attackers in the running decides. `fail_above` takes the place of a single policy's maximum; beside several it
+    is one more. `people` has the rates by subgroup of each attacker that was asked for them.
     """
-    policies = _policies(policy, fail_above, headline)
-    if not policies:
-        return None
-    verdicts = []
-    for it in policies:
-        values = [
-            _bounded(measured, it.figure, it.bound, (maximum_subgroup or {}).get(name))
-            for name, measured in all_measured.items()
-        ]
+    outcomes = []
+    for it in _policies(policy, fail_above, headline):
+        running = {name: one.measured for name, one in (standing.qualified or standing.contenders).items()}
+        running[standing.headline] = headline
+        if it.figure in _OF_THE_HEADLINE and headline.power is not None:
+            running = {standing.headline: headline}
+        values = [_bounded(measured, it, people.get(name)) for name, measured in running.items()]
         known = [value for value in values if value is not None]
         value = max(known) if len(known) == len(values) else None
-        verdicts.append(judge(it.figure, it.bound, it.max, value, _doubts(headline, valid, it.figure)))
-    verdict = deciding(tuple(verdicts))
-    return out.PolicyOutcome(
-        figure=verdict.figure,
-        bound=verdict.bound,
-        max=verdict.limit,
-        value=verdict.value,
-        met=verdict.met,
-        reasons=list(verdict.reasons),
-    )
+        verdict = judge(it.figure, it.bound, it.max, value, _doubts(headline, standing.reasons, it.figure))
+        outcomes.append(
+            out.PolicyOutcome(
+                figure=it.figure,
+                bound=it.bound,
+                max=it.max,
+                value=verdict.value,
+                met=verdict.met,
+                reasons=list(verdict.reasons),
+                preset=it.preset,
+            )
+        )
+    return sorted(outcomes, key=lambda outcome: outcome.met)
 
 
 def _policies(
@@ -65,9 +69,9 @@ def _policies(
     return (*(policy or ()), PolicyConfig(figure=figure, max=fail_above))
 
 
-def _doubts(headline: Measurement, valid: Validity, figure: Figure) -> tuple[str, ...]:
+def _doubts(headline: Measurement, reasons: tuple[str, ...], figure: Figure) -> tuple[str, ...]:
     seen = assembly.figures(headline)
-    doubts = [f"not assessable: {reason}" for reason in valid.reasons]
+    doubts = [f"not assessable: {reason}" for reason in reasons]
     if not headline.attack.exact:
         doubts.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
     if top1_far_above(seen):
@@ -79,18 +83,18 @@ def _doubts(headline: Measurement, valid: Validity, figure: Figure) -> tuple[str
     return tuple(doubts)
 
 
-def _bounded(measured: Measurement, figure: Figure, bound: Bound, subgroup: Ends | None) -> float | None:
-    """The end of a figure that a policy looks at; None where it is not known, as the upper end of power is not."""
-    estimate, high = _ends(measured, figure, subgroup)
-    return estimate if bound == "estimate" else high
+def _bounded(measured: Measurement, policy: PolicyConfig, people: Subgroups | None) -> float | None:
+    """The end of a figure that a policy looks at; None where it is not known."""
+    estimate, high = _ends(measured, policy.figure, people)
+    return estimate if policy.bound == "estimate" else high
 
 
-def _ends(measured: Measurement, figure: Figure, subgroup: Ends | None) -> Ends:
+def _ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> Ends:
     if figure in FALSE_RATE_OF:
         at = FALSE_RATE_OF[figure]
         return _of(None if measured.power is None else measured.power.get(at), (measured.power_intervals or {}).get(at))
     if figure == "maximum_subgroup_rate":
-        return subgroup or (None, None)
+        return (None, None) if people is None else (people.maximum.estimate, people.maximum.high)
     if figure == "top1_hit_rate":
         return _of(None if measured.truth is None else top1_hit_rate(measured.truth), measured.top1_interval)
     if figure == "attributable_rate":

@@ -90,6 +90,12 @@ class Representation:
         """Whether a scorer embeds only those whom it is asked for, instead of whole tables at once."""
         return isinstance(self.measure, CosineMeasure) and isinstance(self.projection, LinearProjection)
 
+    def forget(self) -> None:
+        """Let go of what was made of whole tables; it is made anew when it is asked for."""
+        self.embedded.clear()
+        self.vectorized.clear()
+        self.arranged.clear()
+
     def vectors(self, table: Table) -> AnyVectors:
         """The feature vectors of a table; those of the two fitted tables are made once."""
         if table is not self.original and table is not self.protected:

@@ -40,6 +40,7 @@ class Plan:
     budget: Budget
     levers: Levers
     groups: tuple[str, ...] = ()
+    subgroups: tuple[ColumnSpec, ...] = ()
 
     @property
     def is_family(self) -> bool:
@@ -117,6 +118,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         attackers[key] = attacker
     identity = _identity(config, name, problems)
     levers = _levers(config, name, problems)
+    told_apart = _subgroups(config, base, name, problems)
     if problems:
         raise InputError(problems)
     return Plan(
@@ -130,7 +132,22 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         budget=Budget(config.search.memory or usual_memory(), config.search.threads),
         levers=levers,
         groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),
+        subgroups=told_apart,
     )
+
+
+def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Problem]) -> tuple[ColumnSpec, ...]:
+    """The columns by which rates are told apart; one without a type is read as a category."""
+    found = []
+    for column in config.report.subgroups:
+        entry = config.columns.get(column)
+        if entry is None:
+            what = "rates are asked for by a column that is not declared"
+            problems.append(Problem(name, what, "Declare it under `columns`, with any role.", column))
+            continue
+        typed = entry if entry.type is not None else entry.model_copy(update={"type": "category"})
+        found.append(_spec(column, typed, base, name, problems))
+    return tuple(found)
 
 
 def _levers(config: AuditConfig, name: str, problems: list[Problem]) -> Levers:

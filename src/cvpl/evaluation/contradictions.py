@@ -1,4 +1,7 @@
-"""Figures that contradict each other, or that mislead alone, said aloud. Each is a named rule with a sentence."""
+"""Figures that contradict each other, or that mislead alone, said aloud. Each is a named rule with a sentence.
+
+Every rule has a section of its name in docs/concepts/warnings.md.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,32 @@ RECALL_NEAR_ZERO = 0.10
 ALL_BASE_RATE = 0.05
 """An attributable rate below this, under a linkage rate above twice as much."""
 FEW_RECORDS = 100
+STEEP = 0.10
+"""The linkage rate changes by more than this from 0.01 below the threshold to 0.01 above it."""
+SWINGS = 0.10
+"""Power at 5% (else the linkage rate) moves by more than this with a choice of blocking, or of encoding."""
+
+RULES = (
+    "not_assessable",
+    "attacker_disqualified",
+    "top1_above_rate",
+    "top1_above_attributable",
+    "blocking_recall_near_zero",
+    "base_rate_unknown",
+    "base_rate_by_own_match",
+    "all_base_rate",
+    "steep_threshold",
+    "swings_with_blocking",
+    "swings_with_encoding",
+    "control_unlike",
+    "control_unused",
+    "few_records",
+    "pairs_left_out",
+    "threshold_not_attainable",
+    "no_matches",
+    "columns",
+)
+"""All rules that a result can name."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +51,19 @@ class Notice:
     rule: str
     message: str
 
+    @property
+    def docs(self) -> str:
+        """Where the rule is explained."""
+        return f"docs/concepts/warnings.md#{self.rule}"
+
 
 @dataclass(frozen=True)
 class Figures:
-    """What the rules look at; None where a figure is not known."""
+    """What the rules look at; None where a figure is not known.
+
+    `linkage_rate_of_matched` is the linkage rate among the originals that have a match. `step` is by how much the rate
+    falls from 0.01 below the threshold to 0.01 above it.
+    """
 
     records: int
     linkage_rate: float | None
@@ -33,19 +71,27 @@ class Figures:
     top1_hit_rate: float | None
     blocking_recall: float | None
     attributable_rate: float | None
-    base_known: bool
+    basis: str | None
+    control_rate: float | None = None
+    step: float | None = None
+    spread_by_blocking: float | None = None
+    spread_by_encoding: float | None = None
 
 
 def contradictions(figures: Figures) -> list[Notice]:
     """Every rule that the figures set off."""
+    return [*_by_truth(figures), *_by_base(figures), *_by_choice(figures)]
+
+
+def _by_truth(figures: Figures) -> list[Notice]:
     found = []
     if top1_far_above(figures):
         found.append(
             Notice(
                 "top1_above_rate",
                 f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
-                f"but only {figures.linkage_rate_of_matched:.1%} of them reach the threshold: the rate understates the "
-                "risk, most likely because protection shifted the representation",
+                f"but only {figures.linkage_rate_of_matched:.1%} of them are linked: the rate understates the risk, "
+                "most likely because protection shifted the representation, or because the threshold is strict",
             )
         )
     if top1_unexplained(figures):
@@ -65,7 +111,12 @@ def contradictions(figures: Figures) -> list[Notice]:
                 "about other people; block by coarser keys, or by none",
             )
         )
-    if not figures.base_known:
+    return found
+
+
+def _by_base(figures: Figures) -> list[Notice]:
+    found = []
+    if figures.basis is None:
         found.append(
             Notice(
                 "base_rate_unknown",
@@ -73,15 +124,48 @@ def contradictions(figures: Figures) -> list[Notice]:
                 "anybody finds in any release, is not known; set people aside before protecting, and pass them",
             )
         )
-    rate, attributable = figures.linkage_rate, figures.attributable_rate
-    if rate is not None and attributable is not None and attributable < ALL_BASE_RATE and rate > 2 * ALL_BASE_RATE:
+    if figures.basis == "own_match_left_out":
         found.append(
             Notice(
-                "all_base_rate",
-                f"the linkage rate of {rate:.1%} is nearly all base rate: people who are not in the release find a "
-                "look-alike about as often",
+                "base_rate_by_own_match",
+                "there is no control: what anybody finds is estimated by leaving each original's own match out; in a "
+                "release of equal records, as k-anonymity makes them, that finds nothing to attribute, whatever the "
+                "risk; read the top-1 hit rate, and set people aside before protecting",
             )
         )
+    rate, attributable = figures.linkage_rate, figures.attributable_rate
+    if rate is not None and attributable is not None and attributable < ALL_BASE_RATE and rate > 2 * ALL_BASE_RATE:
+        who = (
+            "people who are not in the release find a look-alike about as often"
+            if figures.basis == "control"
+            else "without their own record the originals find another about as often"
+        )
+        found.append(Notice("all_base_rate", f"the linkage rate of {rate:.1%} is nearly all base rate: {who}"))
+    return found
+
+
+def _by_choice(figures: Figures) -> list[Notice]:
+    found = []
+    if figures.step is not None and figures.step > STEEP:
+        found.append(
+            Notice(
+                "steep_threshold",
+                f"around the threshold the linkage rate falls by {figures.step:.1%} within 0.02: it says as much about "
+                "the choice of the threshold as about the release; read the curve, or power, which needs no threshold",
+            )
+        )
+    for rule, spread, choice in (
+        ("swings_with_blocking", figures.spread_by_blocking, "the granularity of blocking"),
+        ("swings_with_encoding", figures.spread_by_encoding, "the encoding and scaling of columns"),
+    ):
+        if spread is not None and spread > SWINGS:
+            found.append(
+                Notice(
+                    rule,
+                    f"the figures move by {100 * spread:.1f} points with {choice}: read the strongest of them, and "
+                    "say with the figure which choice it rests on",
+                )
+            )
     if figures.records < FEW_RECORDS:
         found.append(
             Notice("few_records", f"{figures.records} originals are few: read the intervals, not the estimates")
@@ -90,7 +174,7 @@ def contradictions(figures: Figures) -> list[Notice]:
 
 
 def top1_far_above(figures: Figures) -> bool:
-    """Whether more people are found by their best candidate than the threshold lets through."""
+    """Whether more people are found by their best candidate than are linked."""
     if figures.top1_hit_rate is None or figures.linkage_rate_of_matched is None:
         return False
     return figures.top1_hit_rate - figures.linkage_rate_of_matched > TOP1_ABOVE

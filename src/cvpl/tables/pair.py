@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,13 +46,15 @@ class InputDescription:
 class Inputs:
     """What reading gives: the pair for the attacker, and apart from it what only the evaluation reads.
 
-    `groups` tells which rows of originals and control belong together; None where every row stands alone.
+    `groups` tells which rows of originals and control belong together; None where every row stands alone. `subgroups`
+    are columns of the originals, and of the control where it has them, by which rates are told apart.
     """
 
     pair: Pair
     matches: TrueMatches | None
     descriptions: dict[str, InputDescription]
     groups: dict[str, Ints] | None = None
+    subgroups: dict[str, tuple[ColumnData, ColumnData | None]] = field(default_factory=dict)
 
 
 def read_inputs(
@@ -65,6 +67,7 @@ def read_inputs(
     identity: IdentityKeys | None = None,
     declared: Sequence[str] = (),
     groups: Sequence[str] = (),
+    subgroups: Sequence[ColumnSpec] = (),
     memory: int | None = None,
     place: Callable[[Mapping[str, int]], Place] | None = None,
 ) -> Inputs:
@@ -75,8 +78,9 @@ def read_inputs(
 
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that an undeclared one
     can be pointed out. `groups` names columns whose equal values bind rows together (a household, an account); so does
-    the identity of the originals. A declared column that one table lacks is left out with a notice; one that both lack
-    is a problem, as are unreadable cells. Raises InputError with every problem of every file.
+    the identity of the originals. `subgroups` are columns by which rates are told apart. A declared column that one
+    table lacks is left out with a notice; one that both lack is a problem, as are unreadable cells. Raises InputError
+    with every problem of every file.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -111,6 +115,7 @@ def read_inputs(
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices)
             bound = _groups(con, reader, sources, identity, groups)
+            told_apart = _subgroups(reader, sources, subgroups, problems)
         except (duckdb.IOException, duckdb.InvalidInputException):
             # Parquet is read column by column, so a damaged one may show itself only now.
             cure = "Write it again, or check that the ending of its name is right."
@@ -141,7 +146,7 @@ def read_inputs(
         for source in sources
     }
     pair = Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices))
-    return Inputs(pair, matches, descriptions, bound)
+    return Inputs(pair, matches, descriptions, bound, told_apart)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str] | None:
@@ -251,6 +256,22 @@ def _matches(
     except InputError as error:
         problems.extend(error.problems)
         return None
+
+
+def _subgroups(
+    reader: ColumnReader, sources: Sequence[Source], specs: Sequence[ColumnSpec], problems: list[Problem]
+) -> dict[str, tuple[ColumnData, ColumnData | None]]:
+    """The columns by which rates are told apart; the release need not have them, and no attacker sees them so."""
+    found: dict[str, tuple[ColumnData, ColumnData | None]] = {}
+    for spec in specs:
+        there = [source for source in sources if source.table != "protected" and spec.name in source.types]
+        if not there or there[0].table != "original":
+            cure = "Name columns of the original table under `report.subgroups`."
+            problems.append(Problem(sources[0].name, "rates by a column that the table lacks", cure, spec.name))
+            continue
+        columns = reader.read(spec, there)
+        found[spec.name] = columns[0], columns[1] if len(columns) > 1 else None
+    return found
 
 
 def _groups(

@@ -1,0 +1,150 @@
+"""The attackers of one audit side by side: what speaks against each, and which of them speaks for the release.
+
+The strongest by power at 5% is the headline. Power means the same for every score; rates at one threshold do not. An
+attacker whose canary is out of place, or whose representation is dead or shifted, is out of the running. Having been
+picked as the strongest of K flatters a figure: its intervals are therefore taken at a confidence of 1 - 0.05 / K
+(Bonferroni), so that all K hold together 95% of the time, and the one that was picked is among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cvpl.attack import attack
+from cvpl.attacker import Attacker
+from cvpl.config.plan import Plan
+from cvpl.diagnostics.canaries import Canaries, canaries
+from cvpl.diagnostics.self_linkage import SelfLinkage, perturbed
+from cvpl.diagnostics.validity import Validity, validity
+from cvpl.errors import InputError, Problem
+from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement, measure
+from cvpl.evaluation.shares import CONFIDENCE
+from cvpl.operators.blocking import Blocking
+from cvpl.streams import stream
+from cvpl.tables.pair import Inputs
+
+Report = Callable[[str, float | None], None]
+
+MOST_PAIRS = 2_500_000_000
+"""A member of the family without blocking asks so many people that no more pairs than this are compared, ..."""
+FEWEST_ASKED = 1_000
+"""... but at least so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """One attacker: its measurement, its representation's validity, and its canaries where they were run."""
+
+    measured: Measurement
+    copied: SelfLinkage | None
+    valid: Validity
+    canaries: Canaries | None
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why it cannot speak for the release; nothing if it can."""
+        return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
+
+    @property
+    def power(self) -> float | None:
+        """Its power at 5%; None where there is nothing to read it against."""
+        return None if self.measured.power is None else self.measured.power[OFF_SCALE_FALSE_RATE]
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """All contenders, and the name of the headline."""
+
+    contenders: Mapping[str, Contender]
+    headline: str
+
+    @classmethod
+    def of(cls, contenders: Mapping[str, Contender]) -> Standing:
+        """The strongest of those without a fault; without any, of all; without power, the first. Ties: the first."""
+        able = {name: it for name, it in contenders.items() if not it.faults} or contenders
+        powers = {name: it.power for name, it in able.items() if it.power is not None}
+        return cls(contenders, max(powers, key=lambda name: powers[name]) if powers else next(iter(able)))
+
+    @property
+    def chosen(self) -> Contender:
+        """The headline attacker."""
+        return self.contenders[self.headline]
+
+    @property
+    def qualified(self) -> dict[str, Contender]:
+        """Those without a fault."""
+        return {name: it for name, it in self.contenders.items() if not it.faults}
+
+    @property
+    def among(self) -> int:
+        """Of how many the headline was picked by its power; 1 where nothing was picked."""
+        return max(1, sum(it.power is not None for it in self.qualified.values()))
+
+    @property
+    def confidence(self) -> float:
+        """At which the headline's intervals are taken, so that they hold although it was picked."""
+        return 1 - (1 - CONFIDENCE) / self.among
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why nothing can be read as risk: the faults of all, where none is without; nothing otherwise."""
+        if self.qualified:
+            return ()
+        if len(self.contenders) == 1:
+            return self.chosen.faults
+        return tuple(f"attacker '{name}': {it.faults[0]}" for name, it in self.contenders.items())
+
+
+def able(plan: Plan, inputs: Inputs) -> dict[str, Attacker]:
+    """The attackers that can be run: those that need reference people need a control.
+
+    Members of the family are left out silently; of others that were asked for, a problem is told.
+    """
+    control = inputs.pair.control
+    if control is not None and control.rows > 1:
+        return plan.attackers
+    unable = [name for name, it in plan.attackers.items() if it.evidence == "reference"]
+    rest = {name: it for name, it in plan.attackers.items() if name not in unable}
+    if unable and (not plan.is_family or not rest):
+        cure = "Pass a control (`--control FILE`); half of it serves as reference. Or take `evidence: reference` out."
+        what = f"attacker '{unable[0]}' compares with people outside the release, and none are given"
+        raise InputError([Problem("configuration", what, cure)])
+    return rest
+
+
+def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Report, *, alone: bool) -> Contender:
+    """Let one attacker attack, measure it, and see what speaks against it."""
+    label = "searching" if alone else f"searching ({name})"
+    most = None
+    if plan.is_family and attacker.blocking == Blocking():
+        most = max(FEWEST_ASKED, MOST_PAIRS // max(1, inputs.pair.protected.rows))
+    done = attack(
+        inputs.pair,
+        attacker,
+        seed=plan.config.seed,
+        budget=plan.budget,
+        levers=plan.levers,
+        most=most,
+        progress=lambda share: say(label, share),
+    )
+    control = done.search_control(lambda share: say(f"{label}, control", share))
+    say("evaluating", None)
+    measured = measure(
+        done,
+        inputs.matches,
+        control,
+        grid=plan.config.grid.values(),
+        method=plan.config.intervals.method,
+        groups=inputs.groups,
+    )
+    copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"))
+    valid = validity(done, copied, stream(done.seed, "validity"))
+    found = None
+    wanted = plan.config.canaries
+    if (plan.is_family if wanted is None else wanted) and done.representation.maps_others:
+        say("canaries" if alone else f"canaries ({name})", None)
+        found = canaries(inputs.pair, attacker, seed=plan.config.seed, budget=plan.budget)
+    if not alone:
+        done.representation.forget()
+    return Contender(measured, copied, valid, found)
