@@ -85,7 +85,7 @@ def splink(original: pd.DataFrame, release: pd.DataFrame) -> Measure:
         linker.training.estimate_parameters_using_expectation_maximisation(block_on("brand_product", "age"))
         linker.training.estimate_parameters_using_expectation_maximisation(block_on("region", "hour"))
         scored = linker.inference.predict()
-        query = f"SELECT max(match_weight) FROM {scored.physical_name} GROUP BY person_id_l"  # noqa: S608
+        query = f"SELECT max(match_weight) FROM {scored.physical_name} GROUP BY person_id_l"
         return linker.misc.query_sql(query)
 
     return measure

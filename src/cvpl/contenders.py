@@ -28,6 +28,8 @@ Report = Callable[[str, float | None], None]
 
 MOST_PAIRS = 2_500_000_000
 """A member of the family without blocking asks so many people that no more pairs than this are compared, ..."""
+MOST_DISTANCES = 250_000_000
+"""Distances are compared one by one, so fewer of them, ..."""
 FEWEST_ASKED = 1_000
 """... but at least so many."""
 
@@ -118,7 +120,8 @@ def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Repo
     label = "searching" if alone else f"searching ({name})"
     most = None
     if plan.is_family and attacker.blocking == Blocking():
-        most = max(FEWEST_ASKED, MOST_PAIRS // max(1, inputs.pair.protected.rows))
+        slow = attacker.similarity in ("euclidean", "mahalanobis")
+        most = max(FEWEST_ASKED, (MOST_DISTANCES if slow else MOST_PAIRS) // max(1, inputs.pair.protected.rows))
     done = attack(
         inputs.pair,
         attacker,

@@ -68,6 +68,20 @@ def command(
         help="A gate in a YAML file, in the place of the configuration's policy: figure, bound and max, a list of "
         "these, or the name of a preset, which may also stand here itself.",
     ),
+    attackers: str | None = typer.Option(
+        None,
+        metavar="NAMES",
+        help="Run only these of the configuration's attackers, such as paper,rarity_reference; names with commas.",
+    ),
+    randomize: bool = typer.Option(
+        False,
+        "--randomize",
+        help="Draw three more attackers from a wider family by a seed made now and recorded, so that nobody can have "
+        "made the release to fit them.",
+    ),
+    randomize_seed: int | None = typer.Option(
+        None, metavar="SEED", min=0, help="The recorded seed of an earlier --randomize, to repeat its draw."
+    ),
     save_projection: Path | None = typer.Option(
         None, metavar="FILE", help="Write the fitted projection, for `projection: {saved: FILE}` in a later audit."
     ),
@@ -114,6 +128,8 @@ def command(
             settings,
             control=control,
             fail_above=fail_above,
+            attackers=None if attackers is None else [name.strip() for name in attackers.split(",")],
+            randomize=randomize if randomize_seed is None else randomize_seed,
             memory=allowed,
             save_projection_to=save_projection,
             report=progress,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +39,11 @@ class Measurement:
     """An attack with its threshold resolved, its rates, and what truth and control say of them.
 
     `threshold` is None where calibration has no answer, and for a score off the scale without anything to read it
-    against; `pairs` are the wrong pairs' similarities where truth is known, and all candidate pairs' otherwise. The
-    intervals are those of `spread`, at its confidence.
+    against. The intervals are those of `spread`, at its confidence.
     """
 
     attack: Attack
     truth: Truth | None
-    pairs: PairSimilarities
     control: BestCandidates | None
     grid: Floats
     spread: Uncertainty
@@ -64,6 +63,11 @@ class Measurement:
     power_curve_intervals: list[Interval] | None = None
     attributable_curve_intervals: list[Interval] | None = None
     top1_interval: Interval | None = None
+
+    @cached_property
+    def pairs(self) -> PairSimilarities:
+        """Similarities of wrong pairs where truth is known, of all candidate pairs otherwise; made when asked for."""
+        return wrong_pairs(self.attack, self.truth)
 
     @property
     def linked(self) -> tuple[Floats, Floats | None] | None:
@@ -123,9 +127,6 @@ def measure(
 ) -> Measurement:
     """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` which rows belong together."""
     truth = None if matches is None else weigh(attack, matches)
-    left_out = None if truth is None else truth.matches
-    rng = stream(attack.seed, "pairs")
-    pairs = candidate_similarities(attack.scorer, attack.partitions, rng, left_out=left_out, budget=attack.budget)
     best = attack.scores
     basis: Basis | None = None
     base: Floats | None = None
@@ -135,7 +136,7 @@ def measure(
         basis, base = "own_match_left_out", own_match_left_out(attack, truth)
     roc = None if base is None else Roc.of(best, base)
     power = None if roc is None else {rate: roc.power(rate) for rate in FALSE_RATES}
-    threshold = resolve_threshold(attack, truth, pairs, base)
+    threshold = resolve_threshold(attack, truth, base)
     if attack.attacker.on_scale:
         curve = risk_curve(best, grid)
     else:
@@ -152,7 +153,6 @@ def measure(
     return Measurement(
         attack=attack,
         truth=truth,
-        pairs=pairs,
         control=control,
         grid=grid,
         spread=Uncertainty.of(attack, control, base, basis, method=method, groups=groups),
@@ -167,9 +167,14 @@ def measure(
     ).at_confidence(CONFIDENCE)
 
 
-def resolve_threshold(
-    attack: Attack, truth: Truth | None, pairs: PairSimilarities, base: Floats | None
-) -> float | None:
+def wrong_pairs(attack: Attack, truth: Truth | None) -> PairSimilarities:
+    """Similarities of pairs that share a block and are no match, as far as that is known."""
+    left_out = None if truth is None else truth.matches
+    rng = stream(attack.seed, "pairs")
+    return candidate_similarities(attack.scorer, attack.partitions, rng, left_out=left_out, budget=attack.budget)
+
+
+def resolve_threshold(attack: Attack, truth: Truth | None, base: Floats | None) -> float | None:
     """The threshold as a number: the value, or the calibrated one; None where there is none.
 
     Calibration needs wrong candidates: the originals' with their matches known or, for the existential form, the
@@ -195,7 +200,7 @@ def resolve_threshold(
         alpha = setting.alpha
         if setting.calibrate == "bonferroni":
             alpha /= max(1.0, float(attack.found.candidates.mean()))
-        found = smallest_threshold(pairs.values, alpha, maximum)
+        found = smallest_threshold(wrong_pairs(attack, truth).values, alpha, maximum)
     # Every threshold would do: the lowest score there can be is as good as any.
     return (-1.0 if attack.attacker.on_scale else -1e300) if found is not None and math.isinf(found) else found
 

@@ -70,7 +70,7 @@ def _objections(result: AuditResult) -> list[str]:
 
 def _stronger(result: AuditResult) -> list[str]:
     """The attacker that links most where 5% of the others are linked, if the headline is not its own."""
-    powers = {row.name: _power(row) for row in result.attackers}
+    powers = {row.name: _power(row) for row in result.attackers if not row.disqualified}
     strongest = max(powers, key=lambda name: powers[name], default=result.attacker)
     mine = powers.get(result.attacker, 0.0)
     if not powers or powers[strongest] <= mine:

@@ -6,21 +6,17 @@ anything that a terminal would obey spelled out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from cvpl.reports.attackers import show_attackers, show_scale, show_sensitivity
 from cvpl.reports.difference import Difference
 from cvpl.reports.headline import headline
+from cvpl.reports.layout import NARROW, Figure, bullets, hanging, heading, plain_table, show_figures
+from cvpl.reports.people import show_people
 from cvpl.reports.wording import UNKNOWN, percent, points, printable, sentence, span
 from cvpl.result import AuditResult, PolicyOutcome
-
-NARROW = 76
-"""Below this width a figure's meaning stands under it, not beside it."""
 
 _NEXT = {
     "base_rate_unknown": "How: `cvpl audit ... --control FILE`, or `control: {file: FILE}` in the configuration.",
@@ -49,32 +45,26 @@ _LEGEND = (
 )
 
 
-class Figure(NamedTuple):
-    """One line of the summary."""
-
-    name: str
-    value: str
-    interval: str
-    meaning: str
-
-
 def show(result: AuditResult, console: Console) -> None:
     """Print the summary."""
     console.print()
     console.print(Text(headline(result), style="bold"))
     console.print(Text(_setting(result), style="dim"))
-    if result.policy is not None:
-        _show_policy(result.policy, console)
+    for policy in result.policies or ([] if result.policy is None else [result.policy]):
+        _show_policy(policy, console)
     if result.warnings:
         many = len(result.warnings) > 1
         text = f"{len(result.warnings)} warning{'s' if many else ''} below: read {'them' if many else 'it'} first."
         console.print(Text(text, style="bold yellow"))
     if not result.validity.assessable:
         console.print(Text("The figures below describe the attack. They are no measure of risk."))
-    _show_figures(_groups(result), console)
-    _show_attackers(result, console)
+    show_figures(_groups(result), console)
+    show_scale(result, console)
+    show_attackers(result, console)
     _show_ladder(result, console)
     _show_columns(result, console)
+    show_sensitivity(result, console)
+    show_people(result, console)
     _show_warnings(result, console)
     console.print()
     console.print(Text(_closing(result)))
@@ -84,7 +74,9 @@ def show_difference(found: Difference, console: Console) -> None:
     """Print what changed between two results."""
     for line in found.cautions:
         console.print(Text(sentence(printable(line)), style="bold yellow"))
-    table = _table(("figure", "left"), ("before", "right"), ("after", "right"), ("points", "right"), ("change", "left"))
+    table = plain_table(
+        ("figure", "left"), ("before", "right"), ("after", "right"), ("points", "right"), ("change", "left")
+    )
     words = {True: "beyond error", False: "may be error", None: ""}
     for change in found.changes:
         pair = percent(change.before), percent(change.after)
@@ -101,26 +93,30 @@ def show_difference(found: Difference, console: Console) -> None:
     }
     for title, lines in sections.items():
         if lines:
-            _title(title, console)
-            _bullets(lines, console)
+            heading(title, console)
+            bullets(lines, console)
 
 
 def _setting(result: AuditResult) -> str:
     """Who was compared with whom, by which attacker, and what is known of the truth."""
     names = {"original": "originals", "protected": "released", "control": "in the control"}
     sizes = [f"{table.rows:,} {names.get(role, role)}" for role, table in result.inputs.items()]
-    return f"Attacker '{printable(result.attacker)}', scenario {result.scenario}: {', '.join(sizes)}."
+    who = f"Attacker '{printable(result.attacker)}'"
+    if result.picked is not None:
+        who += f", the strongest of {result.picked.among} (intervals allow for the picking)"
+    return f"{who}, scenario {result.scenario}: {', '.join(sizes)}."
 
 
 def _show_policy(policy: PolicyOutcome, console: Console) -> None:
     end = "the upper interval end of " if policy.bound == "high" else ""
     rule = f"{end}{_FIGURES.get(policy.figure, policy.figure)} at most {policy.max:.4g}"
     found = "none" if policy.value is None else f"{policy.value:.4g}"
-    verdict = "met under the stated attacker" if policy.met else "NOT met"
+    verdict = "met under the stated attackers" if policy.met else "NOT met"
     style = "bold green" if policy.met else "bold red"
-    console.print(Text(f"Policy {verdict}: {rule}; found {found}.", style=style))
+    name = "" if policy.preset is None else f" {printable(policy.preset)}"
+    console.print(Text(f"Policy{name} {verdict}: {rule}; found {found}.", style=style))
     if not policy.met:
-        _bullets(policy.reasons, console)
+        bullets(policy.reasons, console)
 
 
 def _groups(result: AuditResult) -> dict[str, list[Figure]]:
@@ -135,8 +131,9 @@ def _groups(result: AuditResult) -> dict[str, list[Figure]]:
         ]
     truth = result.truth
     if truth is not None:
+        top1 = span(truth.top1_low, truth.top1_high)
         figures = [
-            Figure("top-1 hit rate", percent(truth.top1_hit_rate), "", "best candidate is the right person"),
+            Figure("top-1 hit rate", percent(truth.top1_hit_rate), top1, "best candidate is the right person"),
             Figure("precision at 1", percent(truth.precision_at_1), "", "the same among linked originals"),
             Figure("blocking recall", percent(truth.blocking_recall), "", "true pairs that share a block"),
             Figure("matching recall", percent(truth.matching_recall), "", "of these, pairs above the threshold"),
@@ -167,7 +164,8 @@ def _answer(result: AuditResult) -> list[Figure]:
         others = "find a wrong person"
     for power in result.power or []:
         what = f"linked where {power.false_rate:.0%} {others}"
-        figures.append(Figure(f"power at {power.false_rate:.0%}", percent(power.power), "", what))
+        ends = span(power.low, power.high)
+        figures.append(Figure(f"power at {power.false_rate:.0%}", percent(power.power), ends, what))
     return figures
 
 
@@ -190,65 +188,11 @@ def _measured(result: AuditResult) -> list[Figure]:
     return figures
 
 
-def _show_figures(groups: dict[str, list[Figure]], console: Console) -> None:
-    """All groups with the same widths, so that the values stand in one column."""
-    lines = [figure for figures in groups.values() for figure in figures]
-    widths = [max(len(figure[at]) for figure in lines) for at in range(3)]
-    for title, figures in groups.items():
-        heading = "95% interval" if any(figure.interval for figure in figures) else ""
-        start = widths[0] + 2 + widths[1] + 2
-        _title(f"{title:<{start}}{heading:>{widths[2]}}".rstrip(), console)
-        if console.width >= NARROW:
-            table = _figure_table(widths)
-            table.add_column()
-            for figure in figures:
-                table.add_row(*figure)
-            console.print(table)
-            continue
-        for figure in figures:
-            table = _figure_table(widths)
-            table.add_row(*figure[:3])
-            console.print(table)
-            console.print(Padding(Text(figure.meaning, style="dim"), (0, 0, 0, 4)))
-
-
-def _figure_table(widths: Sequence[int]) -> Table:
-    """Name, value and interval, with the given widths."""
-    table = Table.grid(padding=(0, 2))
-    name, *figures = widths
-    table.add_column(width=name, no_wrap=True)
-    for width in figures:
-        table.add_column(width=width, no_wrap=True, justify="right")
-    return table
-
-
-def _show_attackers(result: AuditResult, console: Console) -> None:
-    """Every attacker's line, where there are several; the first is the headline's."""
-    if len(result.attackers) < 2:
-        return
-    _title("The attackers", console)
-    names = ("linked", "control", "attributable", "power 5%", "top-1")
-    table = _table(("attacker", "left"), *((name, "right") for name in names))
-    for row in result.attackers:
-        power = {it.false_rate: it.power for it in row.power or []}
-        table.add_row(
-            Text(printable(row.name)),
-            percent(row.linkage_rate.estimate),
-            percent(row.control_rate),
-            percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
-            percent(power.get(0.05)),
-            percent(row.top1_hit_rate),
-        )
-    console.print(table)
-    note = "Compare attackers by power: a threshold means something else to each of them."
-    console.print(Text(note, style="dim"))
-
-
 def _show_ladder(result: AuditResult, console: Console) -> None:
     if result.ladder is None:
         return
-    _title("Ever looser blocking", console)
-    table = _table(("rung", "right"), ("linkage rate", "right"), ("points gained", "right"), ("pairs", "right"))
+    heading("Ever looser blocking", console)
+    table = plain_table(("rung", "right"), ("linkage rate", "right"), ("points gained", "right"), ("pairs", "right"))
     for rung in result.ladder.rungs:
         gain = UNKNOWN if rung.number == 1 else points(rung.gain)
         table.add_row(str(rung.number), percent(rung.linkage_rate), gain, f"{rung.pairs:,}")
@@ -262,9 +206,9 @@ def _show_columns(result: AuditResult, console: Console) -> None:
     if not any(figure is not None for it in found.columns for figure in (it.structural, it.link, it.removal)):
         return
     wide = console.width >= NARROW
-    _title("What makes records alike", console)
+    heading("What makes records alike", console)
     heads = [("column", "left"), ("role", "left"), ("structure", "right"), ("links", "right"), ("if removed", "right")]
-    table = _table(*(head for head in heads if wide or head[0] != "role"))
+    table = plain_table(*(head for head in heads if wide or head[0] != "role"))
     for it in sorted(found.columns, key=lambda it: -(it.link if it.link is not None else it.structural or 0.0)):
         drop = points(None if it.removal is None else -it.removal)
         role = [it.role.replace("_", "-")] if wide else []
@@ -276,17 +220,17 @@ def _show_columns(result: AuditResult, console: Console) -> None:
         some = f" ({found.removal_asked:,} originals were asked)"
     for name, meaning in _LEGEND:
         text = f"{meaning}{some if name == 'if removed' else ''}."
-        _hanging(f"{name:<{len('if removed')}}", text, console, style="dim")
+        hanging(f"{name:<{len('if removed')}}", text, console, style="dim")
 
 
 def _show_warnings(result: AuditResult, console: Console) -> None:
     if not result.warnings:
         return
-    _title("Read this before using a figure", console, style="bold yellow")
+    heading("Read this before using a figure", console, style="bold yellow")
     for warning in result.warnings:
-        _hanging("-", sentence(printable(warning.message)), console)
+        hanging("-", sentence(printable(warning.message)), console)
         if warning.rule in _NEXT:
-            _hanging(" ", _NEXT[warning.rule], console)
+            hanging(" ", _NEXT[warning.rule], console)
 
 
 def _closing(result: AuditResult) -> str:
@@ -297,31 +241,3 @@ def _closing(result: AuditResult) -> str:
         if rate is not None and rate.method.startswith(_REFUSED):
             text += f" The {name} has no interval: {rate.method.removeprefix(_REFUSED)}."
     return text
-
-
-def _title(text: str, console: Console, style: str = "bold") -> None:
-    console.print()
-    console.print(Text(text, style=style))
-
-
-def _bullets(lines: Iterable[str], console: Console) -> None:
-    for line in lines:
-        _hanging("-", printable(line), console)
-
-
-def _hanging(mark: str, text: str, console: Console, style: str = "") -> None:
-    """A mark, and the text beside it however many lines it takes."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True, min_width=len(mark) + 2)
-    grid.add_column()
-    grid.add_row(Text(f"  {mark}", style=style), Text(text, style=style))
-    console.print(grid)
-
-
-def _table(*columns: Sequence[str]) -> Table:
-    """A plain table: figures are never cut, names are folded where they are too long."""
-    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
-    for name, side in columns:
-        words = side == "left"
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
-    return table

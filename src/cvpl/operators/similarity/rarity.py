@@ -33,7 +33,7 @@ CUTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Tolerances that are tried, in standard deviations of the originals."""
 CLEARLY, ENOUGH = 1.25, 0.05
 """A tolerance is taken if it tells so many times as much as exact agreement does, and so many nats more."""
-_ASKED, _AMONG = 512, 20_000
+_ASKED, _AMONG = 320, 10_000
 """Originals and released records that are compared to find the tolerances."""
 
 

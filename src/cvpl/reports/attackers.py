@@ -1,0 +1,90 @@
+"""The attackers on the terminal: the scale of the canaries, each attacker's line, and what other choices read."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from cvpl.reports.layout import hanging, heading, plain_table
+from cvpl.reports.wording import percent, points, printable
+from cvpl.result import AttackerRow, AuditResult
+
+_WIDTH = 41
+
+
+def show_scale(result: AuditResult, console: Console) -> None:
+    """Where the release lies between the two canaries, by power at 5%, the figure that means the same everywhere."""
+    own = _power(result.power)
+    if result.canaries is None or own is None:
+        return
+    low, high = result.canaries.independent.power, result.canaries.identity.power
+    if low is None or high is None or high <= low:
+        return
+    share = min(1.0, max(0.0, (own - low) / (high - low)))
+    at = round(share * (_WIDTH - 1))
+    heading("Where the release lies", console)
+    console.print(Text(f"  {'-' * at}o{'-' * (_WIDTH - 1 - at)}"))
+    left, right = f"{percent(low)} nobody in it", f"the originals {percent(high)}"
+    console.print(Text(f"  {left}{' ' * max(1, _WIDTH - len(left) - len(right))}{right}", style="dim"))
+    text = (
+        f"Power at 5%: {percent(own)}, between what the same attacker reads on columns drawn independently and on the "
+        "originals released as they are."
+    )
+    hanging("", text, console, style="dim")
+
+
+def show_attackers(result: AuditResult, console: Console) -> None:
+    """Every attacker's line, where there are several, the strongest first; a star marks the headline's."""
+    if len(result.attackers) < 2:
+        return
+    heading("The attackers", console)
+    names = ("power 5%", "linked", "control", "attributable", "top-1")
+    found = plain_table(("attacker", "left"), *((name, "right") for name in names))
+    for row in sorted(result.attackers, key=_order):
+        mark = "* " if row.name == result.attacker else "x " if row.disqualified else "  "
+        found.add_row(
+            Text(mark + printable(row.name)),
+            percent(_power(row.power)),
+            percent(row.linkage_rate.estimate),
+            percent(row.control_rate),
+            percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
+            percent(row.top1_hit_rate),
+        )
+    console.print(found)
+    note = "Compare attackers by power: a threshold means something else to each of them. * the headline's"
+    note += "; x out of the running." if any(row.disqualified for row in result.attackers) else "."
+    console.print(Text(note, style="dim"))
+    rows = result.inputs["original"].rows
+    some = {row.asked for row in result.attackers if row.asked is not None and row.asked < rows}
+    if some:
+        few = f"{min(some):,}" if len(some) == 1 else f"{min(some):,} to {max(some):,}"
+        console.print(Text(f"Some attackers asked {few} of the {rows:,} originals.", style="dim"))
+
+
+def show_sensitivity(result: AuditResult, console: Console) -> None:
+    """How far figures move with choices that could have been made otherwise."""
+    found = result.sensitivity
+    if found is None or len(found.variations) < 2:
+        return
+    heading("What other choices would have read", console)
+    rows = plain_table(("choice", "left"), ("power 5%", "right"), ("linked", "right"), ("attributable", "right"))
+    for kind, spread in (("blocking", found.spread_by_blocking), ("encoding and scaling", found.spread_by_encoding)):
+        of_kind = [it for it in found.variations if it.choice == kind]
+        if len(of_kind) < 2:
+            continue
+        rows.add_row(Text(f"{kind}: spread {points(spread).lstrip('+')} points", style="bold"), "", "", "")
+        for it in of_kind:
+            name = Text("  " + printable(it.name))
+            rows.add_row(name, percent(it.power), percent(it.linkage_rate), percent(it.attributable_rate))
+    console.print(rows)
+    note = f"Attacker '{printable(found.attacker)}', {found.asked:,} originals asked."
+    console.print(Text(note, style="dim"))
+
+
+def _order(row: AttackerRow) -> tuple[bool, float]:
+    power = _power(row.power)
+    return bool(row.disqualified), -1.0 if power is None else -power
+
+
+def _power(powers: object) -> float | None:
+    return next((it.power for it in powers if it.false_rate == 0.05), None) if isinstance(powers, list) else None

@@ -1,0 +1,48 @@
+"""Who is at risk, on the terminal: rates by group, small numbers hidden."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from cvpl.reports.layout import heading, plain_table
+from cvpl.reports.wording import UNKNOWN, percent, printable, span
+from cvpl.result import AuditResult, GroupRate
+
+
+def show_people(result: AuditResult, console: Console) -> None:
+    """The maximum beside the average, then every grouping's table."""
+    found = result.at_risk
+    if found is None:
+        return
+    heading("Who is at risk", console)
+    most = found.maximum
+    if most.estimate is None:
+        console.print(Text("No group is large enough for its rate to be told."))
+    else:
+        where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
+        ends = span(most.low, most.high)
+        told = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
+        console.print(Text(f"Most: {told}, {where}; on average {percent(found.average)}."))
+    for grouping in found.tables:
+        rows = plain_table(
+            (printable(grouping.name), "left"),
+            ("originals", "right"),
+            ("linked", "right"),
+            ("control", "right"),
+            ("attributable", "right"),
+        )
+        for row in grouping.rows:
+            label = f"{row.groups} small groups" if row.label is None else printable(row.label)
+            rows.add_row(Text(label), f"{row.records:,}", _linked(row), percent(row.control), percent(row.attributable))
+        console.print(rows)
+    note = f"Groups and numbers below {found.suppress_below} are pooled or hidden, also against subtraction."
+    console.print(Text(note, style="dim"))
+
+
+def _linked(row: GroupRate) -> str:
+    if row.linked is not None:
+        return percent(row.linked)
+    if row.at_most is not None:
+        return f"at most {percent(row.at_most)}"
+    return UNKNOWN if row.at_least is None else f"at least {percent(row.at_least)}"
