@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from cvpl import appraisal, assembly
 from cvpl import result as out
 from cvpl.config.plan import ConfigLike, Plan, load
-from cvpl.contenders import Standing, able, contend
+from cvpl.contenders import Standing, contest
 from cvpl.diagnostics.progressive import climb
 from cvpl.diagnostics.removal import removal
 from cvpl.diagnostics.self_linkage import leave_one_out
@@ -68,7 +68,7 @@ def audit(
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     say = report or _silent
     say("reading", None)
-    plan, inputs = _read(original, protected, config, control, memory)
+    plan, inputs = read_plan(original, protected, config, control, memory)
     if attackers is not None:
         plan = plan.only(attackers)
     drawn = None
@@ -79,12 +79,7 @@ def audit(
         drawn = out.Randomization(seed=seed, attackers=[name for name in plan.attackers if name not in known])
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
-        running = able(plan, inputs)
-        contenders = {
-            name: contend(name, attacker, plan, inputs, say, alone=len(running) == 1)
-            for name, attacker in running.items()
-        }
-        standing = Standing.of(contenders)
+        standing = contest(plan, inputs, say)
         result = _assemble(standing, plan, inputs, fail_above, drawn, say)
     if save_projection_to is not None:
         representation = standing.chosen.measured.attack.representation
@@ -101,10 +96,10 @@ def plan_audit(
     memory: int | None = None,
 ) -> AuditPlan:
     """What an audit with these arguments would compare, and what it would take, without doing it."""
-    return make_plan(*_read(original, protected, config, control, memory))
+    return make_plan(*read_plan(original, protected, config, control, memory))
 
 
-def _read(
+def read_plan(
     original: object, protected: object, config: ConfigLike, control: object | None, memory: int | None
 ) -> tuple[Plan, Inputs]:
     """The resolved configuration and the checked tables, or every problem of both."""
@@ -306,11 +301,7 @@ def _warnings(
 ) -> list[Notice]:
     found = [Notice("not_assessable", reason) for reason in standing.reasons]
     if not standing.reasons:
-        found += [
-            Notice("attacker_disqualified", f"attacker '{name}' is out of the running: {fault}")
-            for name, it in standing.contenders.items()
-            for fault in it.faults
-        ]
+        found += [Notice("attacker_disqualified", told) for told in standing.disqualified]
     seen = assembly.figures(measured)
     if swings is not None:
         spreads = {"blocking": swings.spread_by_blocking, "encoding": swings.spread_by_encoding}

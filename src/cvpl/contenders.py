@@ -24,6 +24,7 @@ from cvpl.operators.blocking import Blocking
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
 
+_MANY = 3
 Report = Callable[[str, float | None], None]
 
 MOST_PAIRS = 2_500_000_000
@@ -95,7 +96,25 @@ class Standing:
             return ()
         if len(self.contenders) == 1:
             return self.chosen.faults
-        return tuple(f"attacker '{name}': {it.faults[0]}" for name, it in self.contenders.items())
+        return tuple(f"{fault} ({_named(names)})" for fault, names in self._by_fault().items())
+
+    @property
+    def disqualified(self) -> tuple[str, ...]:
+        """Sentences on those who are out of the running, each fault told once."""
+        return tuple(f"out of the running: {_named(names)}; {fault}" for fault, names in self._by_fault().items())
+
+    def _by_fault(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, it in self.contenders.items():
+            for fault in it.faults:
+                found.setdefault(fault, []).append(name)
+        return found
+
+
+def _named(names: list[str]) -> str:
+    if len(names) > _MANY:
+        return f"{len(names)} attackers"
+    return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
 
 
 def able(plan: Plan, inputs: Inputs) -> dict[str, Attacker]:
@@ -113,6 +132,13 @@ def able(plan: Plan, inputs: Inputs) -> dict[str, Attacker]:
         what = f"attacker '{unable[0]}' compares with people outside the release, and none are given"
         raise InputError([Problem("configuration", what, cure)])
     return rest
+
+
+def contest(plan: Plan, inputs: Inputs, say: Report) -> Standing:
+    """Run every attacker of the plan that can be run, and see who stands."""
+    running = able(plan, inputs)
+    alone = len(running) == 1
+    return Standing.of({name: contend(name, it, plan, inputs, say, alone=alone) for name, it in running.items()})
 
 
 def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Report, *, alone: bool) -> Contender:
