@@ -44,6 +44,13 @@ def test_the_rows_of_one_person_belong_together(tmp_path):
     assert read(tmp_path, [",,7,1", ",,8,2", ",,7,3"], identity=keys)["original"].tolist() == [0, 1, 0]
 
 
+def test_people_of_the_control_who_are_numbered_like_originals_are_others(tmp_path):
+    keys = IdentityKeys("person", "person")
+    assert read(tmp_path, [",,1,1", ",,2,2"], [",,1,3", ",,2,4"], identity=keys) is None
+    found = read(tmp_path, [",,1,1", ",,1,2"], [",,1,3", ",,1,4"], identity=keys)
+    assert {table: codes.tolist() for table, codes in found.items()} == {"original": [0, 0], "control": [1, 1]}
+
+
 def test_without_anything_that_binds_there_are_no_groups(tmp_path):
     keys = IdentityKeys("person", "person")
     assert read(tmp_path, ["x,,1,1", "y,,2,2"], identity=keys, groups=["home"]) is None

@@ -337,8 +337,16 @@ def test_an_interval_that_did_not_cover_is_refused(monkeypatch):
     assert "0.929" in rate_intervals(sample, [0.9])[0].method
 
 
+def test_the_power_with_the_own_match_left_out_is_refused_where_rows_belong_together():
+    mine, base = random_samples(8, "groups")
+    assert power_intervals(mine, base, [0.1])[0].low is not None
+    refused = power_intervals(mine, base, [0.1], left_out=True)[0]
+    assert refused.low is None
+    assert refused.method.startswith("refused: it held the truth in 0.8")
+
+
 def test_every_figure_was_measured_in_every_kind_of_unit():
-    assert len(coverage.MEASURED) == 5 * 3
+    assert len(coverage.MEASURED) == 6 * 3
     assert all(lowest.at_95 <= lowest.at_999 <= 1 for lowest in coverage.MEASURED.values())
 
 

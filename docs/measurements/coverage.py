@@ -14,6 +14,7 @@ world is read at three thresholds, at which about 2%, 50% and 97% of the origina
 from __future__ import annotations
 
 import csv
+import math
 import sys
 import time
 from collections import defaultdict
@@ -176,15 +177,16 @@ def measure(world: World, runs: int, writer: Any) -> None:
         writer.writerow((world.name, *key, *(f"{it:.4f}" for it in figures), len(rows), missing[key]))
 
 
-def counted(row: dict[str, str], controls: int) -> bool:
+def counted(row: dict[str, str], world: World) -> bool:
     """Whether an interval like this would be offered: a false rate needs enough controls to be read off."""
-    return row["figure"] != "power" or float(row["at"]) * controls >= FEWEST_BEYOND
+    controls = world.originals if row["figure"] == "power, left out" else world.controls
+    return not row["figure"].startswith("power") or float(row["at"]) * controls >= FEWEST_BEYOND
 
 
 def figure_of(name: str) -> str:
     """The figure's name in the package; the control's rate is a linkage rate too."""
     names = {"linkage": "linkage_rate", "control": "linkage_rate", "attributable": "attributable_rate"}
-    return {**names, "left out": "left_out", "power, left out": "power", "top-1": "top1"}.get(name, name)
+    return {**names, "left out": "left_out", "power, left out": "power_left_out", "top-1": "top1"}.get(name, name)
 
 
 def belongs(world: World, kind: str) -> bool:
@@ -200,10 +202,10 @@ def tell(paths: list[Path]) -> None:
     """Print what the package holds (the lowest coverage of each figure and kind), and the tables of the docs."""
     rows = [row for path in paths for row in csv.DictReader(path.open())]
     worlds = {world.name: world for world in (*WORLDS, *BEYOND)}
-    rows = [row for row in rows if counted(row, worlds[row["world"]].controls)]
+    rows = [row for row in rows if counted(row, worlds[row["world"]])]
     inside = [row for row in rows if not row["world"].startswith("beyond")]
     print("MEASURED: dict[tuple[Figure, Kind], Lowest] = {")
-    for figure in ("linkage_rate", "attributable_rate", "left_out", "power", "top1"):
+    for figure in ("linkage_rate", "attributable_rate", "left_out", "power", "power_left_out", "top1"):
         for kind in ("people", "blocks", "groups"):
             lowest = [
                 min(
@@ -216,7 +218,8 @@ def tell(paths: list[Path]) -> None:
                 )
                 for level in ("0.95", "0.999")
             ]
-            print(f'    ("{figure}", "{kind}"): Lowest({lowest[0]:.3f}, {lowest[1]:.3f}),')
+            low, strict = (math.floor(1000 * it + 1e-9) / 1000 for it in lowest)
+            print(f'    ("{figure}", "{kind}"): Lowest({low:.3f}, {strict:.3f}),')
     print("}\n")
     figures = ("linkage", "control", "attributable", "left out", "power", "power, left out", "top-1")
     usual = [row for row in rows if row["level"] == "0.95"]

@@ -81,16 +81,22 @@ def left_out_intervals(
 
 
 def power_intervals(
-    originals: Sample, controls: Sample, false_rates: Iterable[float], confidence: float = CONFIDENCE
+    originals: Sample,
+    controls: Sample,
+    false_rates: Iterable[float],
+    confidence: float = CONFIDENCE,
+    *,
+    left_out: bool = False,
 ) -> list[Interval]:
     """Intervals for the power at every false rate α.
 
-    `controls` are people of a control table or, with the own match left out, the originals' best wrong scores in the
+    `controls` are people of a control table or, with the own match `left_out`, the originals' best wrong scores in the
     units of the originals.
     """
     roc = Roc.of(originals.best, controls.best)
+    figure: Figure = "power_left_out" if left_out else "power"
     return [
-        _offered("power", originals, controls, rate)(partial(power_ends, originals, controls, rate, confidence, roc))
+        _offered(figure, originals, controls, rate)(partial(power_ends, originals, controls, rate, confidence, roc))
         for rate in map(float, false_rates)
     ]
 

@@ -67,8 +67,10 @@ class Uncertainty:
         return rate_intervals(self.originals, thresholds, self.confidence)
 
     def base_rates(self, thresholds: Iterable[float]) -> list[Interval] | None:
-        """For the base rate at every threshold; None without a base."""
-        return None if self.base is None else rate_intervals(self.base, thresholds, self.confidence)
+        """For the control's rate at every threshold; None without a control."""
+        if self.base is None or self.basis != "control":
+            return None
+        return rate_intervals(self.base, thresholds, self.confidence)
 
     def attributable(self, thresholds: Iterable[float]) -> list[Interval] | None:
         """For the attributable rate at every threshold; None without a base."""
@@ -80,7 +82,10 @@ class Uncertainty:
 
     def powers(self, false_rates: Iterable[float]) -> list[Interval] | None:
         """For the power at every false rate; None without a base."""
-        return None if self.base is None else power_intervals(self.originals, self.base, false_rates, self.confidence)
+        if self.base is None:
+            return None
+        left_out = self.basis == "own_match_left_out"
+        return power_intervals(self.originals, self.base, false_rates, self.confidence, left_out=left_out)
 
     def top1(self, truth: Truth | None) -> Interval | None:
         """For the top-1 hit rate; None where no original has a match."""

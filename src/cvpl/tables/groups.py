@@ -19,18 +19,24 @@ Ints = NDArray[np.int64]
 
 
 def read_groups(
-    con: duckdb.DuckDBPyConnection, reader: ColumnReader, sources: Sequence[Source], columns: Sequence[str]
+    con: duckdb.DuckDBPyConnection,
+    reader: ColumnReader,
+    sources: Sequence[Source],
+    columns: Sequence[str],
+    person: str | None = None,
 ) -> dict[str, Ints] | None:
     """The group of every row of every table, by the table's name; equal numbers are one group, across tables too.
 
-    Rows belong together if they agree on any of `columns`. A missing value agrees with nothing, and a column that a
-    table lacks says nothing of its rows. None where every row stands alone.
+    Rows belong together if they agree on any of `columns`, or, inside one table, on `person`: the people of another
+    table are others, who may be numbered alike. A missing value agrees with nothing, and a column that a table lacks
+    says nothing of its rows. None where every row stands alone.
     """
     rows = np.cumsum([0, *(source.rows for source in sources)])
     found: list[Ints] = []
-    for column in dict.fromkeys(columns):
+    for column in dict.fromkeys([*columns, *([] if person is None else [person])]):
         parts = [
-            f"SELECT {at} AS side, {source.position} AS place, {reader.text(source, column)} AS name "
+            f"SELECT {at} AS side, {source.position} AS place, {reader.text(source, column)} AS name, "
+            f"{0 if column in columns else at} AS apart "
             f"FROM {quoted(source.table)}"
             for at, source in enumerate(sources)
             if column in source.types
@@ -39,10 +45,10 @@ def read_groups(
             continue
         # Only names that stand more than once bind anything; an id that is unique never leaves the database.
         together = " UNION ALL ".join(parts)
-        shared = f"SELECT name, row_number() OVER () AS code FROM ({together}) AS a WHERE name IS NOT NULL"
+        shared = f"SELECT name, apart, row_number() OVER () AS code FROM ({together}) AS a WHERE name IS NOT NULL"
         query = (
-            f"WITH shared AS ({shared} GROUP BY name HAVING count(*) > 1) "
-            f"SELECT side, place, code FROM ({together}) AS b JOIN shared USING (name)"
+            f"WITH shared AS ({shared} GROUP BY name, apart HAVING count(*) > 1) "
+            f"SELECT side, place, code FROM ({together}) AS b JOIN shared USING (name, apart)"
         )
         bound = con.execute(query).fetchnumpy()
         if len(bound["code"]):

@@ -283,8 +283,8 @@ def _groups(
 ) -> dict[str, Ints] | None:
     """Rows of one group, and of one person, among originals and control; the release's rows are not drawn."""
     drawn = [source for source in sources if source.table != "protected"]
-    person = [] if identity is None or is_position(sources[0], identity.original) else [identity.original]
-    return read_groups(con, reader, drawn, [*columns, *person])
+    person = None if identity is None or is_position(sources[0], identity.original) else identity.original
+    return read_groups(con, reader, drawn, columns, person)
 
 
 def check_files(*tables: object | None) -> list[Problem]:
