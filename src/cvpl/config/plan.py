@@ -44,6 +44,7 @@ class Plan:
     control: Path | None
     budget: Budget
     levers: Levers
+    groups: tuple[str, ...] = ()
 
 
 ConfigLike = AuditConfig | Mapping[str, Any] | str | Path
@@ -161,6 +162,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         control=base / config.control.file if config.control else None,
         budget=Budget(config.search.memory or usual_memory(), config.search.threads),
         levers=levers,
+        groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),
     )
 
 

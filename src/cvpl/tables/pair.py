@@ -9,9 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.groups import read_groups
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import POSITION, Reading, Source, display_name, literal, open_source
@@ -19,6 +23,7 @@ from cvpl.tables.source import POSITION, Reading, Source, display_name, literal,
 if TYPE_CHECKING:
     import duckdb
 
+Ints = NDArray[np.int64]
 
 _DUCKDB_SHARE = 3
 _LEAST = 192 << 20
@@ -39,11 +44,15 @@ class InputDescription:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What reading gives: the pair for the attacker, and apart from it the true matches for the evaluation."""
+    """What reading gives: the pair for the attacker, and apart from it what only the evaluation reads.
+
+    `groups` tells which rows of originals and control belong together; None where every row stands alone.
+    """
 
     pair: Pair
     matches: TrueMatches | None
     descriptions: dict[str, InputDescription]
+    groups: dict[str, Ints] | None = None
 
 
 def read_inputs(
@@ -55,6 +64,7 @@ def read_inputs(
     reading: Reading | None = None,
     identity: IdentityKeys | None = None,
     declared: Sequence[str] = (),
+    groups: Sequence[str] = (),
     memory: int | None = None,
     place: Callable[[Mapping[str, int]], Place] | None = None,
 ) -> Inputs:
@@ -64,8 +74,9 @@ def read_inputs(
     has before any column is read, and says where columns are kept, or refuses.
 
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that an undeclared one
-    can be pointed out. A declared column that one table lacks is left out with a notice; one that both lack is a
-    problem, as are unreadable cells. Raises InputError with every problem of every file.
+    can be pointed out. `groups` names columns whose equal values bind rows together (a household, an account); so does
+    the identity of the originals. A declared column that one table lacks is left out with a notice; one that both lack
+    is a problem, as are unreadable cells. Raises InputError with every problem of every file.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -99,6 +110,7 @@ def read_inputs(
         try:
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices)
+            bound = _groups(con, reader, sources, identity, groups)
         except (duckdb.IOException, duckdb.InvalidInputException):
             # Parquet is read column by column, so a damaged one may show itself only now.
             cure = "Write it again, or check that the ending of its name is right."
@@ -129,7 +141,7 @@ def read_inputs(
         for source in sources
     }
     pair = Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices))
-    return Inputs(pair, matches, descriptions)
+    return Inputs(pair, matches, descriptions, bound)
 
 
 def _folder() -> tempfile.TemporaryDirectory[str] | None:
@@ -239,6 +251,19 @@ def _matches(
     except InputError as error:
         problems.extend(error.problems)
         return None
+
+
+def _groups(
+    con: duckdb.DuckDBPyConnection,
+    reader: ColumnReader,
+    sources: Sequence[Source],
+    identity: IdentityKeys | None,
+    columns: Sequence[str],
+) -> dict[str, Ints] | None:
+    """Rows of one group, and of one person, among originals and control; the release's rows are not drawn."""
+    drawn = [source for source in sources if source.table != "protected"]
+    person = None if identity is None or is_position(sources[0], identity.original) else identity.original
+    return read_groups(con, reader, drawn, columns, person)
 
 
 def check_files(*tables: object | None) -> list[Problem]:

@@ -1,0 +1,80 @@
+"""Which rows belong together: a household, an account, a person with several rows. Evaluation reads this alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.source import Source, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from cvpl.tables.reading import ColumnReader
+
+Ints = NDArray[np.int64]
+
+
+def read_groups(
+    con: duckdb.DuckDBPyConnection,
+    reader: ColumnReader,
+    sources: Sequence[Source],
+    columns: Sequence[str],
+    person: str | None = None,
+) -> dict[str, Ints] | None:
+    """The group of every row of every table, by the table's name; equal numbers are one group, across tables too.
+
+    Rows belong together if they agree on any of `columns`, or, inside one table, on `person`: the people of another
+    table are others, who may be numbered alike. A missing value agrees with nothing, and a column that a table lacks
+    says nothing of its rows. None where every row stands alone.
+    """
+    rows = np.cumsum([0, *(source.rows for source in sources)])
+    found: list[Ints] = []
+    for column in dict.fromkeys([*columns, *([] if person is None else [person])]):
+        parts = [
+            f"SELECT {at} AS side, {source.position} AS place, {reader.text(source, column)} AS name, "
+            f"{0 if column in columns else at} AS apart "
+            f"FROM {quoted(source.table)}"
+            for at, source in enumerate(sources)
+            if column in source.types
+        ]
+        if not parts:
+            continue
+        # Only names that stand more than once bind anything; an id that is unique never leaves the database.
+        together = " UNION ALL ".join(parts)
+        shared = f"SELECT name, apart, row_number() OVER () AS code FROM ({together}) AS a WHERE name IS NOT NULL"
+        query = (
+            f"WITH shared AS ({shared} GROUP BY name, apart HAVING count(*) > 1) "
+            f"SELECT side, place, code FROM ({together}) AS b JOIN shared USING (name, apart)"
+        )
+        bound = con.execute(query).fetchnumpy()
+        if len(bound["code"]):
+            codes = np.arange(rows[-1], dtype=np.int64) + len(bound["code"]) + 1
+            codes[rows[bound["side"].astype(np.int64)] + bound["place"].astype(np.int64)] = bound["code"]
+            found.append(codes)
+    if not found:
+        return None
+    parts_of = np.split(joined_codes(found), rows[1:-1])
+    return {source.table: part for source, part in zip(sources, parts_of, strict=True)}
+
+
+def joined_codes(codes: Sequence[Ints]) -> Ints:
+    """The finest numbering, from 0, under which records that share any of the codes share their number.
+
+    Numbers follow the first record that has them, so they depend on nothing but who belongs together.
+    """
+    label = np.arange(len(codes[0]), dtype=np.int64)
+    numbered = [np.unique(code, return_inverse=True)[1].reshape(-1) for code in codes]
+    while True:
+        before = label
+        for code in numbered:
+            lowest = np.full(int(code.max(initial=-1)) + 1, len(label), dtype=np.int64)
+            np.minimum.at(lowest, code, label)
+            label = lowest[code]
+        # A label is itself a record: following it on halves the rounds of a long chain.
+        label = label[label]
+        if np.array_equal(label, before):
+            return np.unique(label, return_inverse=True)[1].reshape(-1).astype(np.int64)
