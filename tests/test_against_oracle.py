@@ -160,7 +160,7 @@ def compare_figures(mine, found, world):
     control = mine.search_control()
     compare_search(control, found.control)
     weighed = truth.weigh(mine, world.matches)
-    measured = measure(mine, world.matches, control, grid=GRID, method="wilson", replicates=100)
+    measured = measure(mine, world.matches, control, grid=GRID, method="people")
     best, keys = mine.found.best, world.truth
     wrong = figures.best_wrong(found, keys)
     everything = [*found.best, *found.control.best, *figures.match_similarities(found, keys), *wrong]

@@ -374,6 +374,13 @@ def test_an_interval_whose_coverage_was_not_measured_says_so():
     assert "has not been measured yet" not in shown(result(linkage_rate={"coverage": "0.947"}))
 
 
+def test_a_refused_interval_says_why():
+    refused = {"low": None, "high": None, "method": "refused: 12 records, and nothing smaller was measured"}
+    text = flat(shown(result(attributable_rate=refused)))
+    assert "The attributable rate has no interval: 12 records, and nothing smaller was measured." in text
+    assert "has no interval" not in shown(result())
+
+
 # Progress
 
 

@@ -3,8 +3,7 @@
 
 Run from the top of the project, with the names of the tables to print, or with none for all of them:
 
-    python docs/measurements/constants.py [perturbation random lsh recall missing zero variance labels intervals pairs
-                                           tiles]
+    python docs/measurements/constants.py [perturbation random lsh recall missing zero variance labels pairs tiles]
 
 All on simulated people (`cvpl.simulation`) with seed 0; times depend on the machine, the rest does not.
 """
@@ -27,7 +26,6 @@ from cvpl.attack import Attack, attack
 from cvpl.cli.demo import CONFIG
 from cvpl.config.plan import load
 from cvpl.diagnostics import self_linkage
-from cvpl.evaluation.intervals import FEWEST_BLOCKS, MOST_UNITS, Replicates, rate_intervals, wilson
 from cvpl.protection import Perturbation
 from cvpl.search.pairs import candidate_similarities
 from cvpl.simulation import Touchpoints
@@ -251,84 +249,6 @@ def labels(_: Path) -> None:
     table("The eigenvalue problem", ("features", "seconds", "MB of one matrix"), rows())
 
 
-def intervals(_: Path) -> None:
-    """Coverage in worlds where the true rate is known: few blocks, few links, many blocks thrown together.
-
-    50 records a block, and a rate of its own for each block. Where these rates are drawn anew in every run (beta
-    distribution, mean 0.3), the estimand is their mean 0.3, and blocks are what varies. Where they stay the same in
-    every run, the estimand is their average, and only records vary.
-    """
-
-    def block_rows() -> Iterable[Iterable[object]]:
-        for blocks in (5, 10, FEWEST_BLOCKS, 50, 200):
-            rng = np.random.default_rng(blocks)
-            block = np.repeat(np.arange(blocks), 50)
-            fixed = rng.beta(3, 7, size=blocks)
-            cells: list[object] = [blocks]
-            for drawn_anew in (True, False):
-                for units in (block, np.arange(len(block)) % MOST_UNITS):
-                    cells.append(_coverage(block, units, fixed if not drawn_anew else None, rng))
-            yield cells
-
-    def few_rows() -> Iterable[Iterable[object]]:
-        rng = np.random.default_rng(1)
-        for expected in (1, 3, 5, 10, 20, 50):
-            total, runs = 1000, 1000
-            counts = rng.binomial(total, expected / total, size=runs)
-            ends = [_binomial_bootstrap(int(count), total, rng) for count in counts]
-            bootstrap = np.mean([low <= expected / total <= high for low, high in ends])
-            exact = [wilson(int(count), total) for count in counts]
-            yield expected, bootstrap, np.mean([it.low <= expected / total <= it.high for it in exact])
-
-    def unit_rows() -> Iterable[Iterable[object]]:
-        rng = np.random.default_rng(2)
-        block = np.repeat(np.arange(10_000), 3)
-        best = (rng.random(len(block)) < rng.beta(3, 7, size=10_000)[block]).astype(float)
-        weights = rng.multinomial(10_000, np.full(10_000, 1e-4), size=1000).astype(float)
-        for name, drawn in (
-            ("10,000 blocks as they are", Replicates(weights, block, "block_bootstrap")),
-            (f"thrown into {MOST_UNITS:,} units", Replicates.draw(block, 1000, rng, "block_bootstrap")),
-        ):
-            yield name, f"{drawn.rates(best, np.array([0.5]))[:, 0].std():.5f}"
-
-    def replicate_rows() -> Iterable[Iterable[object]]:
-        rng = np.random.default_rng(3)
-        block = np.repeat(np.arange(90), 110)
-        best = (rng.random(len(block)) < rng.beta(3, 7, size=90)[block]).astype(float)
-        for count in (100, 1_000, 10_000):
-            ends = []
-            for _ in range(20):
-                drawn = Replicates.draw(block, count, rng, "block_bootstrap")
-                found = rate_intervals(best, np.array([0.5]), drawn)[0]
-                ends.append((found.high, (found.high - found.low) / 2))
-            high, half = np.array(ends).T
-            yield count, f"{half.mean():.4f}", f"{high.std():.4f}"
-
-    head = ("blocks", "rates vary: blocks drawn", "records drawn", "rates fixed: blocks drawn", "records drawn")
-    table("Coverage by the number of blocks", head, block_rows())
-    table("Coverage with few links of 1,000", ("expected links", "bootstrap", "Wilson"), few_rows())
-    table("Standard error", ("units", "of the rate"), unit_rows())
-    head = ("replicates", "half-width of the interval", "standard deviation of its upper end over 20 draws")
-    table("Replicates", head, replicate_rows())
-
-
-def _coverage(block: Any, unit: Any, fixed: Any, rng: np.random.Generator, runs: int = 500) -> float:
-    """How often the bootstrap over `unit` holds the estimand; the rule that picks the units is stepped around."""
-    held, blocks, units = 0, int(block.max()) + 1, int(unit.max()) + 1
-    for _ in range(runs):
-        rates = rng.beta(3, 7, size=blocks) if fixed is None else fixed
-        best = (rng.random(len(block)) < rates[block]).astype(float)
-        weights = rng.multinomial(units, np.full(units, 1 / units), size=400).astype(float)
-        found = rate_intervals(best, np.array([0.5]), Replicates(weights, unit, "block_bootstrap"))[0]
-        held += found.low <= (0.3 if fixed is None else fixed.mean()) <= found.high
-    return held / runs
-
-
-def _binomial_bootstrap(count: int, total: int, rng: np.random.Generator) -> tuple[float, float]:
-    drawn = rng.binomial(total, count / total, size=400) / total
-    return float(np.quantile(drawn, 0.025)), float(np.quantile(drawn, 0.975))
-
-
 def pairs(place: Path) -> None:
     """P(S >= 0.90) over all candidate pairs, and over samples of them."""
     found = attacked(demo(place), config())
@@ -366,10 +286,7 @@ def tiles(place: Path) -> None:
     table("Tile against formula", ("similarity", "largest difference", "tolerance"), rows())
 
 
-TABLES = {
-    it.__name__: it
-    for it in (perturbation, random, lsh, recall, missing, zero, variance, labels, intervals, pairs, tiles)
-}
+TABLES = {it.__name__: it for it in (perturbation, random, lsh, recall, missing, zero, variance, labels, pairs, tiles)}
 
 
 def main() -> None:

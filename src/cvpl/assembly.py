@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +36,21 @@ Floats = NDArray[np.float64]
 _NO_INTERVAL = "none"
 
 
-def _ends(interval: Interval | None) -> tuple[float | None, float | None, str]:
-    return (None, None, _NO_INTERVAL) if interval is None else (interval.low, interval.high, interval.method)
+class _Ends(TypedDict):
+    low: float | None
+    high: float | None
+    method: str
+    coverage: str
+
+
+def _ends(interval: Interval | None) -> _Ends:
+    given = interval or Interval(None, None, _NO_INTERVAL)
+    return {"low": given.low, "high": given.high, "method": given.method, "coverage": given.coverage}
 
 
 def rate(measured: Measurement) -> out.Rate:
     """The linkage rate with its interval."""
-    low, high, method = _ends(measured.rate_interval)
-    return out.Rate(estimate=measured.rate, low=low, high=high, method=method)
+    return out.Rate(estimate=measured.rate, **_ends(measured.rate_interval))
 
 
 def search(attack: Attack) -> out.Search:
@@ -58,22 +66,28 @@ def search(attack: Attack) -> out.Search:
 def curve(measured: Measurement, grid: Floats) -> list[out.CurvePoint]:
     """The risk curve over thresholds, with the control's beside it, or over false rates for a score off the scale."""
     points = []
+    attributed = iter(measured.attributable_curve_intervals or ())
     if measured.curve_intervals is None:
-        for false_rate, value in zip(OFF_SCALE_CURVE, measured.curve, strict=False):
+        off_scale = zip(OFF_SCALE_CURVE, measured.curve, measured.power_curve_intervals or (), strict=False)
+        for false_rate, value, ends in off_scale:
+            beyond = next(attributed, None)
             points.append(
                 out.CurvePoint(
                     threshold=None,
                     linkage_rate=float(value),
-                    low=None,
-                    high=None,
+                    low=ends.low,
+                    high=ends.high,
                     control_rate=float(false_rate),
                     attributable_rate=attributable_rate(float(value), float(false_rate)),
+                    attributable_low=None if beyond is None else beyond.low,
+                    attributable_high=None if beyond is None else beyond.high,
                     false_rate=float(false_rate),
                 )
             )
         return points
     for threshold, value, ends in zip(grid, measured.curve, measured.curve_intervals, strict=True):
         base = None if measured.base_scores is None else linkage_rate(measured.base_scores, float(threshold))
+        beyond = next(attributed, None)
         points.append(
             out.CurvePoint(
                 threshold=float(threshold),
@@ -82,6 +96,8 @@ def curve(measured: Measurement, grid: Floats) -> list[out.CurvePoint]:
                 high=ends.high,
                 control_rate=base,
                 attributable_rate=None if base is None else attributable_rate(float(value), base),
+                attributable_low=None if beyond is None else beyond.low,
+                attributable_high=None if beyond is None else beyond.high,
             )
         )
     return points
@@ -158,6 +174,8 @@ def truth(measured: Measurement) -> out.TruthFigures | None:
         pairwise_false_link_rate=pairwise_false_link_rate(measured) if known.complete else None,
         recall_gap=linkage_rate(best, tau) - total if at_threshold and total is not None else None,
         top1_hit_rate=top1_hit_rate(known),
+        top1_low=None if measured.top1_interval is None else measured.top1_interval.low,
+        top1_high=None if measured.top1_interval is None else measured.top1_interval.high,
         precision_at_1=precision_at_1(known, best, tau) if at_threshold else None,
         similarities=similarities,
     )
@@ -184,23 +202,26 @@ def control(measured: Measurement) -> out.Control | None:
     """The control's rate; null without a control table."""
     if measured.control is None:
         return None
-    low, high, method = _ends(measured.base_interval)
-    return out.Control(rate=measured.base_rate, low=low, high=high, method=method, records=len(measured.control))
+    return out.Control(rate=measured.base_rate, records=len(measured.control), **_ends(measured.base_interval))
 
 
 def attributable(measured: Measurement) -> out.Attributable | None:
     """The rate beyond look-alikes; null where nothing tells what look-alikes explain."""
     if measured.basis is None:
         return None
-    low, high, method = _ends(measured.attributable_interval)
-    return out.Attributable(estimate=measured.attributable, low=low, high=high, method=method, basis=measured.basis)
+    ends = _ends(measured.attributable_interval)
+    return out.Attributable(estimate=measured.attributable, basis=measured.basis, **ends)
 
 
 def power(measured: Measurement) -> list[out.Power] | None:
     """Power at the stated false rates."""
     if measured.power is None:
         return None
-    return [out.Power(false_rate=false_rate, power=value) for false_rate, value in measured.power.items()]
+    intervals = measured.power_intervals or {}
+    return [
+        out.Power(false_rate=false_rate, power=value, **_ends(intervals.get(false_rate)))
+        for false_rate, value in measured.power.items()
+    ]
 
 
 def attacker_row(name: str, measured: Measurement) -> out.AttackerRow:

@@ -102,6 +102,7 @@ def _read(
         reading=plan.reading,
         identity=plan.identity,
         declared=plan.declared,
+        groups=plan.groups,
         memory=plan.budget.memory,
         place=lambda rows: place_for(rows, plan),
     )
@@ -130,7 +131,7 @@ def _measure(name: str, plan: Plan, inputs: Inputs, say: Report) -> Measurement:
         control,
         grid=plan.config.grid.values(),
         method=plan.config.intervals.method,
-        replicates=plan.config.intervals.replicates,
+        groups=inputs.groups,
     )
 
 

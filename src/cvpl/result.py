@@ -28,6 +28,7 @@ class Rate(Section):
     """An estimate with its 95% interval; the ends are null where no interval is given, and `method` says why.
 
     The estimand is the expected rate for a fresh draw of as many people under the same attacker and release process.
+    `coverage` is the lowest share of intervals of this kind that held the truth when it was measured.
     """
 
     estimate: float | None
@@ -46,6 +47,8 @@ class CurvePoint(Section):
     high: float | None
     control_rate: float | None = None
     attributable_rate: float | None = None
+    attributable_low: float | None = None
+    attributable_high: float | None = None
     false_rate: float | None = None
 
 
@@ -127,6 +130,8 @@ class TruthFigures(Section):
     pairwise_false_link_rate: float | None
     recall_gap: float | None
     top1_hit_rate: float | None
+    top1_low: float | None = None
+    top1_high: float | None = None
     precision_at_1: float | None
     similarities: Overlap | None
 
@@ -157,6 +162,7 @@ class Control(Section):
     high: float | None
     method: str
     records: int
+    coverage: str = "unmeasured"
 
 
 class Attributable(Section):
@@ -175,6 +181,10 @@ class Power(Section):
 
     false_rate: float
     power: float
+    low: float | None = None
+    high: float | None = None
+    method: str = "none"
+    coverage: str = "unmeasured"
 
 
 class RungRate(Section):

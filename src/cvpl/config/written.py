@@ -102,9 +102,9 @@ class SearchConfig(Settings):
 
 
 class IntervalsConfig(Settings):
-    """How the ends of intervals are found."""
+    """In which units people are drawn; `replicates` is read and not used, since no interval is resampled."""
 
-    method: Method = "block_bootstrap"
+    method: Method = "blocks"
     replicates: Annotated[int, Field(ge=100, le=100_000)] = 1000
 
 

@@ -6,6 +6,7 @@ there is none but the true matches are known, the originals with their own match
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -28,16 +29,53 @@ def power_at(originals: Floats, controls: Floats, false_rate: float) -> float:
     Read off the ROC, linear between attainable points. A record without candidates scores -inf: it is linked only at
     the last point, where everybody is.
     """
-    thresholds = np.unique(np.concatenate([originals, controls]))[::-1]
-    shares = [
-        (len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")) / len(scores)
-        for scores in (controls, originals)
-    ]
-    false = np.concatenate([[0.0], shares[0], [1.0]])
-    true = np.concatenate([[0.0], shares[1], [1.0]])
-    reached = int(np.searchsorted(false, false_rate, side="right"))
-    before = reached - 1  # the last, hence highest, point with a false rate of at most what is allowed
-    if reached == len(false) or false[before] == false_rate:
-        return float(true[before])
-    weight = (false_rate - false[before]) / (false[reached] - false[before])
-    return float(true[before] + weight * (true[reached] - true[before]))
+    return Roc.of(originals, controls).power(false_rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Roc:
+    """The shares of controls (`false`) and originals (`true`) linked at every threshold, from the highest down."""
+
+    originals: Floats
+    controls: Floats
+    thresholds: Floats
+    false: Floats
+    true: Floats
+
+    @classmethod
+    def of(cls, originals: Floats, controls: Floats) -> Roc:
+        """The attainable points, from (0, 0) at an infinite threshold to (1, 1)."""
+        steps = np.unique(np.concatenate([originals, controls]))[::-1]
+        thresholds = np.concatenate([[np.inf], steps])
+        false, true = (
+            (len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")) / len(scores)
+            for scores in (controls, originals)
+        )
+        return cls(originals, controls, thresholds, false, true)
+
+    def power(self, false_rate: float) -> float:
+        """The share of originals at the given share of controls, linear between attainable points."""
+        before, reached, weight = self._between(false_rate)
+        return float(self.true[before] + weight * (self.true[reached] - self.true[before]))
+
+    def counted(self, false_rate: float) -> tuple[Floats, Floats]:
+        """How far each original and each control counts as linked there, from 0 to 1.
+
+        Between two attainable points the records of the second that are not of the first count in part, so that the
+        controls' mean is `false_rate` and the originals' the power.
+        """
+        before, reached, weight = self._between(false_rate)
+        high, low = self.thresholds[before], self.thresholds[reached]
+        mine, base = (
+            np.where(scores >= high, 1.0, np.where(scores >= low, weight, 0.0))
+            for scores in (self.originals, self.controls)
+        )
+        return mine, base
+
+    def _between(self, false_rate: float) -> tuple[int, int, float]:
+        """The last, hence highest, point with a false rate of at most what is allowed, the next, and the way to it."""
+        reached = int(np.searchsorted(self.false, false_rate, side="right"))
+        before = reached - 1
+        if reached == len(self.false) or self.false[before] == false_rate:
+            return before, before, 0.0
+        return before, reached, float((false_rate - self.false[before]) / (self.false[reached] - self.false[before]))

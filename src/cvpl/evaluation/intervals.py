@@ -1,148 +1,141 @@
-"""95% intervals for rates.
+"""Intervals for rates, offered where they were measured to hold.
 
-The estimand is the expected rate for a fresh draw of as many people under the same attacker and release process.
-Records of one block share their candidates, so blocks are drawn, not records; with fewer than 20 blocks there is too
-little to draw from, and records are drawn instead. Where fewer than 10 records are linked, or fewer than 10 are not,
-resampling cannot see the uncertainty that is left, and the Wilson interval takes its place.
+The estimand is the expected figure for a fresh draw of as many people under the same attacker and release process.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.evaluation.control import Roc
+from cvpl.evaluation.coverage import Figure, offer
+from cvpl.evaluation.ends import (
+    Ends,
+    Sample,
+    attributable_ends,
+    paired_ends,
+    power_ends,
+    rate_ends,
+    top1_ends,
+)
+from cvpl.evaluation.shares import CONFIDENCE, wilson_ends
+
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Method = Literal["block_bootstrap", "record_bootstrap", "wilson"]
-
-CONFIDENCE = 0.95
-FEWEST_BLOCKS = 20
-FEWEST_RECORDS = 10
-MOST_UNITS = 2_000
-"""More blocks than this are first thrown at random into so many units: the variance stays, the cost does not grow."""
-
-_TAIL = (1 - CONFIDENCE) / 2
-_Z = NormalDist().inv_cdf(1 - _TAIL)
+Method = Literal["blocks", "people", "block_bootstrap", "record_bootstrap", "wilson"]
+"""Which units are drawn. The last three are read as blocks, people and people: resampling itself did not cover."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The two ends, and how they were found."""
+    """The two ends, how they were found, and how often such an interval held the truth when it was measured.
 
-    low: float
-    high: float
+    Where it is refused the ends are None, and `method` says why.
+    """
+
+    low: float | None
+    high: float | None
     method: str
+    coverage: str = "none"
+
+    def mapped(self, change: Callable[[float], float]) -> Interval:
+        """The interval of a figure that rises with this one."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=change(self.low), high=change(self.high))
 
 
-def wilson(successes: float, total: int) -> Interval:
-    """The Wilson score interval for a share of independent records."""
-    p, z2 = successes / total, _Z**2
-    centre = (p + z2 / (2 * total)) / (1 + z2 / total)
-    half = _Z / (1 + z2 / total) * float(np.sqrt(p * (1 - p) / total + z2 / (4 * total**2)))
-    return Interval(max(0.0, centre - half), min(1.0, centre + half), "wilson")
+def wilson(successes: float, total: int, confidence: float = CONFIDENCE) -> Interval:
+    """The Wilson score interval for a share of independent records; what nearest neighbours share is not in it."""
+    low, high = wilson_ends(successes / total, total, NormalDist().inv_cdf((1 + confidence) / 2))
+    return Interval(low, high, "wilson")
 
 
-@dataclass(frozen=True, eq=False)
-class Replicates:
-    """Bootstrap weights: `weights[r, u]` is how often unit u is drawn in replicate r; `unit` maps records to units."""
-
-    weights: Floats
-    unit: Ints
-    method: Method
-
-    @classmethod
-    def draw(cls, blocks: Ints, replicates: int, rng: np.random.Generator, method: Method) -> Replicates:
-        """Weights for records with the given blocks, numbered from 0."""
-        count = int(blocks.max(initial=-1)) + 1
-        present = np.bincount(blocks, minlength=count) > 0
-        blocks, count = (np.cumsum(present) - 1)[blocks], int(present.sum())
-        if method == "block_bootstrap" and count >= FEWEST_BLOCKS:
-            unit = blocks if count <= MOST_UNITS else rng.permutation(count)[blocks] % MOST_UNITS
-        else:
-            method = "record_bootstrap"
-            records = len(blocks)
-            unit = np.arange(records) if records <= MOST_UNITS else rng.permutation(records) % MOST_UNITS
-        units = int(unit.max(initial=0)) + 1
-        weights = rng.multinomial(units, np.full(units, 1 / units), size=replicates).astype(np.float64)
-        return cls(weights, unit.astype(np.int64), method)
-
-    def rates(self, scores: Floats, thresholds: Floats, records: slice | None = None) -> Floats:
-        """The linkage rate at every threshold in every replicate (replicates x thresholds); NaN where nobody is drawn.
-
-        `records` are the places of these scores among the records for which the weights were drawn.
-        """
-        unit = self.unit if records is None else self.unit[records]
-        units, bins = self.weights.shape[1], len(thresholds) + 1
-        passed = np.searchsorted(thresholds, scores, side="right")
-        counts = np.bincount(unit * bins + passed, minlength=units * bins).reshape(units, bins)
-        at_least = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1].astype(np.float64)
-        drawn = self.weights @ at_least
-        with np.errstate(divide="ignore", invalid="ignore"):
-            result: Floats = drawn[:, 1:] / drawn[:, :1]
-        return result
+def rate_intervals(sample: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE) -> list[Interval]:
+    """Intervals for the linkage rate at every threshold."""
+    given = _offered("linkage_rate", sample, None)
+    return [given(partial(rate_ends, sample, tau, confidence)) for tau in map(float, thresholds)]
 
 
-def rate_intervals(best: Floats, thresholds: Floats, replicates: Replicates | None) -> list[Interval]:
-    """Intervals for the linkage rate at every threshold (ascending)."""
-    total = len(best)
-    linked = total - np.searchsorted(np.sort(best), thresholds, side="left")
-    if replicates is None:
-        return [wilson(int(count), total) for count in linked]
-    low, high = _ends(replicates.rates(best, thresholds))
+def attributable_intervals(
+    originals: Sample, controls: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE
+) -> list[Interval]:
+    """Intervals for (LR - c) / (1 - c) at every threshold, with a control."""
+    given = _offered("attributable_rate", originals, controls)
+    at = map(float, thresholds)
+    return [given(partial(attributable_ends, originals, controls, tau, confidence)) for tau in at]
+
+
+def left_out_intervals(
+    originals: Sample, wrong: Floats, thresholds: Iterable[float], confidence: float = CONFIDENCE
+) -> list[Interval]:
+    """Intervals for (LR - FLR) / (1 - FLR) at every threshold; `wrong` are the best scores without the own match."""
+    given = _offered("left_out", originals, None)
+    return [given(partial(paired_ends, originals, wrong, tau, confidence)) for tau in map(float, thresholds)]
+
+
+def power_intervals(
+    originals: Sample,
+    controls: Sample,
+    false_rates: Iterable[float],
+    confidence: float = CONFIDENCE,
+    *,
+    left_out: bool = False,
+) -> list[Interval]:
+    """Intervals for the power at every false rate α.
+
+    `controls` are people of a control table or, with the own match `left_out`, the originals' best wrong scores in the
+    units of the originals.
+    """
+    roc = Roc.of(originals.best, controls.best)
+    figure: Figure = "power_left_out" if left_out else "power"
     return [
-        Interval(float(low[at]), float(high[at]), replicates.method)
-        if _resampled(int(count), total)
-        else wilson(int(count), total)
-        for at, count in enumerate(linked)
+        _offered(figure, originals, controls, rate)(partial(power_ends, originals, controls, rate, confidence, roc))
+        for rate in map(float, false_rates)
     ]
 
 
-def attributable_interval(
-    originals: Floats, controls: Floats, threshold: float, replicates: Replicates | None, *, paired: bool
-) -> Interval | None:
-    """An interval for (LR - control) / (1 - control), from the best scores of originals and controls.
-
-    Where both are `paired` figures of the same records (the own match left out), `replicates` covers these; otherwise
-    it covers the originals followed by the controls, so that a drawn block brings both. Where a rate is too close to 0
-    or 1 to resample, Wilson intervals take over: paired, the figure is itself a share, that of the records linked only
-    by their own match among those without a wrong link; otherwise the far ends of the two rates' intervals are
-    combined, which is never too narrow. None where nothing is left to attribute.
-    """
-    if paired:
-        free = originals[controls < threshold]
-        if not len(free):
-            return None
-        own = int((free >= threshold).sum())
-        if replicates is None or not _resampled(own, len(free)):
-            return wilson(own, len(free))
-    else:
-        counts = [int((group >= threshold).sum()) for group in (originals, controls)]
-        sizes = [len(originals), len(controls)]
-        if replicates is None or not all(map(_resampled, counts, sizes)):
-            mine, base = (wilson(count, size) for count, size in zip(counts, sizes, strict=True))
-            if base.high >= 1:
-                return None
-            low, high = (mine.low - base.high) / (1 - base.high), (mine.high - base.low) / (1 - base.low)
-            return Interval(low, high, "wilson")
-    first = slice(0, len(originals))
-    other = first if paired else slice(len(originals), None)
-    at = np.array([threshold])
-    rate, base_rate = replicates.rates(originals, at, first)[:, 0], replicates.rates(controls, at, other)[:, 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        figure = (rate - base_rate) / (1 - base_rate)
-    ends = _ends(np.where(np.isfinite(figure), figure, np.nan))
-    return Interval(float(ends[0]), float(ends[1]), replicates.method)
+def attributable_from_power(power: Interval, false_rate: float) -> Interval:
+    """The interval of (power - α) / (1 - α) from that of the power."""
+    return power.mapped(lambda end: (end - false_rate) / (1 - false_rate))
 
 
-def _ends(values: Floats) -> tuple[Floats, Floats]:
-    """The percentile ends over the replicates; replicates in which the figure is undefined are left out."""
-    return np.nanquantile(values, _TAIL, axis=0), np.nanquantile(values, 1 - _TAIL, axis=0)
+def top1_interval(
+    originals: Sample, hit: Floats, has_match: NDArray[np.bool_], confidence: float = CONFIDENCE
+) -> Interval:
+    """An interval for the top-1 hit rate: the mean of `hit` over the originals with a match."""
+    unit = None if originals.unit is None else originals.unit[has_match]
+    matched = Sample(originals.best[has_match], unit, originals.kind)
+    given = _offered("top1", matched, None)
+    return given(partial(top1_ends, originals, hit, has_match, confidence))
 
 
-def _resampled(linked: int, total: int) -> bool:
-    """Whether enough records are linked, and enough are not, for resampling to see the uncertainty."""
-    return FEWEST_RECORDS <= linked <= total - FEWEST_RECORDS
+def _offered(
+    figure: Figure, originals: Sample, controls: Sample | None, false_rate: float | None = None
+) -> Callable[[Callable[[], Ends | None]], Interval]:
+    """What turns ends into an interval, or refuses, for records like these."""
+    samples = [originals] if controls is None else [originals, controls]
+    decided = offer(
+        figure,
+        originals.kind,
+        records=len(originals.best),
+        controls=None if controls is None else len(controls.best),
+        units=min(sample.units for sample in samples),
+        beyond=None if controls is None or false_rate is None else false_rate * len(controls.best),
+    )
+
+    def given(ends: Callable[[], Ends | None]) -> Interval:
+        if decided.refused is not None:
+            return Interval(None, None, decided.refused)
+        found = ends()
+        if found is None:
+            return Interval(None, None, "refused: everybody has a look-alike there, and nothing is left to attribute")
+        return Interval(*found, originals.kind, decided.coverage)
+
+    return given

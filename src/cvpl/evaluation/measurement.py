@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,10 @@ from cvpl.errors import InputError, Problem
 from cvpl.evaluation.calibration import smallest_threshold
 from cvpl.evaluation.control import FALSE_RATES, Basis, attributable_rate, power_at
 from cvpl.evaluation.distributions import exceedance
-from cvpl.evaluation.intervals import Interval, Method, Replicates, attributable_interval, rate_intervals
+from cvpl.evaluation.intervals import Interval, Method, attributable_from_power
 from cvpl.evaluation.rates import linkage_rate, risk_curve
 from cvpl.evaluation.truth import Truth, weigh
+from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.operators.similarity import AgreementMeasure
 from cvpl.operators.threshold import Calibrate
 from cvpl.search.best import BestCandidates
@@ -24,6 +26,7 @@ from cvpl.streams import stream
 from cvpl.tables.identity import TrueMatches
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 OFF_SCALE_FALSE_RATE = 0.05
 """A score without a scale of its own is read where so many of the controls are linked."""
@@ -54,6 +57,10 @@ class Measurement:
     attributable: float | None
     attributable_interval: Interval | None
     power: dict[float, float] | None
+    power_intervals: dict[float, Interval] | None = None
+    power_curve_intervals: list[Interval] | None = None
+    attributable_curve_intervals: list[Interval] | None = None
+    top1_interval: Interval | None = None
 
 
 def measure(
@@ -63,9 +70,9 @@ def measure(
     *,
     grid: Floats,
     method: Method,
-    replicates: int,
+    groups: Mapping[str, Ints] | None = None,
 ) -> Measurement:
-    """Evaluate an attack; `grid` holds the thresholds of the risk curve."""
+    """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` which rows belong together."""
     truth = None if matches is None else weigh(attack, matches)
     left_out = None if truth is None else truth.matches
     rng = stream(attack.seed, "pairs")
@@ -80,29 +87,37 @@ def measure(
     power = None if base is None else {rate: power_at(best, base, rate) for rate in FALSE_RATES}
     threshold = resolve_threshold(attack, truth, pairs, base)
 
-    mine, both = _replicates(attack, basis, method, replicates)
+    spread = Uncertainty.of(attack, control, truth, basis, method=method, groups=groups)
+    powers = spread.powers(FALSE_RATES)
+    power_curve: list[Interval] | None = None
     if attack.attacker.on_scale:
         curve = risk_curve(best, grid)
-        curve_intervals: list[Interval] | None = rate_intervals(best, grid, mine)
+        curve_intervals: list[Interval] | None = spread.rates(grid)
+        attributable_curve = spread.attributable(grid)
     else:
         curve = np.array([power_at(best, base, rate) for rate in OFF_SCALE_CURVE]) if base is not None else np.zeros(0)
-        curve_intervals = None
+        curve_intervals = attributable_curve = None
+        power_curve = spread.powers(OFF_SCALE_CURVE)
+        if power_curve is not None:
+            attributable_curve = list(map(attributable_from_power, power_curve, OFF_SCALE_CURVE))
 
     rate = base_rate = attributable = None
     rate_end = base_end = attributable_end = None
     if threshold is not None:
         at = np.array([threshold])
-        rate, rate_end = linkage_rate(best, threshold), rate_intervals(best, at, mine)[0]
+        rate, rate_end = linkage_rate(best, threshold), spread.rates(at)[0]
         if base is not None:
             base_rate = linkage_rate(base, threshold)
-            base_end = rate_intervals(base, at, _own(both, len(best), basis))[0]
             attributable = attributable_rate(rate, base_rate)
-            paired = basis == "own_match_left_out"
-            attributable_end = attributable_interval(best, base, threshold, both, paired=paired)
-    elif not attack.attacker.on_scale and base is not None and power is not None:
-        # Read between attainable points, for which there is no threshold and no interval.
+            base_end, attributable_end = (
+                None if found is None else found[0] for found in (spread.base_rates(at), spread.attributable(at))
+            )
+    elif not attack.attacker.on_scale and power is not None and powers is not None:
+        # Read between attainable points, for which there is no threshold.
         rate, base_rate = power[OFF_SCALE_FALSE_RATE], OFF_SCALE_FALSE_RATE
         attributable = attributable_rate(rate, base_rate)
+        rate_end = powers[FALSE_RATES.index(OFF_SCALE_FALSE_RATE)]
+        attributable_end = attributable_from_power(rate_end, OFF_SCALE_FALSE_RATE)
     return Measurement(
         attack=attack,
         truth=truth,
@@ -120,6 +135,10 @@ def measure(
         attributable=attributable,
         attributable_interval=attributable_end if attributable is not None else None,
         power=power,
+        power_intervals=None if powers is None else dict(zip(FALSE_RATES, powers, strict=True)),
+        power_curve_intervals=power_curve,
+        attributable_curve_intervals=attributable_curve,
+        top1_interval=spread.top1(truth),
     )
 
 
@@ -162,25 +181,3 @@ def resolve_threshold(
 def pairwise_false_link_rate(measured: Measurement) -> float | None:
     """P(S- >= τ) over wrong pairs."""
     return None if measured.threshold is None else exceedance(measured.pairs.values, measured.threshold)
-
-
-def _replicates(
-    attack: Attack, basis: Basis | None, method: Method, replicates: int
-) -> tuple[Replicates | None, Replicates | None]:
-    """Bootstrap weights for the originals, and for originals and controls together."""
-    if method == "wilson":
-        return None, None
-    blocks = attack.blocks.codes[0]
-    rng = stream(attack.seed, "bootstrap")
-    mine = Replicates.draw(blocks["original"], replicates, rng, method)
-    if basis != "control":
-        return mine, mine
-    joined = np.concatenate([blocks["original"], blocks["control"]])
-    return mine, Replicates.draw(joined, replicates, rng, method)
-
-
-def _own(both: Replicates | None, originals: int, basis: Basis | None) -> Replicates | None:
-    """The weights of the records that serve as control."""
-    if both is None or basis == "own_match_left_out":
-        return both
-    return Replicates(both.weights, both.unit[originals:], both.method)

@@ -135,7 +135,7 @@ def _attacked(cell: Cell, pair: Pair, changes: Mapping[str, Any]) -> Attack:
 
 def _measured(done: Attack, matches: TrueMatches) -> Measurement:
     control = done.search_control(lambda share: None)
-    return measure(done, matches, control, grid=plan().config.grid.values(), method="wilson", replicates=0)
+    return measure(done, matches, control, grid=plan().config.grid.values(), method="people")
 
 
 def _grid(cell: Cell) -> Figures:

@@ -27,6 +27,7 @@ _NEXT = {
     "top1_above_rate": "Do not read the linkage rate alone; the top-1 hit rate is the figure to look at here.",
     "blocking_recall_near_zero": "How: coarser `block` rules for the columns, or `blocking: none` for the attacker.",
 }
+_REFUSED = "refused: "
 _FIGURES = {"attributable_rate": "the attributable rate", "linkage_rate": "the linkage rate"}
 _LEGEND = (
     ("structure", "the column's share of the space in which records are compared; it says nothing of the links"),
@@ -284,6 +285,9 @@ def _closing(result: AuditResult) -> str:
     text = "These are estimates under the stated attacker, no guarantee; a stronger attacker may do better."
     if result.linkage_rate.low is not None and result.linkage_rate.coverage == "unmeasured":
         text += " How often the 95% intervals hold the true rate has not been measured yet."
+    for name, rate in (("linkage rate", result.linkage_rate), ("attributable rate", result.attributable_rate)):
+        if rate is not None and rate.method.startswith(_REFUSED):
+            text += f" The {name} has no interval: {rate.method.removeprefix(_REFUSED)}."
     return text
 
 

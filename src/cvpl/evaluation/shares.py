@@ -1,0 +1,148 @@
+"""A share and how far it may be off, where records are drawn in units.
+
+A share is the mean of values from 0 to 1. Its interval is Wilson's, for as many independent records as those at hand
+are worth: their number divided by the design effect, which is how much the variance over units exceeds the one over
+records. It stays inside [0, 1], is never of width zero, and works at any confidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CONFIDENCE = 0.95
+FEW_UNITS = 10
+"""With fewer units of alike rows than this on one side, their variance is taken to be as large as their size allows."""
+FEW_RECORDS = 5
+"""With fewer records than this on one side, what is left of that side may as well be nothing: the end is 0 or 1."""
+MANY_UNITS = 300
+"""Above so many, the first term of the quantile's expansion is exact to four digits."""
+_GRID = 8_193
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How records were drawn: in how many units of equal weight, (Σ n_u)² / Σ n_u², and their design effect."""
+
+    units: float
+    effect: float
+
+    def plus(self, effect: float) -> Drawn:
+        """With a further source of variance."""
+        return replace(self, effect=self.effect + effect)
+
+    def at_least(self, effect: float) -> Drawn:
+        """With the larger of two variances."""
+        return replace(self, effect=max(self.effect, effect))
+
+    def ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
+        """Wilson's interval for records / effect, with Student's quantile for the number of units."""
+        return wilson_ends(share, records / self.effect, quantile(confidence, self.units - 1))
+
+    def cautious_ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
+        """The same, but 0 or 1 where fewer than 5 records stand between the share and that end."""
+        low, high = self.ends(share, records, confidence)
+        few = FEW_RECORDS * self.effect
+        return 0.0 if share * records < few else low, 1.0 if (1 - share) * records < few else high
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One table's part in a figure: how far each record counts (0 to 1), what its deviation weighs, and its unit.
+
+    Without units each record is drawn by itself.
+    """
+
+    success: Floats
+    unit: Ints | None = None
+    weight: float = 1.0
+
+    @property
+    def deviation(self) -> Floats:
+        """What each record adds to the figure's deviation from its mean."""
+        result: Floats = self.weight * (self.success - self.success.mean()) / len(self.success)
+        return result
+
+
+def drawn_in(parts: Sequence[Part], *, least: float, alike: bool = False) -> Drawn:
+    """How the records of a figure were drawn; d_i is the deviation of record i.
+
+        effect = U / (U - 1) · Σ_u (Σ over i in u of d_i)² / Σ_i d_i²        at least `least`
+
+    Units are numbered alike over the parts. `alike` units hold rows that stand or fall together (a household, a
+    person): where fewer than 10 units of a part have a record on one side of its share, the effect is at least their
+    mean size as a record sees it, Σ n_u² / Σ n_u.
+    """
+    units, apart = math.inf, 0.0
+    size = 1 + max((int(part.unit.max(initial=0)) for part in parts if part.unit is not None), default=0)
+    together, inside = np.zeros(size), np.zeros(size, dtype=bool)
+    for part in parts:
+        deviation, count = part.deviation, len(part.success)
+        apart += float(deviation @ deviation)
+        if part.unit is None:
+            units = min(units, count)
+            continue
+        sizes = np.bincount(part.unit, minlength=size)
+        successes = np.bincount(part.unit, part.success, minlength=size)
+        together += np.bincount(part.unit, deviation, minlength=size)
+        inside |= sizes > 0
+        mean_size = float(sizes @ sizes) / count
+        units = min(units, count / mean_size)
+        if alike and min(int((successes > 0).sum()), int((successes < sizes).sum())) < FEW_UNITS:
+            least = max(least, mean_size)
+    drawn = int(inside.sum())
+    if not drawn or apart == 0:
+        return Drawn(units, least)
+    return Drawn(units, max(least, drawn / max(1, drawn - 1) * float(together @ together) / apart))
+
+
+def wilson_ends(p: float, count: float, z: float) -> tuple[float, float]:
+    """Wilson's score interval for a share p of `count` independent records, at z standard errors."""
+    z2 = z * z
+    centre = (p + z2 / (2 * count)) / (1 + z2 / count)
+    half = z / (1 + z2 / count) * math.sqrt(p * (1 - p) / count + z2 / (4 * count**2))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def ratio_ends(top: tuple[float, float, float], bottom: tuple[float, float, float]) -> tuple[float, float]:
+    """Ends for U / V from (estimate, low, high) of U and of V, all in [0, 1]; V and its low end are above 0.
+
+    The ends solve (U - θV)² = d_U² + θ² d_V², where d_U and d_V are the distances of the estimates from those ends of
+    their own intervals that pull the ratio the same way.
+    """
+    u, v = top[0], bottom[0]
+    a, b, c = _quadratic(u, v, u - top[1], bottom[2] - v)
+    low = 2 * c / (-b + math.sqrt(max(0.0, b * b - 4 * a * c))) if c > 0 else 0.0
+    a, b, c = _quadratic(u, v, top[2] - u, v - bottom[1])
+    return low, (-b + math.sqrt(max(0.0, b * b - 4 * a * c))) / (2 * a)
+
+
+def _quadratic(u: float, v: float, du: float, dv: float) -> tuple[float, float, float]:
+    return v * v - dv * dv, -2 * u * v, u * u - du * du
+
+
+def quantile(confidence: float, freedom: float) -> float:
+    """Student's two-sided quantile at the given confidence; the freedom is rounded down, to 1 at least."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    if freedom > MANY_UNITS:
+        return z + (z**3 + z) / (4 * freedom)
+    return _student(confidence, max(1, int(freedom)))
+
+
+@lru_cache(maxsize=4_096)
+def _student(confidence: float, nu: int) -> float:
+    """With t = sqrt(ν) tan θ the distribution is the integral of cos(θ)^(ν - 1), summed over a grid."""
+    angle = np.linspace(0.0, min(math.pi / 2, 40 / math.sqrt(nu)), _GRID)
+    density = np.cos(angle) ** (nu - 1)
+    # Simpson's rule over pairs of steps.
+    area = np.concatenate([[0.0], np.cumsum(density[:-2:2] + 4 * density[1:-1:2] + density[2::2])])
+    return math.sqrt(nu) * math.tan(float(np.interp(confidence * area[-1], area, angle[::2])))
