@@ -127,8 +127,9 @@ def _groups(result: AuditResult) -> dict[str, list[Figure]]:
         ]
     truth = result.truth
     if truth is not None:
+        hits = span(truth.top1_low, truth.top1_high)
         figures = [
-            Figure("top-1 hit rate", percent(truth.top1_hit_rate), "", "best candidate is the right person"),
+            Figure("top-1 hit rate", percent(truth.top1_hit_rate), hits, "best candidate is the right person"),
             Figure("precision at 1", percent(truth.precision_at_1), "", "the same among linked originals"),
             Figure("blocking recall", percent(truth.blocking_recall), "", "true pairs that share a block"),
             Figure("matching recall", percent(truth.matching_recall), "", "of these, pairs above the threshold"),
@@ -159,7 +160,8 @@ def _answer(result: AuditResult) -> list[Figure]:
         others = "find a wrong person"
     for power in result.power or []:
         what = f"linked where {power.false_rate:.0%} {others}"
-        figures.append(Figure(f"power at {power.false_rate:.0%}", percent(power.power), "", what))
+        ends = span(power.low, power.high)
+        figures.append(Figure(f"power at {power.false_rate:.0%}", percent(power.power), ends, what))
     return figures
 
 
