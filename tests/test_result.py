@@ -112,13 +112,18 @@ def test_an_attacker_who_knows_less_people_asks_only_these(people, config):
     assert result.inputs["original"].rows == 500
 
 
-def test_several_attackers_have_a_row_each_and_the_first_is_the_headline(people, config):
+def test_several_attackers_have_a_row_each_and_the_strongest_is_the_headline(people, config):
     released = frame(Perturbation("low").protect(people[0], np.random.default_rng(3)))
     content = load(config).config.model_dump(exclude_unset=True, exclude={"attacker"})
     content["attackers"] = {"loose": {"blocking": "none"}, "vendor": "paper", "weights": {"similarity": "agreement"}}
     result = cvpl.audit(frame(people[0]), released, content)
     assert [row.name for row in result.attackers] == ["loose", "vendor", "weights"]
-    assert result.attacker == "loose"
-    assert result.linkage_rate == result.attackers[0].linkage_rate
+    power = {row.name: next(it.power for it in row.power if it.false_rate == 0.05) for row in result.attackers}
+    assert result.attacker == max(power, key=power.get)
+    own = next(row for row in result.attackers if row.name == result.attacker)
+    assert result.attributable_rate.estimate == own.attributable_rate.estimate
+    # Picked as the strongest of three: the interval is wider than its own would be.
+    assert (result.picked.among, result.picked.confidence) == (3, pytest.approx(1 - 0.05 / 3))
+    assert result.attributable_rate.high > own.attributable_rate.high
     assert result.attackers[1].linkage_rate.estimate <= result.attackers[0].linkage_rate.estimate
     assert result.attackers[2].threshold is None

@@ -341,7 +341,7 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
     [
         (
             {"figure": "linkage_rate", "bound": "estimate", "max": 0.5, "value": 0.319, "met": True, "reasons": []},
-            "Policy met under the stated attacker: the linkage rate at most 0.5; found 0.319.",
+            "Policy met under the stated attackers: the linkage rate at most 0.5; found 0.319.",
         ),
         (
             {

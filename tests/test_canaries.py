@@ -1,0 +1,115 @@
+"""Canaries: an attacker who sees too little, or what is not there, is found out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cvpl.attacker import Attacker
+from cvpl.diagnostics import canaries as module
+from cvpl.diagnostics.canaries import canaries, independent_columns
+from cvpl.operators.blocking import Blocking, Key
+from cvpl.operators.similarity import Agreement, Rarity
+from cvpl.search.budget import Budget
+from cvpl.tables.columns import Labels, Numbers
+from worlds import COLUMNS, make_pair
+
+NAMES = ("age", "code", "colour", "amount")
+
+
+def drawn(rows, seed, *, distinct=True):
+    rng = np.random.default_rng(seed)
+    return {
+        "age": rng.integers(18, 80, rows).astype(float).tolist(),
+        "code": [f"c{it}" for it in rng.integers(12, size=rows)],
+        "colour": [f"k{it}" for it in rng.integers(5, size=rows)],
+        "amount": (rng.normal(size=rows) if distinct else rng.integers(2, size=rows)).astype(float).tolist(),
+    }
+
+
+def pair(*, control=True, distinct=True, rows=300):
+    columns = {name: COLUMNS[name] for name in NAMES}
+    tables = [drawn(rows, seed, distinct=distinct) for seed in (1, 2, 3)]
+    return make_pair(columns, *(tables if control else tables[:2]))
+
+
+@pytest.mark.parametrize(
+    "attacker",
+    [
+        Attacker(),
+        Attacker(similarity="euclidean"),
+        Attacker(similarity=Agreement()),
+        Attacker(similarity=Rarity()),
+        Attacker(similarity=Rarity(), evidence="reference"),
+        Attacker(evidence="margin"),
+        Attacker(blocking=Blocking(any_of=((Key(column="code"),),))),
+    ],
+    ids=["cosine", "euclidean", "agreement", "rarity", "reference", "margin", "blocked"],
+)
+def test_a_sound_attacker_passes_both(attacker):
+    found = canaries(pair(), attacker, seed=4, budget=Budget())
+    assert found.faults == ()
+    assert found.identity.top1_hit_rate >= found.identity.attainable - 0.01
+    if attacker.evidence != "margin":  # a stranger's best candidate may stand out as far as one's own record does
+        assert found.identity.power > 0.9
+    assert found.independent.low <= 0.02 and found.independent.high >= -0.02
+
+
+def test_equal_records_lower_what_can_be_reached():
+    """Few values: many originals share theirs, and a fair attacker finds one of t equal records once in t."""
+    found = canaries(pair(distinct=False, rows=2_000), Attacker(similarity=Rarity()), seed=4, budget=Budget())
+    assert found.identity.attainable < 0.9
+    assert found.identity.top1_hit_rate == pytest.approx(found.identity.attainable, abs=0.01)
+    assert found.faults == ()
+
+
+def test_an_attacker_who_cannot_tell_people_apart_is_disqualified():
+    """One random direction: nearly everybody has cosine 1 or -1 with everybody."""
+    from cvpl.operators.projection import RandomProjection  # noqa: PLC0415 - used here alone
+
+    blurred = Attacker(projection=RandomProjection(random={"components": 1}))
+    found = canaries(pair(), blurred, seed=4, budget=Budget())
+    assert len(found.faults) == 1
+    assert "finds only" in found.faults[0]
+
+
+def test_an_attacker_who_sees_what_is_not_there_is_disqualified(monkeypatch):
+    """An independent release that smuggles the originals in."""
+
+    def smuggled(original, control, rows, rng):
+        table = independent_columns(original, control, rows, rng)
+        return type(table)("protected", original.rows, original.specs, original.columns)
+
+    monkeypatch.setattr(module, "independent_columns", smuggled)
+    found = canaries(pair(), Attacker(similarity=Rarity()), seed=4, budget=Budget())
+    assert len(found.faults) == 1
+    assert "where nobody is" in found.faults[0]
+
+
+def test_without_a_control_the_independent_release_only_marks_the_end():
+    found = canaries(pair(control=False), Attacker(), seed=4, budget=Budget())
+    assert found.independent.fault is None
+    assert found.independent.attributable_rate is None
+    assert found.independent.linkage_rate is not None
+
+
+def test_independent_columns_keep_each_column_and_lose_what_joins_them():
+    """Two columns that are copies of each other no longer are, and values come from originals and control alike."""
+    columns = {"age": COLUMNS["age"], "amount": COLUMNS["amount"], "colour": COLUMNS["colour"]}
+    numbers = np.arange(500.0).tolist()
+    mine = {"age": numbers, "amount": numbers, "colour": ["mine"] * 500}
+    others = {"age": numbers, "amount": numbers, "colour": ["others"] * 500}
+    tables = make_pair(columns, mine, mine, others)
+    released = independent_columns(tables.original, tables.control, 4_000, np.random.default_rng(3))
+    age, amount, colour = (released.columns[name] for name in columns)
+    assert isinstance(age, Numbers) and isinstance(amount, Numbers) and isinstance(colour, Labels)
+    assert abs(np.corrcoef(age.values, amount.values)[0, 1]) < 0.06
+    assert 0.45 < np.mean(colour.codes == colour.labels.index("mine")) < 0.55
+    assert set(age.values) <= set(numbers)
+
+
+def test_at_most_two_thousand_people_are_asked(monkeypatch):
+    monkeypatch.setattr(module, "ASKED", 50)
+    found = canaries(pair(), Attacker(), seed=4, budget=Budget())
+    assert (found.identity.asked, found.independent.asked) == (50, 50)
+    assert found.faults == ()
