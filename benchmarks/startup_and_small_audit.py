@@ -34,7 +34,9 @@ def main() -> None:
     """Measure and print a table."""
     with tempfile.TemporaryDirectory() as folder:
         cvpl = str(Path(sys.executable).parent / "cvpl")
-        subprocess.run([cvpl, "demo", "--out", folder], check=True, capture_output=True)
+        subprocess.run([cvpl, "demo", "--out", folder, "--records", "10000"], check=True, capture_output=True)
+        config = Path(folder) / "audit.yaml"
+        config.write_text(config.read_text().replace("attacker: default", "attacker: paper"))
         tables = [str(Path(folder) / name) for name in ("original.csv", "released.csv")]
         audit = [cvpl, "audit", *tables, "--config", str(Path(folder) / "audit.yaml"), "--out", folder]
         control = ["--control", str(Path(folder) / "holdout.csv")]

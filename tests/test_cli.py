@@ -14,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cvpl.cli.demo import CONFIG
+from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.demo import FILES as DEMO_FILES
 from cvpl.cli.main import run
 from cvpl.errors import ExitCode, LimitError
 from cvpl.protection import Perturbation
 from cvpl.simulation import Touchpoints
+
+CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 COLUMNS = CONFIG[CONFIG.index("columns:") : CONFIG.index("truth:")]
 SMALL = "columns:\n  age: {role: quasi_identifier, type: numeric}\n  gender: {role: attribute, type: category}\n"

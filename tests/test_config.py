@@ -7,12 +7,14 @@ import copy
 import pytest
 import yaml
 
-from cvpl.cli.demo import CONFIG
+from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.plan import load
 from cvpl.errors import InputError
 from cvpl.operators.blocking import Bin, Key, Level, Lsh, Truncate
 from cvpl.operators.projection import Pca, Saved
 from cvpl.operators.threshold import Calibrate
+
+CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 SMALLEST = """
 columns:

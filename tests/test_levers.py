@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.cli.demo import CONFIG
+from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.protection import Perturbation
 from cvpl.search.levers import cut_off, draw, sub_divide
 from cvpl.simulation import Touchpoints
+
+CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 LEVERS = {
     "max_block": "{max_block: 20}",

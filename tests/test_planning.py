@@ -9,13 +9,15 @@ import pytest
 
 import cvpl
 from cvpl.auditing import plan_audit
-from cvpl.cli.demo import CONFIG
+from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config.sizes import parse_size
 from cvpl.protection import Perturbation
 from cvpl.reports.plan import duration, plan_lines
 from cvpl.simulation import Touchpoints
 from cvpl.tables.reading import ColumnReader
+
+CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 
 @pytest.fixture(scope="module")

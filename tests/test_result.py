@@ -12,12 +12,14 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.cli.demo import CONFIG
+from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.plan import load
 from cvpl.config.written import AuditConfig
 from cvpl.protection import GaussianCopula, Perturbation, Rounding
 from cvpl.result import json_schema
 from cvpl.simulation import Touchpoints
+
+CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SCHEMAS = files("cvpl") / "schemas"

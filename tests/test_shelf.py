@@ -17,7 +17,7 @@ import yaml
 
 import cvpl
 from cvpl.auditing import plan_audit
-from cvpl.cli.demo import CONFIG
+from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config.plan import load
 from cvpl.errors import LimitError
@@ -26,6 +26,8 @@ from cvpl.protection import Perturbation, Rounding
 from cvpl.simulation import Touchpoints
 from cvpl.tables.columns import Labels, Numbers, Place, Times
 from cvpl.tables.shelf import Shelf
+
+CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 PEOPLE = 900
 

@@ -24,8 +24,9 @@ columns:
   ad_channel:     {role: attribute, type: category}
   income:         {role: sensitive}
 truth: {original: person_id, protected: person_id, simulated: true}
-attacker: paper
+attacker: default
 threshold: 0.90
+report: {subgroups: [gender]}
 seed: 42
 """
 
@@ -37,7 +38,7 @@ def command(
     out: Path = typer.Option(
         Path("demo"), metavar="DIR", help="Folder for the simulated tables, the configuration and the result."
     ),
-    records: int = typer.Option(10_000, metavar="NUMBER", min=100, help="How many people to simulate, at least 100."),
+    records: int = typer.Option(5_000, metavar="NUMBER", min=100, help="How many people to simulate, at least 100."),
 ) -> None:
     """Simulate people, protect their table with noise, set others aside as control, and audit the release."""
     check_folder(out, "--out")
