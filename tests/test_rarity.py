@@ -18,6 +18,7 @@ from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.exact import find_best
+from cvpl.tolerances import find_tolerances
 from test_search_ways import assert_same, every_pair
 from worlds import COLUMNS, make_pair, worlds
 
@@ -112,7 +113,22 @@ def test_values_drawn_anew_get_no_tolerance():
     pair = _noisy_people(0.0)
     rng = np.random.default_rng(1)
     strangers = pair.protected.changed(pair.protected.rows, lambda it: it.take(rng.permutation(pair.protected.rows)))
-    assert not Rarity().fit(pair.original, strangers, None, ["amount", "colour", "code"], rng).tolerance
+    exact = Rarity().fit(pair.original, strangers, None, ["amount", "colour", "code"])
+    assert not find_tolerances(exact, pair.original, strangers, rng)
+
+
+def test_noise_on_every_column_does_not_hide_the_tolerances():
+    """Four numbers, all with noise of a tenth of their spread: each gets a tolerance around that."""
+    rng = np.random.default_rng(6)
+    names = ("age", "amount")
+    columns = {name: COLUMNS[name] for name in names} | {f"more{at}": COLUMNS["amount"] for at in range(2)}
+    numbers = {name: rng.normal(0, 10, 1_000) for name in columns}
+    noisy = {name: values + rng.normal(0, 1, 1_000) for name, values in numbers.items()}
+    tables = [{name: values.tolist() for name, values in side.items()} for side in (numbers, noisy)]
+    done = attack(make_pair(columns, *tables), Attacker(similarity=Rarity()))
+    found = done.representation.measure.tolerance
+    assert set(found) == set(columns)
+    assert all(0.9 <= width <= 2.5 for width in found.values())
 
 
 @given(worlds())

@@ -72,7 +72,7 @@ def _pair(rows=200):
 
 def test_each_variation_is_the_attack_with_that_choice():
     pair, attacker = _pair(), Attacker(blocking=SCHEME)
-    found = sensitivity(pair, attacker, 0.9, seed=3, budget=Budget())
+    found = sensitivity(pair, attacker, 0.9, None, seed=3, budget=Budget())
     written = list(variations(pair, attacker))
     assert [(it.choice, it.name) for it in found.variations] == [(choice, name) for choice, name, _ in written]
     assert sum(it.choice == "encoding and scaling" for it in found.variations) == 9

@@ -7,12 +7,21 @@ from dataclasses import asdict
 import numpy as np
 
 from cvpl import result as out
+from cvpl.config.plan import Plan
 from cvpl.diagnostics.canaries import Canaries, Canary
+from cvpl.diagnostics.removal import removal
 from cvpl.diagnostics.self_linkage import SelfLinkage
 from cvpl.diagnostics.sensitivity import Sensitivity
 from cvpl.diagnostics.validity import Validity
+from cvpl.evaluation.contribution import link, structural, structural_spread
 from cvpl.evaluation.control_likeness import ControlLikeness
-from cvpl.evaluation.subgroups import Subgroups
+from cvpl.evaluation.groupings import by_columns, by_rarity
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.subgroups import Subgroups, subgroups
+from cvpl.operators.projection import Saved
+from cvpl.representation import linear
+from cvpl.streams import stream
+from cvpl.tables.pair import Inputs
 
 
 def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
@@ -77,4 +86,54 @@ def at_risk(found: Subgroups, suppress_below: int) -> out.AtRisk:
             out.GroupRates(name=table.name, rows=[out.GroupRate(**asdict(row)) for row in table.rows])
             for table in found.tables
         ],
+    )
+
+
+def rates_by_group(measured: Measurement, plan: Plan, inputs: Inputs) -> Subgroups | None:
+    """Rates by group; None where nobody can be called linked or not."""
+    linked = measured.linked
+    if linked is None:
+        return None
+    done = measured.attack
+    theirs = linked[1] if measured.basis == "control" else None
+    control = done.control if theirs is not None else None
+    groupings = by_columns(inputs.subgroups, done.people, done.control_rows)
+    groupings.append(by_rarity(done.held, control))
+    return subgroups(groupings, linked[0], theirs, plan.config.report.suppress_below)
+
+
+def contributions(measured: Measurement) -> out.Contributions:
+    """What each column adds: to the space, to the links, and to the rate if it were taken out."""
+    done, threshold = measured.attack, measured.threshold
+    space, fitted = done.representation.space, linear(done.representation.projection)
+    shares: dict[str, float] = {}
+    spread: dict[str, tuple[float, float]] = {}
+    if fitted is not None and fitted.variances is not None:
+        shares = structural(space, fitted.loadings, fitted.variances)
+        spread = structural_spread(done, stream(done.seed, "structural"))
+    links = None if threshold is None else link(done, threshold, stream(done.seed, "links"))
+    columns = dict.fromkeys(space.owners)
+    drops: dict[str, float] = {}
+    asked = None
+    # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
+    refitted = done.representation.maps_others and not isinstance(done.attacker.projection, Saved)
+    if threshold is not None and len(columns) > 1 and refitted:
+        for column in columns:
+            drops[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
+            asked = len(rows)
+    roles = {spec.name: spec.role for spec in done.original.specs}
+    return out.Contributions(
+        columns=[
+            out.Contribution(
+                column=column,
+                role=roles[column],
+                structural=shares.get(column),
+                structural_low=spread[column][0] if column in spread else None,
+                structural_high=spread[column][1] if column in spread else None,
+                link=None if links is None else links.get(column),
+                removal=drops.get(column),
+            )
+            for column in columns
+        ],
+        removal_asked=asked,
     )

@@ -17,7 +17,7 @@ from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.distributions import compare, exceedance
 from cvpl.evaluation.growth import growth_law
 from cvpl.evaluation.intervals import Interval
-from cvpl.evaluation.measurement import OFF_SCALE_CURVE, Measurement, pairwise_false_link_rate
+from cvpl.evaluation.measurement import OFF_SCALE_CURVE, OFF_SCALE_FALSE_RATE, Measurement, pairwise_false_link_rate
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import (
     blocking_recall,
@@ -263,6 +263,6 @@ def figures(measured: Measurement) -> Figures:
         blocking_recall=None if known is None else blocking_recall(known),
         attributable_rate=measured.attributable,
         basis=measured.basis,
-        control_rate=measured.base_rate,
+        power=None if measured.power is None else measured.power[OFF_SCALE_FALSE_RATE],
         step=step,
     )

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from cvpl.operators.blocking import Blocking, Ladder
 from cvpl.operators.projection import Pca, Projection
 from cvpl.operators.similarity import Agreement, Rarity, Similarity
-from cvpl.operators.threshold import DEFAULT, Calibrate, Threshold
+from cvpl.operators.threshold import DEFAULT, Threshold
 from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
@@ -44,7 +44,7 @@ class Attacker(Settings):
 
     @model_validator(mode="after")
     def _threshold_on_the_scale(self) -> Attacker:
-        if self.on_scale and not isinstance(self.threshold, Calibrate) and not -1 <= self.threshold <= 1:
+        if self.on_scale and isinstance(self.threshold, float) and not -1 <= self.threshold <= 1:
             raise ValueError(
                 f"a threshold of {self.threshold:g} lies off the scale of {self.similarity}, where nobody or everybody "
                 "would be linked; set one from -1 to 1"
@@ -53,8 +53,8 @@ class Attacker(Settings):
 
     @property
     def on_scale(self) -> bool:
-        """Whether what it links by lies on the scale of the threshold grid; a weight or a difference does not."""
-        return self.evidence == "best" and not isinstance(self.similarity, Agreement | Rarity)
+        """Whether what it links by is read on the scale of the threshold grid; a weight or a difference is not."""
+        return self.evidence == "best" and not self.compares_values and self.threshold != "false_rate"
 
     @property
     def compares_values(self) -> bool:

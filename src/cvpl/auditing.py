@@ -16,21 +16,14 @@ from cvpl import result as out
 from cvpl.config.plan import ConfigLike, Plan, load
 from cvpl.contenders import Standing, contest
 from cvpl.diagnostics.progressive import climb
-from cvpl.diagnostics.removal import removal
 from cvpl.diagnostics.self_linkage import leave_one_out
 from cvpl.diagnostics.sensitivity import sensitivity
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.evaluation.contradictions import Notice, contradictions
-from cvpl.evaluation.contribution import link, structural, structural_spread
-from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
-from cvpl.evaluation.groupings import by_columns, by_rarity
-from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
-from cvpl.evaluation.subgroups import Subgroups, subgroups
 from cvpl.gate import gate
-from cvpl.operators.projection import Saved
+from cvpl.notices import notices
 from cvpl.planning import AuditPlan, check_embeddings, make_plan, place_for
-from cvpl.representation import linear
 from cvpl.saved_projection import save_projection
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs, check_files, read_inputs
@@ -148,16 +141,20 @@ def _assemble(
         for table in ("original", "protected")
     }
     say("feature contribution", None)
-    contribution = _contribution(measured)
+    contribution = appraisal.contributions(measured)
     say("progressive evaluation", None)
     ladder = None if threshold is None else climb(done, threshold)
     say("who is at risk", None)
-    people = {key: _at_risk(it.measured, plan, inputs) for key, it in contenders.items() if key == name or _asks(plan)}
+    people = {
+        key: appraisal.rates_by_group(it.measured, plan, inputs)
+        for key, it in contenders.items()
+        if key == name or _asks(plan)
+    }
     likeness = None
     if inputs.pair.control is not None:
         likeness = control_likeness(inputs.pair.original, inputs.pair.control, stream(done.seed, "likeness"))
     swings = _sensitivity(standing, plan, inputs, say)
-    warnings = _warnings(measured, standing, inputs, likeness, swings)
+    warnings = notices(measured, standing, inputs, likeness, swings)
     outcomes = gate(standing, measured, plan.config.policy, fail_above, people)
     copied = standing.chosen.copied
     at_risk = people.get(name)
@@ -227,105 +224,21 @@ def _asks(plan: Plan) -> bool:
     return any(it.figure == "maximum_subgroup_rate" for it in policies)
 
 
-def _at_risk(measured: Measurement, plan: Plan, inputs: Inputs) -> Subgroups | None:
-    """Rates by group; None where nobody can be called linked or not."""
-    linked = measured.linked
-    if linked is None:
-        return None
-    done = measured.attack
-    theirs = linked[1] if measured.basis == "control" else None
-    control = done.control if theirs is not None else None
-    groupings = by_columns(inputs.subgroups, done.people, done.control_rows)
-    groupings.append(by_rarity(done.held, control))
-    return subgroups(groupings, linked[0], theirs, plan.config.report.suppress_below)
-
-
 def _sensitivity(standing: Standing, plan: Plan, inputs: Inputs, say: Report) -> out.Sensitivity | None:
     """The variations of the headline, or of the first attacker that has a threshold; null where they were not run."""
     wanted = plan.config.sensitivity
     if not (plan.is_family if wanted is None else wanted):
         return None
-    able = {key: it.measured for key, it in standing.contenders.items() if it.measured.attack.attacker.on_scale}
+    running = standing.qualified or standing.contenders
+    able = {key: it.measured for key, it in running.items() if it.measured.attack.attacker.on_scale}
     name = standing.headline if standing.headline in able else next(iter(able), None)
     if name is None or able[name].threshold is None:
         return None
     say("sensitivity", None)
     done, threshold = able[name].attack, able[name].threshold
     assert threshold is not None  # noqa: S101 - just seen
-    found = sensitivity(inputs.pair, done.attacker, threshold, seed=done.seed, budget=done.budget)
+    found = sensitivity(inputs.pair, done.attacker, threshold, inputs.matches, seed=done.seed, budget=done.budget)
     return appraisal.sensitivity(name, found)
-
-
-def _contribution(measured: Measurement) -> out.Contributions:
-    done, threshold = measured.attack, measured.threshold
-    space, fitted = done.representation.space, linear(done.representation.projection)
-    shares: dict[str, float] = {}
-    spread: dict[str, tuple[float, float]] = {}
-    if fitted is not None and fitted.variances is not None:
-        shares = structural(space, fitted.loadings, fitted.variances)
-        spread = structural_spread(done, stream(done.seed, "structural"))
-    links = None if threshold is None else link(done, threshold, stream(done.seed, "links"))
-    columns = dict.fromkeys(space.owners)
-    drops: dict[str, float] = {}
-    asked = None
-    # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
-    refitted = done.representation.maps_others and not isinstance(done.attacker.projection, Saved)
-    if threshold is not None and len(columns) > 1 and refitted:
-        for column in columns:
-            drops[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
-            asked = len(rows)
-    roles = {spec.name: spec.role for spec in done.original.specs}
-    return out.Contributions(
-        columns=[
-            out.Contribution(
-                column=column,
-                role=roles[column],
-                structural=shares.get(column),
-                structural_low=spread[column][0] if column in spread else None,
-                structural_high=spread[column][1] if column in spread else None,
-                link=None if links is None else links.get(column),
-                removal=drops.get(column),
-            )
-            for column in columns
-        ],
-        removal_asked=asked,
-    )
-
-
-def _warnings(
-    measured: Measurement,
-    standing: Standing,
-    inputs: Inputs,
-    likeness: ControlLikeness | None,
-    swings: out.Sensitivity | None,
-) -> list[Notice]:
-    found = [Notice("not_assessable", reason) for reason in standing.reasons]
-    if not standing.reasons:
-        found += [Notice("attacker_disqualified", told) for told in standing.disqualified]
-    seen = assembly.figures(measured)
-    if swings is not None:
-        spreads = {"blocking": swings.spread_by_blocking, "encoding": swings.spread_by_encoding}
-        seen = replace(seen, spread_by_blocking=spreads["blocking"], spread_by_encoding=spreads["encoding"])
-    found += contradictions(seen)
-    found += [Notice("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
-    if not measured.attack.exact:
-        asked, share = ", ".join(measured.attack.levers.used), f"{measured.attack.share_examined:.2%}"
-        found.append(
-            Notice(
-                "pairs_left_out",
-                f"by request ({asked}) only {share} of the pairs that share a block were examined: the linkage rate is "
-                "a lower bound, and may be far too low",
-            )
-        )
-    if measured.threshold is None and measured.attack.attacker.on_scale:
-        found.append(
-            Notice("threshold_not_attainable", "no threshold keeps the false link rate as low as was asked for")
-        )
-    if inputs.pair.control is not None and measured.control is None:
-        found.append(Notice("control_unused", "this projection has no map for people outside the two tables"))
-    if inputs.matches is not None and not len(inputs.matches.original):
-        found.append(Notice("no_matches", "the declared identities have nobody in common: no match is known"))
-    return found + [Notice("columns", notice) for notice in inputs.pair.notices]
 
 
 def _silent(phase: str, share: float | None) -> None:

@@ -57,17 +57,19 @@ class Contender:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """All contenders, and the name of the headline."""
+    """All contenders, the name of the headline, and those that could not be run."""
 
     contenders: Mapping[str, Contender]
     headline: str
+    left_out: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, contenders: Mapping[str, Contender]) -> Standing:
+    def of(cls, contenders: Mapping[str, Contender], left_out: tuple[str, ...] = ()) -> Standing:
         """The strongest of those without a fault; without any, of all; without power, the first. Ties: the first."""
         able = {name: it for name, it in contenders.items() if not it.faults} or contenders
         powers = {name: it.power for name, it in able.items() if it.power is not None}
-        return cls(contenders, max(powers, key=lambda name: powers[name]) if powers else next(iter(able)))
+        headline = max(powers, key=lambda name: powers[name]) if powers else next(iter(able))
+        return cls(contenders, headline, left_out)
 
     @property
     def chosen(self) -> Contender:
@@ -120,7 +122,7 @@ def _named(names: list[str]) -> str:
 def able(plan: Plan, inputs: Inputs) -> dict[str, Attacker]:
     """The attackers that can be run: those that need reference people need a control.
 
-    Members of the family are left out silently; of others that were asked for, a problem is told.
+    Members of the family are left out; of others that were asked for, a problem is told.
     """
     control = inputs.pair.control
     if control is not None and control.rows > 1:
@@ -138,7 +140,8 @@ def contest(plan: Plan, inputs: Inputs, say: Report) -> Standing:
     """Run every attacker of the plan that can be run, and see who stands."""
     running = able(plan, inputs)
     alone = len(running) == 1
-    return Standing.of({name: contend(name, it, plan, inputs, say, alone=alone) for name, it in running.items()})
+    contenders = {name: contend(name, it, plan, inputs, say, alone=alone) for name, it in running.items()}
+    return Standing.of(contenders, tuple(name for name in plan.attackers if name not in running))
 
 
 def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Report, *, alone: bool) -> Contender:

@@ -8,7 +8,7 @@ from cvpl import assembly
 from cvpl import result as out
 from cvpl.config.written import PolicyConfig
 from cvpl.contenders import Standing
-from cvpl.evaluation.contradictions import recall_near_zero, top1_far_above, top1_unexplained
+from cvpl.evaluation.contradictions import power_unexplained, recall_near_zero, top1_far_above, top1_unexplained
 from cvpl.evaluation.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.policy import FALSE_RATE_OF, Figure, judge
@@ -17,7 +17,7 @@ from cvpl.evaluation.truth import top1_hit_rate
 
 Ends = tuple[float | None, float | None]
 """A figure's estimate and upper interval end."""
-_OF_THE_HEADLINE = ("attributable_rate", "linkage_rate")
+_OF_THE_HEADLINE = ("attributable_rate", "linkage_rate", "maximum_subgroup_rate")
 
 
 def gate(
@@ -30,9 +30,9 @@ def gate(
     """One outcome for each policy, those that are not met first; all must be met.
 
     Rates are those of the headline attacker, the strongest by power, with intervals that allow for its having been
-    picked; where no power is known, and nothing was picked, and for top-1, power and subgroups, the largest value over
-    all attackers in the running decides. `fail_above` takes the place of a single policy's maximum; beside several it
-    is one more. `people` has the rates by subgroup of each attacker that was asked for them.
+    picked; where no power is known, and nothing was picked, and for top-1 and power, the largest value over all
+    attackers in the running decides. `fail_above` takes the place of a single policy's maximum; beside several, or a
+    preset, it is one more. `people` has the rates by subgroup of each attacker that was asked for them.
     """
     outcomes = []
     for it in _policies(policy, fail_above, headline):
@@ -63,10 +63,11 @@ def _policies(
 ) -> tuple[PolicyConfig, ...]:
     if fail_above is None:
         return () if policy is None else policy if isinstance(policy, tuple) else (policy,)
-    if isinstance(policy, PolicyConfig):
+    if isinstance(policy, PolicyConfig) and policy.preset is None:
         return (PolicyConfig(figure=policy.figure, bound=policy.bound, max=fail_above),)
     figure: Figure = "linkage_rate" if headline.basis is None else "attributable_rate"
-    return (*(policy or ()), PolicyConfig(figure=figure, max=fail_above))
+    others = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
+    return (*others, PolicyConfig(figure=figure, max=fail_above))
 
 
 def _doubts(headline: Measurement, reasons: tuple[str, ...], figure: Figure) -> tuple[str, ...]:
@@ -78,6 +79,8 @@ def _doubts(headline: Measurement, reasons: tuple[str, ...], figure: Figure) -> 
         doubts.append("the top-1 hit rate is far above the linkage rate")
     if figure == "attributable_rate" and top1_unexplained(seen):
         doubts.append("the top-1 hit rate is far above the attributable rate")
+    if figure == "attributable_rate" and power_unexplained(seen):
+        doubts.append("power at 5% is far above the attributable rate")
     if recall_near_zero(seen):
         doubts.append("blocking recall is near zero")
     return tuple(doubts)

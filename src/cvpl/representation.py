@@ -40,6 +40,7 @@ from cvpl.saved_projection import load_projection
 from cvpl.streams import stream
 from cvpl.table_scorer import TableScorer
 from cvpl.tables.columns import Table
+from cvpl.tolerances import find_tolerances
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -199,8 +200,10 @@ def fit_representation(
         if isinstance(attacker.similarity, Agreement):
             measure = attacker.similarity.fit(original, protected, columns)
         elif isinstance(attacker.similarity, Rarity):
-            rng = stream(seed, "tolerances")
-            measure = attacker.similarity.fit(original, protected, reference, columns, rng)
+            measure = attacker.similarity.fit(original, protected, reference, columns)
+            if attacker.similarity.rarity.tolerance == "release":
+                found = find_tolerances(measure, original, protected, stream(seed, "tolerances"))
+                measure = replace(measure, tolerance=found)
         return Representation(attacker, space, None, measure, original, protected)
     vectorized = {table.name: space(table) for table in (original, protected)}
     if isinstance(attacker.projection, Pca):

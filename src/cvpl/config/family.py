@@ -15,7 +15,7 @@ import numpy as np
 from cvpl.config.written import AttackerConfig
 
 _OPEN = {"alignment": "release", "blocking": "none"}
-_NEAREST = _OPEN | {"similarity": "euclidean"}
+_NEAREST = _OPEN | {"similarity": "euclidean", "threshold": "false_rate"}
 _RARITY = _OPEN | {"similarity": "rarity"}
 
 FAMILY: Mapping[str, Mapping[str, Any]] = {
@@ -50,25 +50,29 @@ DRAWN = 3
 def family(common: AttackerConfig) -> dict[str, AttackerConfig]:
     """The members of the family, each with what `common` says the attacker knows."""
     known = {"knows": common.knows, "knows_people": common.knows_people, "threshold": common.threshold}
-    return {name: AttackerConfig.model_validate({**settings, **known}) for name, settings in FAMILY.items()}
+    return {name: AttackerConfig.model_validate({**known, **settings}) for name, settings in FAMILY.items()}
 
 
-def draw(columns: list[str], blockable: bool, reference: bool, rng: np.random.Generator) -> dict[str, AttackerConfig]:
+def draw(
+    columns: list[str], people: float, blockable: bool, reference: bool, rng: np.random.Generator
+) -> dict[str, AttackerConfig]:
     """Attackers whom nobody could have prepared for: columns, operators and evidence are drawn.
 
-    `blockable` says whether the columns have blocking rules, `reference` whether there is a control to take reference
-    people from.
+    `columns` are those that attackers may know, `people` the share of the originals that they hold. `blockable` says
+    whether the columns have blocking rules, `reference` whether there is a control to take reference people from.
     """
     drawn = {}
     for number in range(1, DRAWN + 1):
         kept = [name for name in columns if rng.random() < _KNOWN]
         settings: dict[str, Any] = {
             "knows": kept or columns,
+            "knows_people": people,
             "alignment": "release",
             "blocking": "columns" if blockable and rng.random() < 0.25 else "none",
             "projection": _one(_PROJECTIONS, rng),
             "similarity": _one(_SIMILARITIES, rng),
             "evidence": _one(_EVIDENCE if reference else _EVIDENCE[:2], rng),
+            "threshold": "false_rate",
             "vectorization": {"scale": _one(("z_score", "robust"), rng), "encode": _one(("one_hot", "frequency"), rng)},
         }
         drawn[f"drawn_{number}"] = AttackerConfig.model_validate(settings)

@@ -184,8 +184,8 @@ def _threshold(value: object) -> object:
         raise ValueError(
             "a threshold lies off the scale, where nobody or everybody would be linked; set one from -1 to 1"
         )
-    if isinstance(value, str):
-        raise ValueError("write a number, or {calibrate: existential, alpha: 0.05}")  # noqa: TRY004 - told by pydantic
+    if isinstance(value, str) and value != "false_rate":
+        raise ValueError("write a number, {calibrate: existential, alpha: 0.05}, or false_rate")
     return _one_of(value, {"calibrate": Calibrate}) if isinstance(value, Mapping) else value
 
 

@@ -23,7 +23,7 @@ from cvpl.evaluation.intervals import attributable_from_power
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.operators.blocking import Key, scheme_codes
-from cvpl.operators.threshold import DEFAULT, Calibrate
+from cvpl.operators.threshold import DEFAULT
 from cvpl.search.best import TIE
 from cvpl.search.budget import Budget
 from cvpl.streams import stream
@@ -147,7 +147,7 @@ def _read(done: Attack, top1: float | None, attainable: float | None, fault: str
     rate = base_rate = attributable = None
     setting = done.attacker.threshold
     if done.attacker.on_scale:
-        threshold = float(DEFAULT) if isinstance(setting, Calibrate) else float(setting)
+        threshold = setting if isinstance(setting, float) else float(DEFAULT)
         rate = linkage_rate(done.scores, threshold)
         base_rate = None if base is None else linkage_rate(base, threshold)
     elif power is not None:

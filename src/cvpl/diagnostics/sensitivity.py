@@ -14,9 +14,11 @@ from cvpl.attack import attack
 from cvpl.attacker import Attacker
 from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.truth import own_match_left_out, weigh
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair
+from cvpl.tables.identity import TrueMatches
 
 ASKED = 2_000
 """So many originals and so many control people are asked at most."""
@@ -52,13 +54,20 @@ class Sensitivity:
         return max(values) - min(values) if len(values) > 1 else None
 
 
-def sensitivity(pair: Pair, attacker: Attacker, threshold: float, *, seed: int, budget: Budget) -> Sensitivity:
-    """Run the variations of an attacker whose score lies on the scale; `threshold` is where its rates are read."""
+def sensitivity(
+    pair: Pair, attacker: Attacker, threshold: float, matches: TrueMatches | None, *, seed: int, budget: Budget
+) -> Sensitivity:
+    """Run the variations of an attacker whose score lies on the scale; `threshold` is where its rates are read.
+
+    Without a control, the own match left out takes its place where all matches are known.
+    """
     found, asked = [], 0
     for choice, name, other in variations(pair, attacker):
         done = attack(pair, other, seed=seed, budget=budget, most=ASKED)
         control = done.search_control()
         base = None if control is None else done.evidence("control", control)
+        if base is None and matches is not None and matches.complete and len(matches.original):
+            base = own_match_left_out(done, weigh(done, matches))
         rate = linkage_rate(done.scores, threshold)
         base_rate = None if base is None else linkage_rate(base, threshold)
         asked = done.original.rows

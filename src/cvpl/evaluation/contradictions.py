@@ -13,6 +13,8 @@ TOP1_ABOVE_ATTRIBUTABLE = 0.30
 """Top-1 hit rate above the attributable rate by more than this."""
 RECALL_NEAR_ZERO = 0.10
 """A blocking recall below this says that blocking parted nearly all true pairs."""
+POWER_ABOVE = 0.10
+"""What power at 5% attributes to the release, (power - 0.05) / 0.95, above the attributable rate by more than this."""
 ALL_BASE_RATE = 0.05
 """An attributable rate below this, under a linkage rate above twice as much."""
 FEW_RECORDS = 100
@@ -24,8 +26,10 @@ SWINGS = 0.10
 RULES = (
     "not_assessable",
     "attacker_disqualified",
+    "attackers_left_out",
     "top1_above_rate",
     "top1_above_attributable",
+    "power_above_attributable",
     "blocking_recall_near_zero",
     "base_rate_unknown",
     "base_rate_by_own_match",
@@ -61,7 +65,8 @@ class Notice:
 class Figures:
     """What the rules look at; None where a figure is not known.
 
-    `linkage_rate_of_matched` is the linkage rate among the originals that have a match. `step` is by how much the rate
+    `linkage_rate_of_matched` is the linkage rate among the originals that have a match; `power` is at a false rate of
+    5%. `swinging` is the attacker whose spreads are known. `step` is by how much the rate
     falls from 0.01 below the threshold to 0.01 above it.
     """
 
@@ -72,10 +77,11 @@ class Figures:
     blocking_recall: float | None
     attributable_rate: float | None
     basis: str | None
-    control_rate: float | None = None
+    power: float | None = None
     step: float | None = None
     spread_by_blocking: float | None = None
     spread_by_encoding: float | None = None
+    swinging: str = ""
 
 
 def contradictions(figures: Figures) -> list[Notice]:
@@ -90,8 +96,8 @@ def _by_truth(figures: Figures) -> list[Notice]:
             Notice(
                 "top1_above_rate",
                 f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
-                f"but only {figures.linkage_rate_of_matched:.1%} of them are linked: the rate understates the risk, "
-                "most likely because protection shifted the representation, or because the threshold is strict",
+                f"but only {figures.linkage_rate_of_matched:.1%} of them are linked: the rate understates the risk; "
+                "protection shifted the representation, or links are asked to stand out more than people do",
             )
         )
     if top1_unexplained(figures):
@@ -99,8 +105,17 @@ def _by_truth(figures: Figures) -> list[Notice]:
             Notice(
                 "top1_above_attributable",
                 f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
-                f"but only {figures.attributable_rate:.1%} is attributed to the release: at this threshold look-alikes "
-                "hide the links, or the control is no control",
+                f"but only {figures.attributable_rate:.1%} is attributed to the release: look-alikes hide the links, "
+                "or the control is no control",
+            )
+        )
+    if power_unexplained(figures):
+        found.append(
+            Notice(
+                "power_above_attributable",
+                f"{figures.power:.1%} of the originals are linked where 5% of the others are, but at this threshold "
+                f"only {figures.attributable_rate:.1%} is attributed to the release: the threshold is the wrong one "
+                "for this score; read power",
             )
         )
     if recall_near_zero(figures):
@@ -162,8 +177,8 @@ def _by_choice(figures: Figures) -> list[Notice]:
             found.append(
                 Notice(
                     rule,
-                    f"the figures move by {100 * spread:.1f} points with {choice}: read the strongest of them, and "
-                    "say with the figure which choice it rests on",
+                    f"the figures of attacker '{figures.swinging}' move by {100 * spread:.1f} points with {choice}: "
+                    "read the strongest of them, and say with the figure which choice it rests on",
                 )
             )
     if figures.records < FEW_RECORDS:
@@ -185,6 +200,13 @@ def top1_unexplained(figures: Figures) -> bool:
     if figures.top1_hit_rate is None or figures.attributable_rate is None:
         return False
     return figures.top1_hit_rate - figures.attributable_rate > TOP1_ABOVE_ATTRIBUTABLE
+
+
+def power_unexplained(figures: Figures) -> bool:
+    """Whether power attributes far more to the release than the attributable rate at the threshold does."""
+    if figures.power is None or figures.attributable_rate is None:
+        return False
+    return (figures.power - 0.05) / 0.95 - figures.attributable_rate > POWER_ABOVE
 
 
 def recall_near_zero(figures: Figures) -> bool:

@@ -182,7 +182,7 @@ def resolve_threshold(attack: Attack, truth: Truth | None, base: Floats | None) 
     """
     setting = attack.attacker.threshold
     if not isinstance(setting, Calibrate):
-        return float(setting) if attack.attacker.on_scale else None
+        return float(setting) if attack.attacker.on_scale and setting != "false_rate" else None
     if truth is not None and not truth.complete:
         truth = None  # an unknown match would count as wrong, and raise the threshold beyond what was asked for
     if truth is None and (base is None or setting.calibrate != "existential"):

@@ -1,7 +1,8 @@
 """Threshold: how alike two records must be to count as linked. A link is s >= threshold, inclusive.
 
 A value is used as it is. A calibrated threshold (strategy A) is only a setting here: evaluation resolves it, since
-it needs the similarities of wrong candidates.
+it needs the similarities of wrong candidates. `false_rate` asks for no threshold: the score is read where 5% of the
+control are linked, as scores off the scale always are.
 """
 
 from __future__ import annotations
@@ -50,4 +51,4 @@ class Calibrate(Settings):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
 
-Threshold = Annotated[float, Field(allow_inf_nan=False)] | Calibrate
+Threshold = Annotated[float, Field(allow_inf_nan=False)] | Calibrate | Literal["false_rate"]

@@ -23,7 +23,9 @@ def show_people(result: AuditResult, console: Console) -> None:
         where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
         ends = span(most.low, most.high)
         told = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
-        console.print(Text(f"Most: {told}, {where}; on average {percent(found.average)}."))
+        beyond = found.maximum_attributable
+        more = "" if beyond is None else f" Beyond look-alikes at most {percent(beyond)} of a group."
+        console.print(Text(f"Most: {told}, {where}; on average {percent(found.average)}.{more}"))
     for grouping in found.tables:
         rows = plain_table(
             (printable(grouping.name), "left"),

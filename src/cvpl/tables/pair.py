@@ -115,7 +115,7 @@ def read_inputs(
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices)
             bound = _groups(con, reader, sources, identity, groups)
-            told_apart = _subgroups(reader, sources, subgroups, problems)
+            told_apart = _subgroups(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
         except (duckdb.IOException, duckdb.InvalidInputException):
             # Parquet is read column by column, so a damaged one may show itself only now.
             cure = "Write it again, or check that the ending of its name is right."
