@@ -145,7 +145,8 @@ def _assemble(
     say("progressive evaluation", None)
     ladder = None if threshold is None else climb(done, threshold)
     say("who is at risk", None)
-    people = {
+    asked = [key for key in contenders if key == name or _asks(plan)]
+    people = {key: appraisal.rates_by_group(contenders[key].measured, plan, inputs) for key in asked}
         key: appraisal.rates_by_group(it.measured, plan, inputs)
         for key, it in contenders.items()
         if key == name or _asks(plan)
