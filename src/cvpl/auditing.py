@@ -147,10 +147,6 @@ def _assemble(
     say("who is at risk", None)
     asked = [key for key in contenders if key == name or _asks(plan)]
     people = {key: appraisal.rates_by_group(contenders[key].measured, plan, inputs) for key in asked}
-        key: appraisal.rates_by_group(it.measured, plan, inputs)
-        for key, it in contenders.items()
-        if key == name or _asks(plan)
-    }
     likeness = None
     if inputs.pair.control is not None:
         likeness = control_likeness(inputs.pair.original, inputs.pair.control, stream(done.seed, "likeness"))
