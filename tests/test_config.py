@@ -152,7 +152,7 @@ WRONG = {
         ["rung 2 does not relax rung 1"],
     ),
     "two ids": ({"columns": {"other": {"role": "id"}}}, ["2 columns have the role id"]),
-    "threshold in words": ({"threshold": "high"}, ["`threshold`: write a number, or {calibrate: existential"]),
+    "threshold in words": ({"threshold": "high"}, ["`threshold`: write a number, {calibrate: existential"]),
     "memory in words": ({"search": {"memory": "lots"}}, ["`search.memory`: write a size such as 512MB or 4GB"]),
     "levers of later": ({"search": {"sample": 100}}, ["`search.sample`"]),
     "hierarchy that is not there": (
