@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from cvpl import schemas
+from cvpl.cli.demo import CONFIG
 from cvpl.cli.main import app
 from cvpl.config.family import FAMILY
 from cvpl.evaluation.contradictions import RULES, Notice
@@ -106,6 +107,25 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
         if not target.exists() or (place and target.suffix == ".md" and place not in anchors(target)):
             broken.append(f"{file}#{place}" if place else file)
     assert not broken
+
+
+def edits() -> list[tuple[str, str]]:
+    """Every `sed 's/OLD/NEW/'` by which a page changes a configuration of the demo, once."""
+    found = [
+        it for page in PAGES for it in re.findall(r"^sed 's/\^(.+)/(.+)/' ", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize(("old", "new"), edits())
+def test_an_edit_that_a_page_shows_finds_its_line_in_the_demo_s_configuration(old: str, new: str) -> None:
+    """Else `sed` would change nothing, and the reader would audit another attacker than the page says."""
+    assert sum(line.startswith(old) for line in CONFIG.splitlines()) == 1
+    assert new not in CONFIG
+
+
+def test_pages_show_such_edits() -> None:
+    assert ("attacker: default", "attacker: paper") in edits()
 
 
 @pytest.mark.parametrize("field", schema_keys("result.json"))

@@ -104,7 +104,7 @@ ROWS = {"original": "row_number", "protected": "row_number"}
 
 def simulated() -> None:
     """One row a mechanism, the mean over the seeds."""
-    config = yaml.safe_load(CONFIG)
+    config = {**yaml.safe_load(CONFIG), "attacker": "paper"}
     found: dict[str, list[cvpl.AuditResult]] = {name: [] for name in MECHANISMS}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
