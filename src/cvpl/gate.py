@@ -79,7 +79,7 @@ def _doubts(headline: Measurement, reasons: tuple[str, ...], figure: Figure) -> 
         doubts.append("the top-1 hit rate is far above the linkage rate")
     if figure == "attributable_rate" and top1_unexplained(seen):
         doubts.append("the top-1 hit rate is far above the attributable rate")
-    if figure == "attributable_rate" and power_unexplained(seen):
+    if figure in _OF_THE_HEADLINE and power_unexplained(seen):
         doubts.append("power at 5% is far above the attributable rate")
     if recall_near_zero(seen):
         doubts.append("blocking recall is near zero")

@@ -20,12 +20,22 @@ def show_people(result: AuditResult, console: Console) -> None:
     if most.estimate is None:
         console.print(Text("No group is large enough for its rate to be told."))
     else:
+        hidden = any(row.linked is None for it in found.tables for row in it.rows)
+        bound = any(
+            row.label == most.label and row.linked is None and row.at_least is not None
+            for it in found.tables
+            if it.name == most.table
+            for row in it.rows
+        )
         where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
         ends = span(most.low, most.high)
         told = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
         beyond = found.maximum_attributable
-        more = "" if beyond is None else f" Beyond look-alikes at most {percent(beyond)} of a group."
-        console.print(Text(f"Most: {told}, {where}; on average {percent(found.average)}.{more}"))
+        more = ""
+        if beyond is not None:
+            more = f" Beyond look-alikes: {'at least ' if hidden else ''}{percent(beyond)} of a group."
+        least = "at least " if bound else ""
+        console.print(Text(f"Most: {least}{told}, {where}; on average {percent(found.average)}.{more}"))
     for grouping in found.tables:
         rows = plain_table(
             (printable(grouping.name), "left"),
