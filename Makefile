@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 # Where the benchmarks keep their tables and the peers their environments, and the largest table.
 BENCH := .bench
 LARGEST ?= 10000000
+# Tables made by others, where they are at hand.
+DATA ?= ../shared/data
 SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
 RELEASES := low high synthetic k_anonymous
 
@@ -30,6 +32,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/search_alone.py $(BENCH) head
 	for n in $(filter-out 1000 5000,$(SIZES)); do $(BIN)/python benchmarks/search_alone.py $(BENCH) $$n $(RELEASES); done
 	$(BIN)/python benchmarks/reproduction.py $(BENCH)/reproduction_timed
+	$(BIN)/python benchmarks/rare_values.py
+	$(BIN)/python benchmarks/destroyed_and_healthy.py $(BENCH)/destroyed_and_healthy.jsonl
+	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/adult_study.py $(DATA)/adult_study_2021 $(BENCH)/adult_study; fi
 
 # Other tools, each in an environment of its own, on the same tables.
 peers: $(READY)
