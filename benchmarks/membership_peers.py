@@ -10,9 +10,13 @@ the members that it finds where it takes 1%, 5% or 10% of the control people for
 The peers: distance to the closest released record (DCR), alone and against that to the closest reference person;
 SynthEval's classifier (`peers/membership.py`); a density ratio as in DOMIAS, of whose two bandwidths the stronger
 counts. Ours is the strongest of the family, picked on other people than those it is counted on, so that it gains
-nothing by the pick; a peer's stronger bandwidth is picked on the very people, which favours the peer. "At least the
-peer" says that the 95% interval of the difference of the powers at 5%, over the same people drawn anew, is not all
-below 0.
+nothing by the pick; a peer's stronger bandwidth is picked on the very people, which favours the peer.
+
+"At least the peers" says that for no peer the 95% interval of the difference of the powers at 5%, over the same people
+drawn anew, is all below 0. It is told twice. With the pick held, the interval leaves out that another attacker might
+have been picked; with the pick made anew in each draw, it is too wide. Where members and control people are shuffled,
+so that no attack has any power (`membership_shuffled.py`), 4 of 240 intervals were all below 0 with the pick held, in 3
+of 60 shuffles, and none with the pick made anew; 6 are to be expected. So the stricter answer is the one to go by.
 
 The scores are kept in FOLDER, release by release, and an interrupted run goes on; remove the folder after a change of
 an attack. The figures are written to FOLDER/membership_peers.json, the tables to the standard output.
@@ -38,7 +42,7 @@ from cvpl.config.plan import load
 from cvpl.evaluation.control import FALSE_RATES, power_at
 from cvpl.streams import stream
 from cvpl.tables.pair import read_inputs
-from paired_power import CrossFitted, Scores, draws, interval, once, ranked_and_checked
+from paired_power import CrossFitted, Scores, draws, interval, once, picked_power, ranked_and_checked
 
 SEED = 42
 HEADLINE = 0.05
@@ -56,6 +60,7 @@ RELEASES = (
     "gaussian_copula",
 )
 OURS = "cvpl"
+WAYS = ("pick held", "pick made anew")
 PEERS = ("DCR", "DCR against reference", "SynthEval classifier", "density ratio")
 SCRIPT = Path(__file__).parent / "peers" / "membership.py"
 
@@ -82,6 +87,11 @@ def kept(file: Path, make: Callable[[], dict[str, Scores]]) -> dict[str, Scores]
         half_written.replace(file)
         seconds = time.perf_counter() - start
         print(f"    {file.parent.name}, {file.stem}: {seconds:.0f} s", file=sys.stderr, flush=True)
+    return scores_of(file)
+
+
+def scores_of(file: Path) -> dict[str, Scores]:
+    """The scores in a file."""
     with np.load(file) as stored:
         names = dict.fromkeys(key.split("|")[0] for key in stored)
         return {name: (stored[f"{name}|0"], stored[f"{name}|1"]) for name in names}
@@ -132,13 +142,19 @@ def figures(peers: dict[str, Scores], family: dict[str, Scores]) -> dict:
     widest = max(widths, key=lambda name: widths[name])
     chosen = {name: peers[widest if name == "density ratio" else name] for name in PEERS}
     attacks = {name: ranked_and_checked(scores) for name, scores in chosen.items()}
-    attacks[OURS] = CrossFitted.of(family, HEADLINE, stream(SEED, "halves"))
+    ours = CrossFitted.of(family, HEADLINE, stream(SEED, "halves"))
     people = chosen["DCR"]
-    drawn = {name: [] for name in attacks}
+    powers = {name: it.powers(once(people)) for name, it in attacks.items()}
+    halves = ours.on_halves(once(people))
+    picks = ours.picks(halves)
+    powers[OURS] = picked_power(halves, picks)
+    drawn = {name: [] for name in (*PEERS, OURS, "made anew")}
     for counts in draws(people, stream(SEED, "people drawn anew")):
         for name, it in attacks.items():
             drawn[name].append(it.powers(counts))
-    powers = {name: it.powers(once(people)) for name, it in attacks.items()}
+        halves = ours.on_halves(counts)
+        drawn[OURS].append(picked_power(halves, picks))
+        drawn["made anew"].append(picked_power(halves, ours.picks(halves)))
     replicates = {name: np.array(it) for name, it in drawn.items()}
     return {
         "powers": {
@@ -151,11 +167,12 @@ def figures(peers: dict[str, Scores], family: dict[str, Scores]) -> dict:
         "differences": {
             name: {
                 "difference": float(powers[OURS][AT] - powers[name][AT]),
-                "interval": interval(replicates[OURS][:, AT] - replicates[name][:, AT]),
+                "pick held": interval(replicates[OURS][:, AT] - replicates[name][:, AT]),
+                "pick made anew": interval(replicates["made anew"][:, AT] - replicates[name][:, AT]),
             }
             for name in PEERS
         },
-        "picked": attacks[OURS].names,
+        "picked": [list(family)[at] for at in picks],
         "bandwidth": widest.removeprefix("density ratio, "),
         "bandwidths": widths,
         "family": {name: {str(rate): power_at(*it, rate) for rate in FALSE_RATES} for name, it in family.items()},
@@ -172,24 +189,23 @@ def show(found: dict[str, dict]) -> None:
         cells = [it["powers"][name][str(HEADLINE)] for name in names]
         shown = [f"{cell['power']:.3f} ({cell['interval'][0]:.3f}, {cell['interval'][1]:.3f})" for cell in cells]
         print(f"| {release} |", " | ".join(shown), f"| {', '.join(dict.fromkeys(it['picked']))} |")
-    print(f"\nThe difference, {OURS} minus the peer, with its 95% interval.\n")
-    print("| release |", " | ".join(PEERS), "| at least the peers, within error |")
-    print("|---" * (len(PEERS) + 2) + "|")
+    print(f"\nThe difference, {OURS} minus the peer, with its 95% interval while the pick is held.\n")
+    print("| release |", " | ".join(PEERS), "|", " | ".join(f"at least the peers, {way}" for way in WAYS), "|")
+    print("|---" * (len(PEERS) + 3) + "|")
     for release, it in found.items():
-        cells = [it["differences"][name] for name in PEERS]
-        shown = [
-            f"{cell['difference']:+.3f} ({cell['interval'][0]:+.3f}, {cell['interval'][1]:+.3f})" for cell in cells
-        ]
-        print(f"| {release} |", " | ".join(shown), "|", "yes |" if reached(it) else "no |")
+        cells = [(cell["difference"], *cell[WAYS[0]]) for cell in map(it["differences"].get, PEERS)]
+        shown = ["{:+.3f} ({:+.3f}, {:+.3f})".format(*cell) for cell in cells]
+        answers = ["yes" if reached(it, way) else "no" for way in WAYS]
+        print(f"| {release} |", " | ".join(shown + answers), "|")
 
 
-def reached(it: dict) -> bool:
+def reached(it: dict, way: str) -> bool:
     """Whether no peer is beyond the family by more than error."""
-    return all(cell["interval"][1] >= 0 for cell in it["differences"].values())
+    return all(cell[way][1] >= 0 for cell in it["differences"].values())
 
 
 def main(data: Path, folder: Path, environments: Path, wanted: list[str]) -> None:
-    """Measure what is missing, and print the tables; the exit code is 1 where a peer is stronger beyond error."""
+    """Measure what is missing, and print the tables."""
     python = environment(environments, "syntheval", TOOLS["syntheval"])
     rows = split(len(table(data, "val")))
     found = {}
@@ -205,7 +221,6 @@ def main(data: Path, folder: Path, environments: Path, wanted: list[str]) -> Non
         told = {"seed": SEED, "people": {name: len(it) for name, it in rows.items()}, "releases": found}
         (folder / "membership_peers.json").write_text(json.dumps(told, indent=1) + "\n")
     show(found)
-    sys.exit(0 if all(map(reached, found.values())) else 1)
 
 
 if __name__ == "__main__":

@@ -53,33 +53,38 @@ class CrossFitted:
     """The strongest of several attacks, each half of the people judged by the one that is strongest on the other half.
 
     The strongest on all people would owe part of its power to having been picked on them; here nobody who is counted
-    has a say in the pick.
+    has a say in the pick. The power is the mean over the two halves.
     """
 
-    ranked: tuple[Ranked, Ranked]
-    names: tuple[str, str]
+    ranked: Mapping[str, Ranked]
     halves: tuple[Counts, Counts]
+    at: int
 
     @classmethod
     def of(cls, attacks: Mapping[str, Scores], false_rate: float, rng: np.random.Generator) -> CrossFitted:
-        """Draw the halves, and pick by the power at `false_rate`."""
+        """Draw the halves; picked is by the power at `false_rate`."""
         sizes = [len(side) for side in next(iter(attacks.values()))]
         first = tuple((rng.permutation(size) < size // 2).astype(np.float64) for size in sizes)
-        halves = (first, tuple(1 - it for it in first))
         ranked = {name: Ranked.of(scores) for name, scores in attacks.items()}
-        at = FALSE_RATES.index(false_rate)
-        names = tuple(max(ranked, key=lambda name: ranked[name].powers(other)[at]) for other in halves[::-1])
-        return cls(tuple(ranked[name] for name in names), names, halves)
+        return cls(ranked, (first, tuple(1 - it for it in first)), FALSE_RATES.index(false_rate))
 
-    def powers(self, counts: Counts) -> np.ndarray:
-        """The mean over the two halves."""
-        return np.mean(
+    def on_halves(self, counts: Counts) -> np.ndarray:
+        """The power of every attack (half x attack x false rate)."""
+        return np.array(
             [
-                ranked.powers((counts[0] * half[0], counts[1] * half[1]))
-                for ranked, half in zip(self.ranked, self.halves, strict=True)
-            ],
-            axis=0,
+                [ranked.powers((counts[0] * half[0], counts[1] * half[1])) for ranked in self.ranked.values()]
+                for half in self.halves
+            ]
         )
+
+    def picks(self, powers: np.ndarray) -> tuple[int, int]:
+        """The attack for each half, which is the strongest on the other."""
+        return int(powers[1, :, self.at].argmax()), int(powers[0, :, self.at].argmax())
+
+
+def picked_power(powers: np.ndarray, picks: tuple[int, int]) -> np.ndarray:
+    """The mean over the halves of the power of the attack that was picked for each."""
+    return (powers[0, picks[0]] + powers[1, picks[1]]) / 2
 
 
 def once(scores: Scores) -> Counts:
