@@ -36,6 +36,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import membership_attacks
+from adult_study import RELEASES
 from against_peers import TOOLS, environment
 from cvpl.attack import attack
 from cvpl.config.plan import load
@@ -47,18 +48,6 @@ from paired_power import CrossFitted, Scores, draws, interval, once, picked_powe
 SEED = 42
 HEADLINE = 0.05
 AT = FALSE_RATES.index(HEADLINE)
-RELEASES = (
-    "flip10",
-    "flip30",
-    "flip50",
-    "flip70",
-    "flip90",
-    "synthpop",
-    "mostly",
-    "ctgan",
-    "tvae",
-    "gaussian_copula",
-)
 OURS = "cvpl"
 WAYS = ("pick held", "pick made anew")
 PEERS = ("DCR", "DCR against reference", "SynthEval classifier", "density ratio")
