@@ -113,3 +113,21 @@ def test_at_most_two_thousand_people_are_asked(monkeypatch):
     found = canaries(pair(), Attacker(), seed=4, budget=Budget())
     assert (found.identity.asked, found.independent.asked) == (50, 50)
     assert found.faults == ()
+
+
+def test_missing_values_disqualify_nobody():
+    """A gap ties with much; only people without one are counted."""
+    rng = np.random.default_rng(9)
+    columns = {name: COLUMNS[name] for name in NAMES}
+
+    def gappy(seed):
+        return {
+            name: [None if rng.random() < 0.2 else value for value in values]
+            for name, values in drawn(600, seed).items()
+        }
+
+    tables = make_pair(columns, gappy(1), gappy(2), gappy(3))
+    for similarity in (Rarity(), Agreement()):
+        found = canaries(tables, Attacker(similarity=similarity), seed=4, budget=Budget())
+        assert found.faults == ()
+        assert found.identity.top1_hit_rate > 0.99

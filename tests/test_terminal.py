@@ -153,7 +153,7 @@ def test_a_sentence_has_a_capital_letter_and_one_full_stop():
         (
             {"attributable_rate": None, "control": None},
             "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). How many would "
-            "find one without being in the release is not known: there is no control.",
+            "find one without being in the release is not known.",
         ),
         (
             {"attributable_rate": {"estimate": -0.03, "low": -0.08, "high": 0.02}, "control": {"rate": 0.339}},

@@ -96,7 +96,7 @@ def rates_by_group(measured: Measurement, plan: Plan, inputs: Inputs) -> Subgrou
         return None
     done = measured.attack
     theirs = linked[1] if measured.basis == "control" else None
-    control = done.control if theirs is not None else None
+    control = done.held_control if theirs is not None else None
     groupings = by_columns(inputs.subgroups, done.people, done.control_rows)
     groupings.append(by_rarity(done.held, control))
     return subgroups(groupings, linked[0], theirs, plan.config.report.suppress_below)

@@ -54,8 +54,9 @@ class Attack:
 
     `people` are the rows of the original table that the attacker holds; `original` is the table of just these, and
     `found` is in their order. An aligned attacker has brought `original` and `control` to the release's `granularity`;
-    `held` is what `original` was before. `reference` are people outside the release whom the attacker knows of: half of
-    the control, where its evidence asks for them, and then `control` is the other half, the rows `control_rows` of it.
+    `held` and `held_control` are what they were before. `reference` are people outside the release whom the attacker
+    knows of: half of the control, where its evidence asks for them, and then `control` is the other half, the rows
+    `control_rows` of it.
     """
 
     attacker: Attacker
@@ -75,6 +76,7 @@ class Attack:
     scorer: Source
     found: BestCandidates
     held: Table
+    held_control: Table | None
     granularity: Granularity | None
 
     @property
@@ -173,7 +175,7 @@ def attack(
     protected = attacker.view(pair.protected)
     control, control_rows, reference = _strangers(pair.control, attacker, most, seed)
     # An aligned attacker compares what the release still tells apart, and nothing finer.
-    original, granularity = held, None
+    original, held_control, granularity = held, control, None
     if attacker.alignment == "release":
         granularity = detect(held, protected)
         original = granularity.apply(held)
@@ -208,6 +210,7 @@ def attack(
         scorer,
         found,
         held,
+        held_control,
         granularity,
     )
 

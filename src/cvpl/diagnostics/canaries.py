@@ -1,7 +1,8 @@
 """Canaries: two releases whose answer is known, audited by the same attacker in the same run.
 
 identity      the originals themselves, released as they are. Who cannot find people there cannot find them anywhere:
-              the top-1 hit rate must reach distinct feature rows / n, the most that equal records allow, within 0.01.
+              the top-1 hit rate must reach distinct feature rows / n, the most that equal records allow, within 0.01
+              (of the people without a missing value).
 independent   every column drawn on its own from originals and control pooled: nobody is in it, and originals and
               control are alike to it. Whoever finds the originals more often there sees what is not there: the
               attributable rate's 99.9% interval must meet [-0.02, 0.02]. Without a control it only marks the end.
@@ -36,6 +37,8 @@ RELEASED = 100_000
 """An independent release has as many records as the release has, but at most so many."""
 SHORTFALL = 0.01
 """By so much the identity canary's top-1 may fall short of what equal records allow."""
+FEWEST_JUDGED = 20
+"""People without a missing value on whom the identity canary is judged; with fewer it is not."""
 NOTHING = 0.02
 """So far from 0 an independent release's attributable rate may lie."""
 CONFIDENCE = 0.999
@@ -116,9 +119,14 @@ def _identity(done: Attack) -> Canary:
     for partition in done.partitions:
         in_block |= partition.queries == partition.candidates[done.people]
     hits = np.where(in_block & (own >= done.found.best - TIE), 1 / np.maximum(done.found.ties, 1), 0.0)
-    top1, attainable = float(hits.mean()), float(_alone(done).mean())
+    # A gap agrees with whatever stands there, or with nothing: only people without one can be told apart for certain.
+    compared = done.attacker.vectorization.compared(done.original)
+    whole = np.all([done.original.columns[name].known() for name in compared], axis=0)
+    judged = int(whole.sum()) >= FEWEST_JUDGED
+    whole = whole if judged else np.ones(len(asked), dtype=bool)
+    top1, attainable = float(hits[whole].mean()), float(_alone(done)[whole].mean())
     fault = None
-    if top1 < attainable - SHORTFALL:
+    if judged and top1 < attainable - SHORTFALL:
         fault = (
             f"it finds only {top1:.1%} of the people again in the originals themselves, where {attainable:.1%} can be "
             "told apart"

@@ -135,8 +135,9 @@ def _by_base(figures: Figures) -> list[Notice]:
         found.append(
             Notice(
                 "base_rate_unknown",
-                "there is neither a control nor a true match: how much of the linkage rate is look-alikes, which "
-                "anybody finds in any release, is not known; set people aside before protecting, and pass them",
+                "how much of the linkage rate is look-alikes, which anybody finds in any release, is not known: there "
+                "is no control that can be used, and the true matches are not all known; set people aside before "
+                "protecting, and pass them",
             )
         )
     if figures.basis == "own_match_left_out":

@@ -35,7 +35,7 @@ def _interval(rate: object) -> str:
 def _beyond_look_alikes(result: AuditResult) -> str:
     attributable = result.attributable_rate
     if attributable is None:
-        return "How many would find one without being in the release is not known: there is no control."
+        return "How many would find one without being in the release is not known."
     share, ends = percent(attributable.estimate), _interval(attributable)
     if result.threshold is None:
         return f"That leaves {share}{ends} attributable to the release."
@@ -62,6 +62,9 @@ def _objections(result: AuditResult) -> list[str]:
             f"But the best candidate is the right person for {hits} of those who have a match: "
             "the rate understates the risk."
         )
+    if "power_above_attributable" in rules:
+        own = next((it.power for it in result.power or [] if it.false_rate == 0.05), None)
+        found.append(f"But {percent(own)} are linked where 5% of the others are: the threshold hides the risk.")
     if result.truth is not None and "blocking_recall_near_zero" in rules:
         kept = percent(result.truth.blocking_recall)
         found.append(f"But blocking kept only {kept} of the true pairs together: the rate is about other people.")
