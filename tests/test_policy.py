@@ -12,7 +12,7 @@ import cvpl
 from cvpl.cli.main import run
 from cvpl.config.policy_file import read_policy
 from cvpl.config.written import AuditConfig, PolicyConfig
-from cvpl.evaluation.policy import PRESETS, deciding, judge
+from cvpl.evaluation.policy import PRESETS
 
 NUMBERS = tuple("uvwxyz")
 COLUMNS = {"who": {"role": "id"}} | {name: {"role": "attribute", "type": "numeric"} for name in NUMBERS}
@@ -131,24 +131,6 @@ def test_a_re_identification_limit_without_true_matches_is_not_met(tables):
     result = cvpl.audit(original, released, settings, control=control)
     assert not result.policy.met
     assert "top1_hit_rate is not known" in result.policy.reasons[-1]
-
-
-def test_of_several_policies_all_must_be_met_and_the_reasons_of_all_are_told():
-    fine = judge("linkage_rate", "high", 0.9, 0.5, ())
-    above = judge("top1_hit_rate", "high", 0.1, 0.2, ())
-    unknown = judge("power_at_5", "high", 0.1, None, ())
-    assert deciding((fine,)) == fine
-    both = deciding((fine, above))
-    assert not both.met and both.figure == "top1_hit_rate" and both.reasons == above.reasons
-    every = deciding((above, fine, unknown))
-    assert every.figure == "power_at_5" and every.reasons == above.reasons + unknown.reasons
-    near = judge("attributable_rate", "high", 0.5, 0.4, ())
-    assert deciding((fine, near)) == near
-
-
-def test_a_doubt_is_told_once():
-    verdicts = tuple(judge(figure, "high", 1, 0.5, ("in doubt",)) for figure in ("linkage_rate", "attributable_rate"))
-    assert deciding(verdicts).reasons == ("in doubt",)
 
 
 def test_a_limit_on_the_command_line_replaces_one_policys_and_adds_to_several(tables):

@@ -263,6 +263,7 @@ def figures(measured: Measurement) -> Figures:
         blocking_recall=None if known is None else blocking_recall(known),
         attributable_rate=measured.attributable,
         basis=measured.basis,
+        controls=None if measured.control is None else len(measured.control),
         power=None if measured.power is None else measured.power[OFF_SCALE_FALSE_RATE],
         step=step,
     )

@@ -77,6 +77,7 @@ class Figures:
     blocking_recall: float | None
     attributable_rate: float | None
     basis: str | None
+    controls: int | None = None
     power: float | None = None
     step: float | None = None
     spread_by_blocking: float | None = None
@@ -182,10 +183,10 @@ def _by_choice(figures: Figures) -> list[Notice]:
                     "read the strongest of them, and say with the figure which choice it rests on",
                 )
             )
-    if figures.records < FEW_RECORDS:
-        found.append(
-            Notice("few_records", f"{figures.records} originals are few: read the intervals, not the estimates")
-        )
+    few = {"originals": figures.records, "people in the control": figures.controls}
+    for who, count in few.items():
+        if count is not None and count < FEW_RECORDS:
+            found.append(Notice("few_records", f"{count} {who} are few: read the intervals, not the estimates"))
     return found
 
 

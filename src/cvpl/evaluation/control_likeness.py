@@ -14,6 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.evaluation.shares import wilson_ends
 from cvpl.evaluation.told_apart import ordinal, told_apart
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
@@ -167,8 +168,8 @@ def _copies(original: Table, control: Table, level: float, rng: np.random.Genera
     beyond = 0.0 if base >= 1 else max(0.0, (share - base) / (1 - base))
     # A double is a property of two originals, so their share varies up to twice as much as that of independent rows.
     far = -NormalDist().inv_cdf(level)
-    above = share - _wilson(share, len(strangers), far)[0]
-    below = _wilson(base, len(asked) / 4, far)[1] - base
+    above = share - wilson_ends(share, len(strangers), far)[0]
+    below = wilson_ends(base, len(asked) / 4, far)[1] - base
     is_far = share - base > max(FAR_COPIES * (1 - base), math.hypot(above, below))  # Newcombe's interval
     suspicious = enough and base < TOO_ALIKE and is_far
     if suspicious:
@@ -181,13 +182,6 @@ def _copies(original: Table, control: Table, level: float, rng: np.random.Genera
     else:
         message = f"{share:.1%} of the control's rows are copies of originals, and {base:.1%} are expected"
     return Copies(share, base, beyond, suspicious, message)
-
-
-def _wilson(share: float, records: float, z: float) -> tuple[float, float]:
-    """The Wilson interval of a share at z standard errors."""
-    centre, scale = share + z * z / (2 * records), 1 + z * z / records
-    half = z * math.sqrt(share * (1 - share) / records + z * z / (4 * records * records))
-    return (centre - half) / scale, (centre + half) / scale
 
 
 def _times(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -25,7 +24,7 @@ from cvpl.evaluation.ends import (
     rate_ends,
     top1_ends,
 )
-from cvpl.evaluation.shares import CONFIDENCE, wilson_ends
+from cvpl.evaluation.shares import CONFIDENCE
 
 Floats = NDArray[np.float64]
 Method = Literal["blocks", "people", "block_bootstrap", "record_bootstrap", "wilson"]
@@ -49,12 +48,6 @@ class Interval:
         if self.low is None or self.high is None:
             return self
         return replace(self, low=change(self.low), high=change(self.high))
-
-
-def wilson(successes: float, total: int, confidence: float = CONFIDENCE) -> Interval:
-    """The Wilson score interval for a share of independent records; what nearest neighbours share is not in it."""
-    low, high = wilson_ends(successes / total, total, NormalDist().inv_cdf((1 + confidence) / 2))
-    return Interval(low, high, "wilson")
 
 
 def rate_intervals(sample: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE) -> list[Interval]:

@@ -89,19 +89,3 @@ def judge(figure: Figure, bound: Bound, limit: float, value: float | None, doubt
     elif value > limit:
         reasons.append(f"{figure} ({bound}) is {value:.6g}, above {limit:.6g}")
     return Verdict(figure, bound, limit, value, tuple(reasons))
-
-
-def deciding(verdicts: tuple[Verdict, ...]) -> Verdict:
-    """Of several verdicts the one that decides, with the reasons of all: all must be met.
-
-    It is the first that is not met by its own figure, an unknown one before others; else the one nearest its limit.
-    """
-
-    def strain(verdict: Verdict) -> float:
-        if verdict.value is None:
-            return float("inf")
-        return verdict.value / verdict.limit if verdict.limit else float(verdict.value > 0) * 1e300
-
-    first = max(verdicts, key=strain)
-    reasons = dict.fromkeys(reason for verdict in verdicts for reason in verdict.reasons)
-    return Verdict(first.figure, first.bound, first.limit, first.value, tuple(reasons))

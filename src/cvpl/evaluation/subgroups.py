@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.control import attributable_rate
-from cvpl.evaluation.shares import CONFIDENCE
+from cvpl.evaluation.shares import CONFIDENCE, wilson_ends
 from cvpl.evaluation.suppression import bounds, hidden_shares, pooled_rows
 
 Floats = NDArray[np.float64]
@@ -179,12 +179,12 @@ def _row(
     if not hidden:
         share = found / size
         beyond = None if base is None else attributable_rate(share, base)
-        return GroupRow(label, groups, size, share, None, None, *_wilson(found, size, z), base, beyond)
+        return GroupRow(label, groups, size, share, None, None, *wilson_ends(share, size, z), base, beyond)
     fewest, most = bounds(found, size, k)
     at_most = most / size if (fewest, most) == (0.0, k - 1.0) and most < size else None
     at_least = fewest / size if most == size and fewest > 0 else None
-    low = None if at_least is None else _wilson(fewest, size, z)[0]
-    high = None if at_most is None else _wilson(most, size, z)[1]
+    low = None if at_least is None else wilson_ends(at_least, size, z)[0]
+    high = None if at_most is None else wilson_ends(at_most, size, z)[1]
     return GroupRow(label, groups, size, None, at_most, at_least, low, high, base, None)
 
 
@@ -200,11 +200,3 @@ def _maximum(tables: Sequence[GroupTable]) -> Maximum:
     estimate = None if row is None else row.linked if row.linked is not None else row.at_least
     label = None if row is None else row.label
     return Maximum(estimate, max(lows, default=None), max(known, default=None), name, label, len(rows), untold)
-
-
-def _wilson(successes: float, total: int, z: float) -> tuple[float, float]:
-    """The Wilson score interval at z standard errors."""
-    share, scale = successes / total, 1 + z * z / total
-    centre = (share + z * z / (2 * total)) / scale
-    half = z / scale * float(np.sqrt(share * (1 - share) / total + z * z / (4 * total**2)))
-    return max(0.0, centre - half), min(1.0, centre + half)
