@@ -21,9 +21,11 @@ import csv
 import json
 import sys
 import time
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import duckdb
 
@@ -104,8 +106,12 @@ def sampled(data: Path, name: str, out: Path) -> cvpl.AuditResult:
 
 def power(row: cvpl.AuditResult, attacker: str) -> str:
     """An attacker's power at 5% with its own 95% interval."""
-    found = next(it for it in row.attackers if it.name == attacker)
-    at = next(it for it in found.power or [] if it.false_rate == 0.05)
+    return told(next(it for it in row.attackers if it.name == attacker).power or [])
+
+
+def told(powers: Sequence[Any]) -> str:
+    """The power at 5% and its interval."""
+    at = next(it for it in powers if it.false_rate == 0.05)
     return f"{at.power:.3f} ({at.low:.3f} to {at.high:.3f})"
 
 
@@ -125,7 +131,7 @@ def main(data: Path, out: Path) -> None:
         most = result.at_risk.maximum
         print(
             f"| {name} | {closeness[name]:.3f} | {result.attacker} | {rate.estimate:.3f} "
-            f"| {rate.low:.3f} to {rate.high:.3f} | {power(result, result.attacker)} "
+            f"| {rate.low:.3f} to {rate.high:.3f} | {told(result.power)} "
             f"| {power(result, 'paper')} | {most.estimate or float('nan'):.3f} "
             f"| {seconds[name]:.0f} |"
         )
@@ -144,7 +150,7 @@ def main(data: Path, out: Path) -> None:
     print("|---|---|---|---|")
     for name, wanted in BRUTE_FORCE.items():
         result = sampled(data, name, out)
-        mine, best = power(result, "rarity_reference"), power(result, result.attacker)
+        mine, best = power(result, "rarity_reference"), told(result.power)
         print(f"| {name} | {wanted:.2f} | {mine} | {result.attacker} {best} |")
     print("\nEach attacker's power at 5%, full tables:\n")
     names = [row.name for row in found["flip10"].attackers]

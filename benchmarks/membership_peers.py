@@ -43,7 +43,7 @@ from cvpl.config.plan import load
 from cvpl.evaluation.control import FALSE_RATES, power_at
 from cvpl.streams import stream
 from cvpl.tables.pair import read_inputs
-from paired_power import CrossFitted, Scores, draws, interval, once, picked_power, ranked_and_checked
+from paired_power import CrossFitted, Scores, draws, interval, once, ranked_and_checked
 
 SEED = 42
 HEADLINE = 0.05
@@ -131,19 +131,17 @@ def figures(peers: dict[str, Scores], family: dict[str, Scores]) -> dict:
     widest = max(widths, key=lambda name: widths[name])
     chosen = {name: peers[widest if name == "density ratio" else name] for name in PEERS}
     attacks = {name: ranked_and_checked(scores) for name, scores in chosen.items()}
-    ours = CrossFitted.of(family, HEADLINE, stream(SEED, "halves"))
+    ours = CrossFitted.of(family, HEADLINE, stream(SEED, "folds"))
     people = chosen["DCR"]
     powers = {name: it.powers(once(people)) for name, it in attacks.items()}
-    halves = ours.on_halves(once(people))
-    picks = ours.picks(halves)
-    powers[OURS] = picked_power(halves, picks)
+    picks = ours.picks(once(people))
+    powers[OURS] = ours.inside(once(people), picks)
     drawn = {name: [] for name in (*PEERS, OURS, "made anew")}
     for counts in draws(people, stream(SEED, "people drawn anew")):
         for name, it in attacks.items():
             drawn[name].append(it.powers(counts))
-        halves = ours.on_halves(counts)
-        drawn[OURS].append(picked_power(halves, picks))
-        drawn["made anew"].append(picked_power(halves, ours.picks(halves)))
+        drawn[OURS].append(ours.inside(counts, picks))
+        drawn["made anew"].append(ours.inside(counts, ours.picks(counts)))
     replicates = {name: np.array(it) for name, it in drawn.items()}
     return {
         "powers": {

@@ -6,7 +6,7 @@ of two powers is paired. What a replicate gives equals `power_at` on the records
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from cvpl.evaluation.control import FALSE_RATES, power_at
 
 REPLICATES = 1000
+FOLDS = 5
 Scores = tuple[np.ndarray, np.ndarray]
 """An attack's scores of the members, and of the control people."""
 Counts = tuple[np.ndarray, np.ndarray]
@@ -50,41 +51,35 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class CrossFitted:
-    """The strongest of several attacks, each half of the people judged by the one that is strongest on the other half.
+    """The strongest of several attacks, each fifth of the people judged by the one that is strongest on the others.
 
     The strongest on all people would owe part of its power to having been picked on them; here nobody who is counted
-    has a say in the pick. The power is the mean over the two halves.
+    has a say in the pick. The power is the mean over the fifths.
     """
 
     ranked: Mapping[str, Ranked]
-    halves: tuple[Counts, Counts]
+    folds: tuple[Counts, ...]
     at: int
 
     @classmethod
     def of(cls, attacks: Mapping[str, Scores], false_rate: float, rng: np.random.Generator) -> CrossFitted:
-        """Draw the halves; picked is by the power at `false_rate`."""
+        """Draw the folds; picked is by the power at `false_rate`."""
         sizes = [len(side) for side in next(iter(attacks.values()))]
-        first = tuple((rng.permutation(size) < size // 2).astype(np.float64) for size in sizes)
+        fold_of = [rng.permutation(size) % FOLDS for size in sizes]
+        folds = tuple(tuple((it == fold).astype(np.float64) for it in fold_of) for fold in range(FOLDS))
         ranked = {name: Ranked.of(scores) for name, scores in attacks.items()}
-        return cls(ranked, (first, tuple(1 - it for it in first)), FALSE_RATES.index(false_rate))
+        return cls(ranked, folds, FALSE_RATES.index(false_rate))
 
-    def on_halves(self, counts: Counts) -> np.ndarray:
-        """The power of every attack (half x attack x false rate)."""
-        return np.array(
-            [
-                [ranked.powers((counts[0] * half[0], counts[1] * half[1])) for ranked in self.ranked.values()]
-                for half in self.halves
-            ]
-        )
+    def inside(self, counts: Counts, picks: Sequence[int]) -> np.ndarray:
+        """The mean over the folds of the power that each one's pick has in it (one for every false rate)."""
+        attacks = list(self.ranked.values())
+        parts = [(counts[0] * fold[0], counts[1] * fold[1]) for fold in self.folds]
+        return np.mean([attacks[pick].powers(part) for pick, part in zip(picks, parts, strict=True)], axis=0)
 
-    def picks(self, powers: np.ndarray) -> tuple[int, int]:
-        """The attack for each half, which is the strongest on the other."""
-        return int(powers[1, :, self.at].argmax()), int(powers[0, :, self.at].argmax())
-
-
-def picked_power(powers: np.ndarray, picks: tuple[int, int]) -> np.ndarray:
-    """The mean over the halves of the power of the attack that was picked for each."""
-    return (powers[0, picks[0]] + powers[1, picks[1]]) / 2
+    def picks(self, counts: Counts) -> list[int]:
+        """For each fold, the attack that is strongest outside of it."""
+        parts = [(counts[0] * (1 - fold[0]), counts[1] * (1 - fold[1])) for fold in self.folds]
+        return [int(np.argmax([it.powers(part)[self.at] for it in self.ranked.values()])) for part in parts]
 
 
 def once(scores: Scores) -> Counts:

@@ -11,6 +11,7 @@ import cvpl
 from cvpl.auditing import plan_audit
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
+from cvpl.config import plan as config_plan
 from cvpl.config.sizes import parse_size
 from cvpl.protection import Perturbation
 from cvpl.reports.plan import duration, plan_lines
@@ -84,3 +85,18 @@ def test_what_is_no_size_is_refused(tables, text, capsys):
 
 def test_durations_read_well():
     assert [duration(value) for value in (3.4, 119, 121, 600)] == ["3 s", "119 s", "2 min", "10 min"]
+
+
+def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(tables, monkeypatch, capsys):
+    monkeypatch.setattr(config_plan, "MOST_PAIRS", 4_000 * 1_500)
+    (tables / "family.yaml").write_text(DEMO, encoding="utf-8")
+    files = tables / "original.csv", tables / "released.csv", tables / "family.yaml"
+    found = {it.name: it for it in plan_audit(*files).attackers}
+    assert found["paper"].asked == 4_000 and found["rarity"].asked == 1_500
+    assert found["rarity"].pairs == 1_500 * 4_000
+    assert not any("reference" in name or "density" in name for name in found)
+    Touchpoints(records=500).draw(np.random.default_rng(13)).write(tables / "others.csv")
+    held = plan_audit(*files, control=tables / "others.csv", attackers=["paper", "rarity_density"])
+    assert [it.name for it in held.attackers] == ["paper", "rarity_density"]
+    assert run(["audit", *map(str, files[:2]), "--config", str(files[2]), "--plan", "--attackers", "rarity,paper"]) == 0
+    assert "1,500 people asked, 6,000,000 pairs, no blocking" in capsys.readouterr().out

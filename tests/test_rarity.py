@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from cvpl.attack import attack
 from cvpl.attacker import Attacker
 from cvpl.errors import UsageError
+from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import AgreementScorer, Rarity, RaritySettings
 from cvpl.operators.similarity.agreement import Worth
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.search import exact
+from cvpl.search import exact, log_means
 from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.tolerances import find_tolerances
 from test_search_ways import assert_same, every_pair
@@ -24,6 +27,7 @@ from worlds import COLUMNS, make_pair, worlds
 
 CHOICES = Vectorization(columns={"when": ColumnChoice(features=("hour",))})
 EXACTLY = Rarity(rarity=RaritySettings(tolerance=0.0))
+BY_CODE = Blocking(any_of=((Key(column="code"),),))
 
 
 def by_loops(asked, there, counted, tolerance):
@@ -158,13 +162,10 @@ def test_evidence_against_reference_people_needs_a_control():
 
 
 def test_a_record_without_candidates_has_no_evidence():
-    from cvpl.operators.blocking import Blocking, Key  # noqa: PLC0415 - used here alone
-
     columns = {"code": COLUMNS["code"], "colour": COLUMNS["colour"]}
     original = {"code": ["a", "b"], "colour": ["red", "red"]}
     pair = make_pair(columns, original, {"code": ["a", "a"], "colour": ["red", "blue"]})
-    blocking = Blocking(any_of=((Key(column="code"),),))
-    done = attack(pair, Attacker(similarity=EXACTLY, evidence="margin", blocking=blocking))
+    done = attack(pair, Attacker(similarity=EXACTLY, evidence="margin", blocking=BY_CODE))
     assert np.isneginf(done.scores[1]) and done.scores[0] > 0
 
 
@@ -217,3 +218,52 @@ def test_tiles_and_pairs_of_agreement_are_the_same_figures():
     tile = scorer.tile(slice(0, 40), slice(0, 90))
     query, row = (side.ravel() for side in np.indices(tile.shape))
     np.testing.assert_allclose(scorer.pairs(query, row).reshape(tile.shape), tile, atol=scorer.tolerance)
+
+
+@given(worlds())
+@settings(max_examples=60, deadline=None)
+def test_density_is_the_mean_over_the_release_against_that_over_the_reference_people(world):
+    pair = world.pair
+    if pair.control.rows < 2:
+        return
+    told = attack(pair, Attacker(similarity=EXACTLY, evidence="density", vectorization=CHOICES))
+    means = []
+    for table in (told.protected, told.reference):
+        scorer = told.representation.scorer(told.original, table)
+        every = [scorer.pairs(np.full(table.rows, query), np.arange(table.rows)) for query in range(scorer.queries)]
+        means.append(np.log(np.exp(every).mean(axis=1)))
+    np.testing.assert_allclose(told.scores, means[0] - means[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("differ", [False, True])
+def test_densities_are_the_same_in_tiles_and_compiled_and_over_any_blocks(differ, monkeypatch):
+    rng = np.random.default_rng(int(differ))
+    scorer = coded(rng, 700, 3_000, 9, differ=differ, missing=0.1, wide=True, copies=False)
+    partition = Partition(rng.integers(4, size=700), rng.integers(3, size=3_000))
+    shares = partition.queries[:, None] == partition.candidates
+    every = np.array([scorer.pairs(np.full(3_000, query), np.arange(3_000)) for query in range(700)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = np.log((np.exp(every) * shares).sum(axis=1) / shares.sum(axis=1))
+    wanted[partition.queries == 3] = -np.inf
+    tiles = log_means.log_means(scorer, partition, Budget(memory=1 << 20))
+    monkeypatch.setattr(log_means, "COMPILED_PAIRS", 1)
+    compiled = [log_means.log_means(scorer, partition, Budget(threads=threads)) for threads in (1, 2)]
+    np.testing.assert_allclose(tiles, wanted, atol=1e-12)
+    np.testing.assert_allclose(compiled[0], wanted, atol=1e-12)
+    assert np.array_equal(*compiled)
+
+
+def test_a_density_of_many_columns_neither_overflows_nor_vanishes(monkeypatch):
+    monkeypatch.setattr(log_means, "COMPILED_PAIRS", 1)
+    columns, worth = 100, 13.0
+    codes = np.zeros((2, columns), dtype=np.int32)
+    table = Worth(np.arange(columns + 1), codes[0], codes[0], np.full(columns, worth), np.zeros(columns))
+    scorer = AgreementScorer(codes, np.array([[0] * columns, [1] * columns], dtype=np.int32), table)
+    found = log_means.log_means(scorer, Partition(np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)))
+    np.testing.assert_allclose(found, columns * worth - math.log(2))
+
+
+@pytest.mark.parametrize("unfit", [{"similarity": "cosine"}, {"similarity": EXACTLY, "blocking": BY_CODE}])
+def test_density_asks_for_agreement_over_the_whole_release(unfit):
+    with pytest.raises(ValidationError, match="`blocking: none`"):
+        Attacker(evidence="density", **unfit)

@@ -13,7 +13,7 @@ from cvpl.attacker import Attacker
 from cvpl.errors import UsageError
 from cvpl.operators.alignment import Granularity, detect
 from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, lsh_sides, scheme_codes
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import AgreementScorer, Source
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.representation import Representation, fit_representation
 from cvpl.search.best import BestCandidates
@@ -21,6 +21,7 @@ from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Levers, cut_off, draw, sub_divide
+from cvpl.search.log_means import log_means
 from cvpl.streams import stream
 from cvpl.tables.columns import Pair, Table
 
@@ -121,23 +122,35 @@ class Attack:
             best         s1                     the score of the best candidate
             margin       s1 - s2                minus that of the second best
             reference    s1 - max s(x, r)       minus the best score among the reference people r
+            density      log mean of exp s(x, y) over the release, minus the same over the reference people
 
         Without a second candidate, or a reference person in the block, the lowest score there can be stands in.
         """
         if self.attacker.evidence == "best":
             return found.best
+        speaks = found.best
         if self.attacker.evidence == "margin":
             against = found.second
         elif self.reference is None:
             raise UsageError("evidence against reference people needs a control: half of it serves as reference")
+        elif self.attacker.evidence == "density":
+            speaks, against = self._density(table, self.protected), self._density(table, self.reference)
         else:
-            queries = self.original if table == "original" else self.control
-            assert queries is not None  # noqa: S101 - found among them
-            scorer = self.representation.scorer(queries, self.reference)
-            against = self.find(scorer, self.blocks.partitions(table, "reference")).best
+            scorer = self.representation.scorer(self._asked(table), self.reference)
+            against = self.find(scorer, self.searched.partitions(table, "reference")).best
         lowest = self.representation.least
         # A record without candidates has no evidence, whatever it is compared with.
-        return np.where(np.isneginf(found.best), -np.inf, found.best - np.maximum(against, lowest))
+        return np.where(np.isneginf(found.best), -np.inf, speaks - np.maximum(against, lowest))
+
+    def _asked(self, table: str) -> Table:
+        asked = self.original if table == "original" else self.control
+        assert asked is not None  # noqa: S101 - found among them
+        return asked
+
+    def _density(self, table: str, among: Table) -> Floats:
+        scorer = self.representation.scorer(self._asked(table), among)
+        assert isinstance(scorer, AgreementScorer)  # noqa: S101 - the attacker has seen to it
+        return log_means(scorer, self.searched.partitions(table, among.name)[0], self.budget)
 
     @cached_property
     def scores(self) -> Floats:
@@ -280,7 +293,7 @@ def _strangers(
         return None, np.zeros(0, dtype=np.int64), None
     control = attacker.view(control)
     rows, reference = np.arange(control.rows, dtype=np.int64), None
-    if attacker.evidence == "reference" and control.rows > 1:
+    if attacker.needs_reference and control.rows > 1:
         order = stream(seed, "reference people").permutation(control.rows)
         half = control.rows // 2
         reference = replace(control.kept(np.sort(order[:half])), name="reference")

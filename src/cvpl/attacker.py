@@ -17,8 +17,9 @@ from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
-Evidence = Literal["best", "margin", "reference"]
-"""What speaks for a link: the best candidate's score, by how much it beats the second best, or the best reference."""
+Evidence = Literal["best", "margin", "reference", "density"]
+"""What speaks for a link: the best candidate's score, by how much it beats the second best or the best reference, or by
+how much denser the release is about the record than the reference people are."""
 
 
 class Attacker(Settings):
@@ -28,7 +29,8 @@ class Attacker(Settings):
     compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed. With `alignment` set
     to `release` it coarsens its own data to the release's grain before comparing; `none` is the paper. `evidence` is
     what a record is linked by: `best`, the score of its best candidate; `margin`, that minus the second best;
-    `reference`, that minus its best score among reference people, half of the control, who are not in the release.
+    `reference`, that minus its best score among reference people, half of the control, who are not in the release;
+    `density`, the logarithm of the mean of exp(score) over the whole release minus that over the reference people.
     """
 
     knows: tuple[str, ...] | None = None
@@ -43,13 +45,23 @@ class Attacker(Settings):
     threshold: Threshold = DEFAULT
 
     @model_validator(mode="after")
-    def _threshold_on_the_scale(self) -> Attacker:
+    def _fits_together(self) -> Attacker:
         if self.on_scale and isinstance(self.threshold, float) and not -1 <= self.threshold <= 1:
             raise ValueError(
                 f"a threshold of {self.threshold:g} lies off the scale of {self.similarity}, where nobody or everybody "
                 "would be linked; set one from -1 to 1"
             )
+        if self.evidence == "density" and not (self.compares_values and self.blocking == Blocking()):
+            raise ValueError(
+                "evidence by density adds up what every released record is worth; set `similarity: rarity` or "
+                "`similarity: agreement`, and `blocking: none`"
+            )
         return self
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether it compares with people outside the release, who are half of the control."""
+        return self.evidence in ("reference", "density")
 
     @property
     def on_scale(self) -> bool:

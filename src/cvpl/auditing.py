@@ -86,10 +86,12 @@ def plan_audit(
     config: ConfigLike,
     *,
     control: object | None = None,
+    attackers: Sequence[str] | None = None,
     memory: int | None = None,
 ) -> AuditPlan:
     """What an audit with these arguments would compare, and what it would take, without doing it."""
-    return make_plan(*read_plan(original, protected, config, control, memory))
+    plan, inputs = read_plan(original, protected, config, control, memory)
+    return make_plan(plan if attackers is None else plan.only(attackers), inputs)
 
 
 def read_plan(
@@ -145,7 +147,7 @@ def _assemble(
     say("progressive evaluation", None)
     ladder = None if threshold is None else climb(done, threshold)
     say("who is at risk", None)
-    asked = [key for key in contenders if key == name or _asks(plan)]
+    asked = [key for key in contenders if key == name or (standing.among == 1 and _asks(plan))]
     people = {key: appraisal.rates_by_group(contenders[key].measured, plan, inputs) for key in asked}
     likeness = None
     if inputs.pair.control is not None:
@@ -215,7 +217,7 @@ def _assemble(
 
 
 def _asks(plan: Plan) -> bool:
-    """Whether a policy bounds the largest rate over subgroups, for which every attacker is asked."""
+    """Whether a policy bounds the largest rate over subgroups, for which all are asked where none was picked."""
     policy = plan.config.policy
     policies = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
     return any(it.figure == "maximum_subgroup_rate" for it in policies)
@@ -223,8 +225,7 @@ def _asks(plan: Plan) -> bool:
 
 def _sensitivity(standing: Standing, plan: Plan, inputs: Inputs, say: Report) -> out.Sensitivity | None:
     """The variations of the headline, or of the first attacker that has a threshold; null where they were not run."""
-    wanted = plan.config.sensitivity
-    if not (plan.is_family if wanted is None else wanted):
+    if not plan.runs_sensitivity:
         return None
     running = standing.qualified or standing.contenders
     able = {key: it.measured for key, it in running.items() if it.measured.attack.attacker.on_scale}

@@ -17,22 +17,13 @@ from cvpl.config.plan import Plan
 from cvpl.diagnostics.canaries import Canaries, canaries
 from cvpl.diagnostics.self_linkage import SelfLinkage, perturbed
 from cvpl.diagnostics.validity import Validity, validity
-from cvpl.errors import InputError, Problem
 from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement, measure
 from cvpl.evaluation.shares import CONFIDENCE
-from cvpl.operators.blocking import Blocking
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
 
 _MANY = 3
 Report = Callable[[str, float | None], None]
-
-MOST_PAIRS = 2_500_000_000
-"""A member of the family without blocking asks so many people that no more pairs than this are compared, ..."""
-MOST_DISTANCES = 250_000_000
-"""Distances are compared one by one, so fewer of them, ..."""
-FEWEST_ASKED = 1_000
-"""... but at least so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,26 +110,10 @@ def _named(names: list[str]) -> str:
     return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
 
 
-def able(plan: Plan, inputs: Inputs) -> dict[str, Attacker]:
-    """The attackers that can be run: those that need reference people need a control.
-
-    Members of the family are left out; of others that were asked for, a problem is told.
-    """
-    control = inputs.pair.control
-    if control is not None and control.rows > 1:
-        return plan.attackers
-    unable = [name for name, it in plan.attackers.items() if it.evidence == "reference"]
-    rest = {name: it for name, it in plan.attackers.items() if name not in unable}
-    if unable and (not plan.is_family or not rest):
-        cure = "Pass a control (`--control FILE`); half of it serves as reference. Or take `evidence: reference` out."
-        what = f"attacker '{unable[0]}' compares with people outside the release, and none are given"
-        raise InputError([Problem("configuration", what, cure)])
-    return rest
-
-
 def contest(plan: Plan, inputs: Inputs, say: Report) -> Standing:
     """Run every attacker of the plan that can be run, and see who stands."""
-    running = able(plan, inputs)
+    control = inputs.pair.control
+    running = plan.able(0 if control is None else control.rows)
     alone = len(running) == 1
     contenders = {name: contend(name, it, plan, inputs, say, alone=alone) for name, it in running.items()}
     return Standing.of(contenders, tuple(name for name in plan.attackers if name not in running))
@@ -147,17 +122,13 @@ def contest(plan: Plan, inputs: Inputs, say: Report) -> Standing:
 def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Report, *, alone: bool) -> Contender:
     """Let one attacker attack, measure it, and see what speaks against it."""
     label = "searching" if alone else f"searching ({name})"
-    most = None
-    if plan.is_family and attacker.blocking == Blocking():
-        slow = attacker.similarity in ("euclidean", "mahalanobis")
-        most = max(FEWEST_ASKED, (MOST_DISTANCES if slow else MOST_PAIRS) // max(1, inputs.pair.protected.rows))
     done = attack(
         inputs.pair,
         attacker,
         seed=plan.config.seed,
         budget=plan.budget,
         levers=plan.levers,
-        most=most,
+        most=plan.most_asked(attacker, inputs.pair.protected.rows),
         progress=lambda share: say(label, share),
     )
     control = done.search_control(lambda share: say(f"{label}, control", share))
@@ -173,10 +144,9 @@ def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Repo
     copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"))
     valid = validity(done, copied, stream(done.seed, "validity"))
     found = None
-    wanted = plan.config.canaries
-    if (plan.is_family if wanted is None else wanted) and done.representation.maps_others:
+    if plan.runs_canaries and done.representation.maps_others:
         say("canaries" if alone else f"canaries ({name})", None)
-        found = canaries(inputs.pair, attacker, seed=plan.config.seed, budget=plan.budget)
+        found = canaries(inputs.pair, attacker, measured.threshold, seed=plan.config.seed, budget=plan.budget)
     if not alone:
         done.representation.forget()
     return Contender(measured, copied, valid, found)

@@ -52,6 +52,10 @@ _LABELS = 16
 _SECONDS = 2.0
 _RECORD_SECONDS = (10e-6, 20e-6)
 _PAIR_SECONDS = (1e-9, 2e-9)
+_VARIATIONS = 15
+"""So many other choices are tried for the sensitivity, ..."""
+_SAMPLE = 2_000
+"""... on so many people, as canaries are."""
 _TREE_SECONDS = (1.5e-6, 10e-6)
 """A query's way through a tree: neighbours that stand out, and neighbours that hardly do."""
 
@@ -60,10 +64,12 @@ _TREE_SECONDS = (1.5e-6, 10e-6)
 class AttackerPlan:
     """What one attacker will compare: blocks with records of both tables, their pairs, the most candidates in one.
 
+    `asked` are the originals that it asks; the pairs are theirs.
     `trees` counts the blocks in which a tree will be tried, `examined` is the share of the pairs that is looked at.
     """
 
     name: str
+    asked: int
     blocks: int
     pairs: int
     share_of_all_pairs: float
@@ -162,20 +168,26 @@ def check_embeddings(plan: Plan, inputs: Inputs) -> None:
 def make_plan(plan: Plan, inputs: Inputs) -> AuditPlan:
     """What the audit of these tables will do."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
-    attackers = tuple(_attacker_plan(name, attacker, plan, inputs) for name, attacker in plan.attackers.items())
+    able = plan.able(rows.get("control", 0))
+    attackers = tuple(_attacker_plan(name, attacker, plan, inputs) for name, attacker in able.items())
     needed, on_disk = _needed(plan, inputs), not inputs.pair.original.place.in_memory
-    low, high = (
-        sum(
-            _SECONDS
-            + sum(rows.values()) * _RECORD_SECONDS[end]
-            + (rows["original"] * _TREE_SECONDS[end] if it.trees else it.pairs * it.examined * _PAIR_SECONDS[end])
-            for it in attackers
-        )
-        * (2 / plan.budget.workers if plan.budget.workers < 2 else 1.0)
-        for end in (0, 1)
-    )
+    low, high = (_seconds(attackers, rows, plan, end) for end in (0, 1))
     disk = disk_bytes(rows, plan) if on_disk else None
     return AuditPlan(rows, attackers, needed, plan.budget.memory, disk, plan.budget.workers, (low, high))
+
+
+def _seconds(attackers: tuple[AttackerPlan, ...], rows: Mapping[str, int], plan: Plan, end: int) -> float:
+    """The searches for originals and control people, and what is tried on a sample beside them."""
+    total = 0.0
+    for it in attackers:
+        asked = it.asked + min(rows.get("control", 0), it.asked)
+        pairs = it.pairs * it.examined * asked / max(1, it.asked)
+        total += _SECONDS + sum(rows.values()) * _RECORD_SECONDS[end]
+        total += asked * _TREE_SECONDS[end] if it.trees else pairs * _PAIR_SECONDS[end]
+    repeats = 2 * len(attackers) * plan.runs_canaries + _VARIATIONS * plan.runs_sensitivity
+    sampled = min(_SAMPLE, rows["original"]) * rows["protected"]
+    total += repeats * (sampled * _PAIR_SECONDS[end] + sum(rows.values()) * _RECORD_SECONDS[end])
+    return total * (2 / plan.budget.workers if plan.budget.workers < 2 else 1.0)
 
 
 def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) -> AttackerPlan:
@@ -192,15 +204,19 @@ def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) ->
     )
     large = np.minimum(heights, widths) >= TREE_RECORDS
     trees = large if int((heights * widths)[large].sum()) >= TREE_PAIRS else np.zeros(len(large), dtype=bool)
-    pairs = declared.pairs
+    pairs, asked = declared.pairs, original.rows
+    most = plan.most_asked(attacker, protected.rows)
+    if most is not None and most < asked:
+        pairs, asked = pairs * most // asked, most
     return AttackerPlan(
         name=name,
+        asked=asked,
         blocks=len(heights),
         pairs=pairs,
         share_of_all_pairs=pairs / (original.rows * protected.rows),
         largest=int(widths.max(initial=0)),
         trees=int(trees.sum()),
-        examined=searched.pairs / max(1, pairs),
+        examined=searched.pairs / max(1, declared.pairs),
     )
 
 

@@ -102,6 +102,7 @@ def command(
     if save_projection is not None:
         check_file(save_projection, "--save-projection")
 
+    chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
     settings: Path | WithPolicy = config
     if policy is not None:
         from cvpl.config.plan import WithPolicy  # noqa: PLC0415 - only where it is asked for
@@ -117,7 +118,7 @@ def command(
 
         with Progress() as progress:
             progress("reading", None)
-            planned = plan_audit(original, protected, config, control=control, memory=allowed)
+            planned = plan_audit(original, protected, config, control=control, attackers=chosen, memory=allowed)
         with reader_may_leave():
             show_plan(planned, page())
         return
@@ -128,7 +129,7 @@ def command(
             settings,
             control=control,
             fail_above=fail_above,
-            attackers=None if attackers is None else [name.strip() for name in attackers.split(",")],
+            attackers=chosen,
             randomize=randomize if randomize_seed is None else randomize_seed,
             memory=allowed,
             save_projection_to=save_projection,

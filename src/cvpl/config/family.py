@@ -31,6 +31,7 @@ FAMILY: Mapping[str, Mapping[str, Any]] = {
     "rarity": _RARITY,
     "rarity_margin": _RARITY | {"evidence": "margin"},
     "rarity_reference": _RARITY | {"evidence": "reference"},
+    "rarity_density": _RARITY | {"evidence": "density"},
 }
 
 _PROJECTIONS: tuple[Any, ...] = (
@@ -40,8 +41,8 @@ _PROJECTIONS: tuple[Any, ...] = (
     {"pca": {"variance": 0.8}},
     {"pca": {"variance": 0.99}},
 )
-_SIMILARITIES: tuple[Any, ...] = ("cosine", "euclidean", "agreement", {"agreement": {"m": 0.6}}, "rarity")
-_EVIDENCE = ("best", "margin", "reference")
+_BY_VECTORS: tuple[Any, ...] = ("cosine", "euclidean")
+_BY_VALUES: tuple[Any, ...] = ("agreement", {"agreement": {"m": 0.6}}, "rarity")
 _KNOWN = 0.75
 """A drawn attacker leaves about one column in four out, at least one being left."""
 DRAWN = 3
@@ -64,14 +65,19 @@ def draw(
     drawn = {}
     for number in range(1, DRAWN + 1):
         kept = [name for name in columns if rng.random() < _KNOWN]
+        blocked = blockable and rng.random() < 0.25
+        projection, similarity = _one(_PROJECTIONS, rng), _one(_BY_VECTORS + _BY_VALUES, rng)
+        evidence = ["best", "margin"] + (["reference"] if reference else [])
+        if reference and similarity in _BY_VALUES and not blocked:
+            evidence.append("density")
         settings: dict[str, Any] = {
             "knows": kept or columns,
             "knows_people": people,
             "alignment": "release",
-            "blocking": "columns" if blockable and rng.random() < 0.25 else "none",
-            "projection": _one(_PROJECTIONS, rng),
-            "similarity": _one(_SIMILARITIES, rng),
-            "evidence": _one(_EVIDENCE if reference else _EVIDENCE[:2], rng),
+            "blocking": "columns" if blocked else "none",
+            "projection": projection,
+            "similarity": similarity,
+            "evidence": _one(tuple(evidence), rng),
             "threshold": "false_rate",
             "vectorization": {"scale": _one(("z_score", "robust"), rng), "encode": _one(("one_hot", "frequency"), rng)},
         }

@@ -15,6 +15,7 @@ from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig, PolicyForm
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
+from cvpl.operators.blocking import Blocking
 from cvpl.operators.projection import Saved
 from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
@@ -24,6 +25,13 @@ from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.source import Reading
 
 WHERE = "configuration"
+
+MOST_PAIRS = 2_500_000_000
+"""A member of the family without blocking asks so many people that no more pairs than this are compared, ..."""
+MOST_DISTANCES = 250_000_000
+"""Distances are compared one by one, so fewer of them, ..."""
+FEWEST_ASKED = 1_000
+"""... but at least so many."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,38 @@ class Plan:
     def is_family(self) -> bool:
         """Whether the attackers are the family of `attacker: default`."""
         return self.config.attacker is not None and self.config.attacker.preset == "default"
+
+    @property
+    def runs_canaries(self) -> bool:
+        """Whether every attacker is held against canaries: as asked for, else in the family."""
+        return self.is_family if self.config.canaries is None else self.config.canaries
+
+    @property
+    def runs_sensitivity(self) -> bool:
+        """Whether other choices are tried: as asked for, else in the family."""
+        return self.is_family if self.config.sensitivity is None else self.config.sensitivity
+
+    def able(self, control: int) -> dict[str, Attacker]:
+        """The attackers that can be run with so many people in the control: some need reference people from it.
+
+        Members of the family are left out; of others that were asked for, a problem is told.
+        """
+        if control > 1:
+            return self.attackers
+        unable = [name for name, it in self.attackers.items() if it.needs_reference]
+        rest = {name: it for name, it in self.attackers.items() if name not in unable}
+        if unable and (not self.is_family or not rest):
+            cure = "Pass a control (`--control FILE`); half of it serves as reference. Or take its `evidence` out."
+            what = f"attacker '{unable[0]}' compares with people outside the release, and none are given"
+            raise InputError([Problem(WHERE, what, cure)])
+        return rest
+
+    def most_asked(self, attacker: Attacker, released: int) -> int | None:
+        """How many originals, and how many controls, the attacker asks at most in so many records; None: everybody."""
+        if not self.is_family or attacker.blocking != Blocking():
+            return None
+        pairs = MOST_DISTANCES if attacker.similarity in ("euclidean", "mahalanobis") else MOST_PAIRS
+        return max(FEWEST_ASKED, pairs // max(1, released))
 
     def only(self, names: Sequence[str]) -> Plan:
         """The same plan with some of its attackers, in the order in which they are named."""

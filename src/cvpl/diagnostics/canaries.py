@@ -78,14 +78,18 @@ class Canaries:
         return tuple(canary.fault for canary in (self.identity, self.independent) if canary.fault is not None)
 
 
-def canaries(pair: Pair, attacker: Attacker, *, seed: int, budget: Budget) -> Canaries:
-    """Audit both canaries as `attacker` would audit the release."""
+def canaries(pair: Pair, attacker: Attacker, threshold: float | None, *, seed: int, budget: Budget) -> Canaries:
+    """Audit both canaries as `attacker` would audit the release, its rates read at the same threshold.
+
+    `threshold` is None off the scale, and where a calibrated one was not attainable; the usual one stands in then.
+    """
+    read_at = float(DEFAULT) if threshold is None else threshold
     copy = Table("protected", pair.original.rows, pair.original.specs, pair.original.columns, pair.original.place)
     own = attack(Pair(pair.original, copy, pair.control), attacker, seed=seed, budget=budget, most=ASKED)
     rows = min(pair.protected.rows, RELEASED)
     drawn = independent_columns(pair.original, pair.control, rows, stream(seed, "independent columns"))
     nobody = attack(Pair(pair.original, drawn, pair.control), attacker, seed=seed, budget=budget, most=ASKED)
-    return Canaries(_identity(own), _independent(nobody))
+    return Canaries(_identity(own, read_at), _independent(nobody, read_at))
 
 
 def independent_columns(original: Table, control: Table | None, rows: int, rng: np.random.Generator) -> Table:
@@ -111,7 +115,7 @@ def _pooled(one: ColumnData, other: ColumnData) -> ColumnData:
     return Times(first, first if one.plain and other.plain else last)
 
 
-def _identity(done: Attack) -> Canary:
+def _identity(done: Attack, threshold: float) -> Canary:
     """Whether people are found among themselves."""
     asked = np.arange(done.original.rows)
     own = done.scorer.pairs(asked, done.people)
@@ -131,31 +135,29 @@ def _identity(done: Attack) -> Canary:
             f"it finds only {top1:.1%} of the people again in the originals themselves, where {attainable:.1%} can be "
             "told apart"
         )
-    return _read(done, top1, attainable, fault)
+    return _read(done, threshold, top1, attainable, fault)
 
 
-def _independent(done: Attack) -> Canary:
+def _independent(done: Attack, threshold: float) -> Canary:
     """Whether nobody is found where nobody is."""
-    canary = _read(done, None, None, None)
+    canary = _read(done, threshold, None, None, None)
     if canary.low is None or canary.high is None or (canary.low <= NOTHING and canary.high >= -NOTHING):
         return canary
     fault = (
         f"in a release of independent columns, where nobody is, it reads an attributable rate of "
         f"{canary.attributable_rate:.1%} (99.9% interval {canary.low:.1%} to {canary.high:.1%})"
     )
-    return _read(done, None, None, fault)
+    return _read(done, threshold, None, None, fault)
 
 
-def _read(done: Attack, top1: float | None, attainable: float | None, fault: str | None) -> Canary:
+def _read(done: Attack, threshold: float, top1: float | None, attainable: float | None, fault: str | None) -> Canary:
     """The figures of a canary: at the attacker's threshold, or for a score off the scale at a false rate of 5%."""
     control = done.search_control()
     base = None if control is None else done.evidence("control", control)
     power = None if base is None else power_at(done.scores, base, _HEADLINE)
     ends = None
     rate = base_rate = attributable = None
-    setting = done.attacker.threshold
     if done.attacker.on_scale:
-        threshold = setting if isinstance(setting, float) else float(DEFAULT)
         rate = linkage_rate(done.scores, threshold)
         base_rate = None if base is None else linkage_rate(base, threshold)
     elif power is not None:

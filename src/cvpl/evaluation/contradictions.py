@@ -180,7 +180,7 @@ def _by_choice(figures: Figures) -> list[Notice]:
                 Notice(
                     rule,
                     f"the figures of attacker '{figures.swinging}' move by {100 * spread:.1f} points with {choice}: "
-                    "read the strongest of them, and say with the figure which choice it rests on",
+                    "say with the figure which choice it rests on; where power is known, the strongest counts",
                 )
             )
     few = {"originals": figures.records, "people in the control": figures.controls}

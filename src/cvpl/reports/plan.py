@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cvpl.planning import AuditPlan, gigabytes
+from cvpl.planning import AttackerPlan, AuditPlan, gigabytes
 from cvpl.reports.wording import printable
 
 
@@ -24,14 +24,9 @@ def show_plan(plan: AuditPlan, console: Console) -> None:
 def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
     """What is said, line by line."""
     lines = [("records", ", ".join(f"{count:,} {role}" for role, count in plan.rows.items()))]
+    alone = len(plan.attackers) == 1
     for it in plan.attackers:
-        who = "" if len(plan.attackers) == 1 else f" ({printable(it.name)})"
-        lines.append((f"blocks{who}", f"{it.blocks:,}, the largest with {it.largest:,} protected records"))
-        lines.append((f"pairs{who}", f"{it.pairs:,} share a block, {it.share_of_all_pairs:.3g} of all"))
-        if it.examined < 1:
-            lines.append((f"examined{who}", f"{it.examined:.2%} of them, by request: figures will be lower bounds"))
-        way = f"{it.trees:,} blocks through trees, the others pair by pair" if it.trees else "pair by pair"
-        lines.append((f"search{who}", f"exact, {way}" if it.examined == 1 else way))
+        lines.extend(_one(it) if alone else [(printable(it.name), _briefly(it))])
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
     if plan.disk is not None:
         lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, as they do not fit the memory"))
@@ -39,6 +34,23 @@ def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
     ends = fast if fast == slow else f"{fast} to {slow}"
     lines.append(("time", f"about {ends} on {plan.threads} threads"))
     return lines
+
+
+def _one(it: AttackerPlan) -> list[tuple[str, str]]:
+    lines = [
+        ("blocks", f"{it.blocks:,}, the largest with {it.largest:,} protected records"),
+        ("pairs", f"{it.pairs:,} share a block, {it.share_of_all_pairs:.3g} of all"),
+    ]
+    if it.examined < 1:
+        lines.append(("examined", f"{it.examined:.2%} of them, by request: figures will be lower bounds"))
+    way = f"{it.trees:,} blocks through trees, the others pair by pair" if it.trees else "pair by pair"
+    return [*lines, ("search", f"exact, {way}" if it.examined == 1 else way)]
+
+
+def _briefly(it: AttackerPlan) -> str:
+    blocks = "no blocking" if it.blocks == 1 else f"{it.blocks:,} blocks"
+    examined = "" if it.examined == 1 else f", {it.examined:.2%} of them examined"
+    return f"{it.asked:,} people asked, {it.pairs:,} pairs, {blocks}{examined}"
 
 
 def duration(seconds: float) -> str:
