@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TypedDict
 
 import numpy as np
 
 from cvpl import result as out
 from cvpl.config.plan import Plan
 from cvpl.diagnostics.canaries import Canaries, Canary
+from cvpl.diagnostics.power_drop import PowerDrops
 from cvpl.diagnostics.removal import removal
 from cvpl.diagnostics.self_linkage import SelfLinkage
 from cvpl.diagnostics.sensitivity import Sensitivity
@@ -102,8 +104,8 @@ def rates_by_group(measured: Measurement, plan: Plan, inputs: Inputs) -> Subgrou
     return subgroups(groupings, linked[0], theirs, plan.config.report.suppress_below)
 
 
-def contributions(measured: Measurement) -> out.Contributions:
-    """What each column adds: to the space, to the links, and to the rate if it were taken out."""
+def contributions(measured: Measurement, drops_of_power: PowerDrops | None) -> out.Contributions:
+    """What each column adds: to the space, to the links, and to rate and power if it were taken out."""
     done, threshold = measured.attack, measured.threshold
     space, fitted = done.representation.space, linear(done.representation.projection)
     shares: dict[str, float] = {}
@@ -111,8 +113,9 @@ def contributions(measured: Measurement) -> out.Contributions:
     if fitted is not None and fitted.variances is not None:
         shares = structural(space, fitted.loadings, fitted.variances)
         spread = structural_spread(done, stream(done.seed, "structural"))
-    links = None if threshold is None else link(done, threshold, stream(done.seed, "links"))
-    columns = dict.fromkeys(space.owners)
+    linked = measured.linked
+    links = None if linked is None else link(done, np.flatnonzero(linked[0] > 0), stream(done.seed, "links"))
+    columns = dict.fromkeys([*done.attacker.vectorization.compared(done.original), *space.owners])
     drops: dict[str, float] = {}
     asked = None
     # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
@@ -132,8 +135,23 @@ def contributions(measured: Measurement) -> out.Contributions:
                 structural_high=spread[column][1] if column in spread else None,
                 link=None if links is None else links.get(column),
                 removal=drops.get(column),
+                **_drop(drops_of_power, column),
             )
             for column in columns
         ],
         removal_asked=asked,
+        power_asked=None if drops_of_power is None else drops_of_power.asked,
     )
+
+
+class _Drop(TypedDict):
+    power_drop: float | None
+    power_drop_low: float | None
+    power_drop_high: float | None
+
+
+def _drop(drops: PowerDrops | None, column: str) -> _Drop:
+    found = None if drops is None else drops.by_column.get(column)
+    if found is None:
+        return {"power_drop": None, "power_drop_low": None, "power_drop_high": None}
+    return {"power_drop": found.drop, "power_drop_low": found.low, "power_drop_high": found.high}

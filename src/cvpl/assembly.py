@@ -13,8 +13,8 @@ from cvpl import result as out
 from cvpl.attack import Attack
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.contradictions import Figures
-from cvpl.evaluation.control import attributable_rate
-from cvpl.evaluation.distributions import compare, exceedance
+from cvpl.evaluation.control import Roc, attributable_rate
+from cvpl.evaluation.distributions import binned, compare, exceedance
 from cvpl.evaluation.growth import growth_law
 from cvpl.evaluation.intervals import Interval
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, OFF_SCALE_FALSE_RATE, Measurement, pairwise_false_link_rate
@@ -179,6 +179,25 @@ def truth(measured: Measurement) -> out.TruthFigures | None:
         top1_high=None if measured.top1_interval is None else measured.top1_interval.high,
         precision_at_1=precision_at_1(known, best, tau) if at_threshold else None,
         similarities=similarities,
+    )
+
+
+def evidence(measured: Measurement) -> out.EvidenceShares | None:
+    """The shares of originals and controls by their evidence; null where nobody has a candidate."""
+    base = measured.base_scores if measured.basis == "control" else None
+    found = binned(*([measured.attack.scores] if base is None else [measured.attack.scores, base]))
+    if found is None:
+        return None
+    read_at = measured.threshold
+    if read_at is None and measured.rate is not None and measured.base_scores is not None:
+        read_at = Roc.of(measured.attack.scores, measured.base_scores).threshold(OFF_SCALE_FALSE_RATE)
+    return out.EvidenceShares(
+        edges=found.edges.tolist(),
+        originals=found.shares[0].tolist(),
+        controls=None if base is None else found.shares[1].tolist(),
+        originals_without=found.without[0],
+        controls_without=None if base is None else found.without[1],
+        read_at=read_at if read_at is not None and np.isfinite(read_at) else None,
     )
 
 

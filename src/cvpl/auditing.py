@@ -15,6 +15,7 @@ from cvpl import appraisal, assembly
 from cvpl import result as out
 from cvpl.config.plan import ConfigLike, Plan, load
 from cvpl.contenders import Standing, contest
+from cvpl.diagnostics.power_drop import power_drops
 from cvpl.diagnostics.progressive import climb
 from cvpl.diagnostics.self_linkage import leave_one_out
 from cvpl.diagnostics.sensitivity import sensitivity
@@ -143,7 +144,8 @@ def _assemble(
         for table in ("original", "protected")
     }
     say("feature contribution", None)
-    contribution = appraisal.contributions(measured)
+    drops = power_drops(measured, inputs) if plan.runs_sensitivity else None
+    contribution = appraisal.contributions(measured, drops)
     say("progressive evaluation", None)
     ladder = None if threshold is None else climb(done, threshold)
     say("who is at risk", None)
@@ -174,6 +176,7 @@ def _assemble(
         blocks=assembly.blocks(measured),
         projection=assembly.projection(measured),
         truth=assembly.truth(measured),
+        evidence=assembly.evidence(measured),
         growth=assembly.growth(measured),
         control=assembly.control(measured),
         attributable_rate=assembly.attributable(measured),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvpl.search.blocks import Partition
 
@@ -13,10 +14,21 @@ MOST_OF_THE_WORK = 0.80
 
 
 @dataclass(frozen=True)
+class SizeClass:
+    """Blocks with from `fewest` to `most` protected records: how many, and their pairs."""
+
+    fewest: int
+    most: int
+    blocks: int
+    pairs: int
+
+
+@dataclass(frozen=True)
 class BlockSizes:
     """Sizes count the protected records of a block; work is the number of pairs that share one.
 
     `count` counts the blocks with both originals and protected records; those with one side only are counted apart.
+    `sizes` are classes from each power of two to the next, those without a block in the middle included.
     """
 
     count: int
@@ -30,6 +42,7 @@ class BlockSizes:
     share_of_all_pairs: float
     work_in_largest_tenth: float
     blocks_with_80_percent_of_work: int
+    sizes: tuple[SizeClass, ...] = ()
 
 
 def block_sizes(partition: Partition) -> BlockSizes:
@@ -37,7 +50,8 @@ def block_sizes(partition: Partition) -> BlockSizes:
     count = int(max(partition.queries.max(initial=-1), partition.candidates.max(initial=-1))) + 1
     queries, candidates = (np.bincount(side, minlength=count) for side in (partition.queries, partition.candidates))
     both = (queries > 0) & (candidates > 0)
-    sizes, work = candidates[both], np.sort((queries * candidates)[both])[::-1]
+    sizes, pairs_of = candidates[both], (queries * candidates)[both]
+    work = np.sort(pairs_of)[::-1]
     pairs = int(work.sum())
     done = np.cumsum(work)
     tenth = max(1, int(np.ceil(LARGEST * len(work)))) if len(work) else 0
@@ -53,4 +67,16 @@ def block_sizes(partition: Partition) -> BlockSizes:
         share_of_all_pairs=pairs / (len(partition.queries) * len(partition.candidates)),
         work_in_largest_tenth=float(done[tenth - 1] / pairs) if pairs else 0.0,
         blocks_with_80_percent_of_work=int(np.searchsorted(done, MOST_OF_THE_WORK * pairs) + 1) if pairs else 0,
+        sizes=_classes(sizes, pairs_of),
+    )
+
+
+def _classes(sizes: NDArray[np.int64], pairs: NDArray[np.int64]) -> tuple[SizeClass, ...]:
+    """1, 2 to 3, 4 to 7, ...: from the class of the smallest block to that of the largest."""
+    if not len(sizes):
+        return ()
+    number = np.frexp(sizes)[1] - 1
+    blocks, work = np.bincount(number), np.bincount(number, weights=pairs)
+    return tuple(
+        SizeClass(1 << at, (2 << at) - 1, int(blocks[at]), int(work[at])) for at in range(number.min(), len(blocks))
     )

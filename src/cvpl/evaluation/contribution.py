@@ -3,7 +3,8 @@
 structural   Σ over the column's features f and components c of λ_c w_fc², as a share: the column's part in the space in
              which records are compared (paper, 8.10). It says nothing of the links themselves.
 link         the similarity of the links found, split over the columns: <z_x, z_y> = Σ_f u_x[f] (W z_y)[f] with u = v -
-             mean, taken from both sides and halved, is a sum over features, so the split is exact.
+             mean, taken from both sides and halved, is a sum over features, so the split is exact. A score of agreement
+             is a sum over the columns already.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack import Attack
 from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, RobustPca, components_of
+from cvpl.operators.similarity import AgreementScorer
 from cvpl.operators.vectorization import FeatureSpace, Vectors
 from cvpl.representation import linear
 
@@ -88,19 +90,25 @@ def pca_settings(attack: Attack) -> PcaSettings | None:
     return projection.robust_pca if isinstance(projection, RobustPca) else None
 
 
-def link(attack: Attack, threshold: float, rng: np.random.Generator) -> dict[str, float] | None:
-    """Each column's share of the summed similarity of the links found.
+def link(attack: Attack, linked: NDArray[np.int64], rng: np.random.Generator) -> dict[str, float] | None:
+    """Each column's share of the summed similarity of the links found, which are those of the originals `linked`.
 
-    None unless the score is a cosine after a linear projection, and where there are no links. Of more than 10,000 links
-    a seeded sample is split.
+    None unless the score is a sum over columns (a cosine after a linear projection, or agreement), and where there are
+    no links. Of more than 10,000 links a seeded sample is split.
     """
+    linked = linked[attack.found.row[linked] >= 0]
+    if len(linked) > MOST_LINKS:
+        linked = np.sort(rng.choice(linked, MOST_LINKS, replace=False))
+    there = attack.found.row[linked]
+    if isinstance(attack.scorer, AgreementScorer):
+        names = attack.attacker.vectorization.compared(attack.original)
+        parts = {name: float(attack.scorer.part(at, linked, there).sum()) for at, name in enumerate(names)}
+        total = sum(parts.values())
+        return {name: part / total for name, part in parts.items()} if total > 0 else None
     projection = linear(attack.representation.projection)
     if projection is None or attack.attacker.similarity != "cosine":
         return None
-    linked = np.flatnonzero(attack.found.best >= threshold)
-    if len(linked) > MOST_LINKS:
-        linked = np.sort(rng.choice(linked, MOST_LINKS, replace=False))
-    return split_links(attack, projection, linked, attack.found.row[linked])
+    return split_links(attack, projection, linked, there)
 
 
 def split_links(

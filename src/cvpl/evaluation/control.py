@@ -58,6 +58,10 @@ class Roc:
         before, reached, weight = self._between(false_rate)
         return float(self.true[before] + weight * (self.true[reached] - self.true[before]))
 
+    def threshold(self, false_rate: float) -> float:
+        """The lowest threshold at which no more than this share of the controls is linked."""
+        return float(self.thresholds[self._between(false_rate)[0]])
+
     def counted(self, false_rate: float) -> tuple[Floats, Floats]:
         """How far each original and each control counts as linked there, from 0 to 1.
 

@@ -43,6 +43,32 @@ def compare(matches: Floats, non_matches: Floats) -> Distributions | None:
     return Distributions(edges, shares[0], shares[1], float(np.minimum(*shares).sum()), separation)
 
 
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of several samples in common, equal bins; `without` are the shares that are not finite."""
+
+    edges: Floats
+    shares: tuple[Floats, ...]
+    without: tuple[float, ...]
+
+
+def binned(*samples: Floats) -> Shares | None:
+    """Every sample's shares between the lowest and the highest finite value of all; None where there is none."""
+    finite = [values[np.isfinite(values)] for values in samples]
+    together = np.concatenate(finite)
+    if not together.size:
+        return None
+    low, high = float(together.min()), float(together.max())
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    shares = tuple(
+        np.histogram(some, edges)[0] / max(1, len(values)) for some, values in zip(finite, samples, strict=True)
+    )
+    gone = (1 - len(some) / max(1, len(values)) for some, values in zip(finite, samples, strict=True))
+    return Shares(edges, shares, tuple(gone))
+
+
 def exceedance(ascending: Floats, threshold: float) -> float | None:
     """P(S >= τ) over scores in ascending order; None without any."""
     if not len(ascending):

@@ -6,6 +6,8 @@ anything that a terminal would obey spelled out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -16,7 +18,7 @@ from cvpl.reports.headline import headline
 from cvpl.reports.layout import NARROW, Figure, bullets, hanging, heading, plain_table, show_figures
 from cvpl.reports.people import show_people
 from cvpl.reports.wording import UNKNOWN, percent, points, printable, sentence, span
-from cvpl.result import AuditResult, PolicyOutcome
+from cvpl.result import AuditResult, Contribution, PolicyOutcome
 
 _NEXT = {
     "base_rate_unknown": "How: `cvpl audit ... --control FILE`, or `control: {file: FILE}` in the configuration.",
@@ -33,16 +35,15 @@ _FIGURES = {
     "maximum_subgroup_rate": "the largest rate over subgroups",
 }
 _REFUSED = "refused: "
-_LEGEND = (
-    ("structure", "the column's share of the space in which records are compared; it says nothing of the links"),
-    ("links", "its share of the similarity of the links that were found; below 0 where it holds them apart"),
-    (
-        "if removed",
-        "change of the linkage rate, in percentage points, when the column is left out of the comparison. "
-        "Minus: the column helps to link people. Plus: more are linked without it, because with fewer features more "
-        "records look alike; the column tells people apart, and dropping it makes look-alikes, not protection",
-    ),
-)
+_LEGEND = {
+    "structure": "the column's share of the space in which records are compared; it says nothing of the links",
+    "links": "its share of the similarity of the links that were found; below 0 where it holds them apart",
+    "rate": "change of the linkage rate, in percentage points, when the column is left out of the comparison. "
+    "Minus: the column helps to link people. Plus: more are linked without it, because with fewer features more "
+    "records look alike; the column tells people apart, and dropping it makes look-alikes, not protection",
+    "power": "change of the power at 5%, in percentage points, when the column is left out: coarsen first what takes "
+    "most away",
+}
 
 
 def show(result: AuditResult, console: Console) -> None:
@@ -203,24 +204,34 @@ def _show_ladder(result: AuditResult, console: Console) -> None:
 
 def _show_columns(result: AuditResult, console: Console) -> None:
     found = result.feature_contribution
-    if not any(figure is not None for it in found.columns for figure in (it.structural, it.link, it.removal)):
+    shown: dict[str, Callable[[Contribution], tuple[float | None, str]]] = {
+        "structure": lambda it: (it.structural, percent(it.structural)),
+        "links": lambda it: (it.link, percent(it.link)),
+        "rate": lambda it: (it.removal, points(None if it.removal is None else -it.removal)),
+        "power": lambda it: (it.power_drop, points(None if it.power_drop is None else -it.power_drop)),
+    }
+    known = [name for name, figure in shown.items() if any(figure(it)[0] is not None for it in found.columns)]
+    if not known:
         return
     wide = console.width >= NARROW
     heading("What makes records alike", console)
-    heads = [("column", "left"), ("role", "left"), ("structure", "right"), ("links", "right"), ("if removed", "right")]
-    table = plain_table(*(head for head in heads if wide or head[0] != "role"))
-    for it in sorted(found.columns, key=lambda it: -(it.link if it.link is not None else it.structural or 0.0)):
-        drop = points(None if it.removal is None else -it.removal)
+    heads = ["column"] + (["role"] if wide else [])
+    table = plain_table(*((head, "left") for head in heads), *((name, "right") for name in known))
+    for it in sorted(found.columns, key=_weight):
         role = [it.role.replace("_", "-")] if wide else []
-        table.add_row(Text(printable(it.column)), *role, percent(it.structural), percent(it.link), drop)
+        table.add_row(Text(printable(it.column)), *role, *(shown[name](it)[1] for name in known))
     console.print(table)
     console.print()
-    some = ""
-    if found.removal_asked is not None and found.removal_asked < result.inputs["original"].rows:
-        some = f" ({found.removal_asked:,} originals were asked)"
-    for name, meaning in _LEGEND:
-        text = f"{meaning}{some if name == 'if removed' else ''}."
-        hanging(f"{name:<{len('if removed')}}", text, console, style="dim")
+    asked = {"rate": found.removal_asked, "power": found.power_asked}
+    for name in known:
+        few = asked.get(name)
+        some = "" if few is None or few >= result.inputs["original"].rows else f" ({few:,} originals were asked)"
+        hanging(f"{name:<{len('structure')}}", f"{_LEGEND[name]}{some}.", console, style="dim")
+
+
+def _weight(it: Contribution) -> float:
+    """The columns that give people away most come first."""
+    return -next((value for value in (it.power_drop, it.link, it.structural) if value is not None), 0.0)
 
 
 def _show_warnings(result: AuditResult, console: Console) -> None:

@@ -14,6 +14,7 @@ from cvpl.result.figures import (
     Calibration,
     Control,
     CurvePoint,
+    EvidenceShares,
     Growth,
     Ladder,
     Power,
@@ -70,6 +71,7 @@ class AuditResult(Section):
     blocks: Blocks
     projection: ProjectionSummary
     truth: TruthFigures | None
+    evidence: EvidenceShares | None = None
     growth: Growth | None
     control: Control | None
     attributable_rate: Attributable | None

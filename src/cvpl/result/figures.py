@@ -88,6 +88,21 @@ class Overlap(Section):
     sampled: bool
 
 
+class EvidenceShares(Section):
+    """By what originals, and controls, would be linked: shares in equal bins of the headline attacker's evidence.
+
+    `without` are the shares of those who have no candidate, and stand in no bin; `read_at` is the threshold, or for a
+    score off the scale the evidence at which 5% of the controls are linked. `controls` is null without a control.
+    """
+
+    edges: list[float]
+    originals: list[float]
+    controls: list[float] | None
+    originals_without: float
+    controls_without: float | None
+    read_at: float | None
+
+
 class TruthFigures(Section):
     """What the true matches say at the threshold. Rates with nothing to divide by are null."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from cvpl.result.section import Section
 
 
@@ -12,6 +14,15 @@ class Input(Section):
     rows: int
     columns: int
     sha256: str | None
+
+
+class BlockSizeClass(Section):
+    """The blocks that have from `fewest` to `most` protected records, and the pairs in them."""
+
+    fewest: int
+    most: int
+    blocks: int
+    pairs: int
 
 
 class BlockScheme(Section):
@@ -28,6 +39,7 @@ class BlockScheme(Section):
     share_of_all_pairs: float
     work_in_largest_tenth: float
     blocks_with_80_percent_of_work: int
+    sizes: list[BlockSizeClass] = Field(default_factory=list)
 
 
 class Blocks(Section):
@@ -65,7 +77,11 @@ class AlignedColumn(Section):
 
 
 class Contribution(Section):
-    """One column's part: structural share with its spread, share of the links' similarity, drop of the rate."""
+    """One column's part: structural share with its spread, share of the links' similarity, drops if it were gone.
+
+    `removal` is the drop of the linkage rate at the threshold, `power_drop` that of the power at 5%, with the middle
+    95% over people drawn anew.
+    """
 
     column: str
     role: str
@@ -74,10 +90,14 @@ class Contribution(Section):
     structural_high: float | None
     link: float | None
     removal: float | None
+    power_drop: float | None = None
+    power_drop_low: float | None = None
+    power_drop_high: float | None = None
 
 
 class Contributions(Section):
-    """All columns, and how many originals were asked for `removal`."""
+    """All columns, and how many originals were asked for `removal` and for `power_drop`."""
 
     columns: list[Contribution]
     removal_asked: int | None
+    power_asked: int | None = None

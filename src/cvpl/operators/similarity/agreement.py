@@ -175,11 +175,15 @@ class AgreementScorer:
         """The sum over the columns, in their order."""
         total = np.zeros(len(queries))
         for column in range(self.columns):
-            first, last, agree, known = self._asked(column, self.a[queries, column])
-            there = self.b[candidates, column]
-            differs = np.where(known & (there >= 0), self.worth.differ[column], 0.0)
-            total += np.where((there >= first) & (there <= last), agree, differs)
+            total += self.part(column, queries, candidates)
         return total
+
+    def part(self, column: int, queries: Rows, candidates: Rows) -> Floats:
+        """What one column adds to the scores of pairs."""
+        first, last, agree, known = self._asked(column, self.a[queries, column])
+        there = self.b[candidates, column]
+        differs = np.where(known & (there >= 0), self.worth.differ[column], 0.0)
+        return np.where((there >= first) & (there <= last), agree, differs)
 
     def _asked(self, column: int, codes: Codes) -> tuple[Codes, Codes, Floats, NDArray[np.bool_]]:
         """For queries' codes: the range that agrees, its worth, and whether there is a value; else a range of none."""
