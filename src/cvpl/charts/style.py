@@ -81,6 +81,8 @@ def finished(
             domainColor=FAINT,
             tickColor=FAINT,
             labelLimit=190,
+            labelOverlap="greedy",
+            labelSeparation=10,
             titlePadding=8,
         )
         .configure_legend(
