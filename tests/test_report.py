@@ -11,6 +11,7 @@ import html5lib
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 import cvpl
 from browser import needs_browser
@@ -41,7 +42,6 @@ def result():
             Touchpoints(records=400).draw(np.random.default_rng(3)),
         )
     ]
-    import yaml  # noqa: PLC0415 - for this fixture alone
 
     return cvpl.audit(*tables[:2], yaml.safe_load(DEMO), control=tables[2], attackers=["paper", "rarity", "margin"])
 
@@ -295,3 +295,12 @@ def test_without_a_browser_and_the_extra_a_pdf_is_refused(result, tmp_path, monk
     with pytest.raises(cvpl.UsageError, match="Chromium"):
         cvpl.write_report(result, tmp_path / "report.pdf")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_configuration_on_the_page_can_be_audited_with(result):
+    from cvpl.config.plan import load  # noqa: PLC0415 - for this test alone
+
+    text = html5lib.parse(audit_page(result), namespaceHTMLElements=False)
+    written = next(it.text for it in text.iter("pre") if it.text and it.text.startswith("columns:"))
+    assert load(yaml.safe_load(written)).attackers == load(yaml.safe_load(DEMO)).attackers
+    assert load(yaml.safe_load(written)).config == load(yaml.safe_load(DEMO)).config

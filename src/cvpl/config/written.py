@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from cvpl.attacker import Evidence
 from cvpl.config.sizes import parse_size
@@ -246,11 +246,24 @@ class AttackerConfig(Settings):
 
     @model_validator(mode="after")
     def _family_has_its_own_operators(self) -> AttackerConfig:
-        others = self.model_fields_set - {"preset", "knows", "knows_people", "threshold"}
-        if self.preset == "default" and others:
-            named = ", ".join(sorted(others))
+        others = sorted(self.model_fields_set - _COMMON)
+        if self.preset == "default" and any(getattr(self, name) != _default(name) for name in others):
+            named = ", ".join(others)
             raise ValueError(f"the family has operators of its own; take out {named}, or write attackers one by one")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_operators_of_the_family(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        return {name: it for name, it in written.items() if name in _COMMON} if self.preset == "default" else written
+
+
+_COMMON = frozenset({"preset", "knows", "knows_people", "threshold"})
+"""What holds for all members of the family; they have operators of their own."""
+
+
+def _default(name: str) -> Any:
+    return AttackerConfig.model_fields[name].get_default(call_default_factory=True)
 
 
 class ReportConfig(Settings):
