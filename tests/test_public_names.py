@@ -18,9 +18,11 @@ def test_the_public_names_are_these():
         "CvplError",
         "InputError",
         "LimitError",
+        "SurfaceResult",
         "UsageError",
         "audit",
         "split",
+        "surface",
     ]
 
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from cvpl.errors import LimitError as LimitError
     from cvpl.errors import UsageError as UsageError
     from cvpl.result import AuditResult as AuditResult
+    from cvpl.result import SurfaceResult as SurfaceResult
     from cvpl.splitting import split as split
+    from cvpl.sweeping import surface as surface
 
 _HOMES = {
     "Attacker": "cvpl.attacker",
@@ -31,9 +33,11 @@ _HOMES = {
     "CvplError": "cvpl.errors",
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
+    "SurfaceResult": "cvpl.result",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.auditing",
     "split": "cvpl.splitting",
+    "surface": "cvpl.sweeping",
 }
 
 __all__ = [
@@ -43,9 +47,11 @@ __all__ = [
     "CvplError",
     "InputError",
     "LimitError",
+    "SurfaceResult",
     "UsageError",
     "audit",
     "split",
+    "surface",
 ]
 
 
