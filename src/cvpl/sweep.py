@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cvpl import appraisal
+from cvpl import appraisal, assembly
 from cvpl import result as out
 from cvpl.attacker import Attacker
 from cvpl.auditing import provenance
@@ -17,7 +17,7 @@ from cvpl.evaluation.contradictions import Notice
 from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.gate import gate
-from cvpl.result.surface import Strength
+from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.streams import stream
 from cvpl.surface_rows import input_of, setting_row, with_steepness
 from cvpl.tables.pair import Inputs
@@ -27,10 +27,12 @@ Report = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What all attackers say of a release: who they are, the strongest of them, and why it is outside, if it is."""
+    """What all attackers say of a release: who they are, the strongest and its figure, and why it is outside, if so."""
 
     attackers: tuple[str, ...]
     headline: str
+    figure: JudgedFigure
+    risk: out.Rate | out.Attributable
     reasons: tuple[str, ...]
 
     @classmethod
@@ -38,7 +40,14 @@ class Verdict:
         """As the gate of an audit would judge, with the target as its limit."""
         headline = standing.chosen.measured.at_confidence(standing.confidence)
         reasons = gate(standing, headline, None, target, {})[0].reasons
-        return cls(tuple(standing.contenders), standing.headline, tuple(reasons))
+        beyond = assembly.attributable(headline)
+        return cls(
+            tuple(standing.contenders),
+            standing.headline,
+            "linkage_rate" if beyond is None else "attributable_rate",
+            beyond or assembly.rate(headline),
+            tuple(reasons),
+        )
 
 
 @dataclass(frozen=True)
@@ -110,22 +119,26 @@ class Sweep:
             )
         )
 
-    def weakest(self, judge: Callable[[Strength], Verdict]) -> out.WeakestSetting | None:
+    def weakest(self, judge: Callable[[Strength], Verdict | None]) -> out.WeakestSetting | None:
         """The weakest setting from which on all are inside and that holds against all attackers; None without any.
 
         Who was strongest on the weakest release need not be so on a stronger one. So `judge` holds the setting's
-        release against everybody; where somebody finds more, it is outside, and the next stronger one is tried.
+        release against everybody (None: nobody else is there); where somebody finds more than the target, it is
+        outside, and the next stronger one is tried. The risk that is told is that of the strongest there.
         """
         while (at := weakest_inside([bool(row.safe) for row in self.rows])) is not None:
             row = self.rows[at]
             verdict = self.verdicts.get(row.strength) or judge(row.strength)
+            if verdict is None:
+                verdict = Verdict((self.sweeper.name,), self.sweeper.name, row.judged, row.risk, ())
             if not verdict.reasons:
                 return out.WeakestSetting(
                     strength=row.strength,
-                    figure=row.judged,
-                    estimate=row.risk.estimate,
-                    low=row.risk.low,
-                    high=row.risk.high,
+                    attacker=verdict.headline,
+                    figure=verdict.figure,
+                    estimate=verdict.risk.estimate,
+                    low=verdict.risk.low,
+                    high=verdict.risk.high,
                     utility=row.utility,
                     held_against=list(verdict.attackers),
                 )

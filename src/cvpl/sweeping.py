@@ -129,9 +129,9 @@ def _over_strengths(
         reasons = "; ".join(f"{it.strength}: {it.reason}" for it in sweep.failed)
         raise UsageError(f"at none of the strengths could a release be made. {reasons}")
 
-    def judge(strength: Strength) -> Verdict:
+    def judge(strength: Strength) -> Verdict | None:
         if strength not in made or target is None:
-            return Verdict((sweep.sweeper.name,), sweep.sweeper.name, ())
+            return None
         inputs = tables.with_release(plan, made[strength], strength)
         return Verdict.of(contest(plan, inputs, _telling(say, f"strength {strength}, all attackers")), target)
 

@@ -77,10 +77,12 @@ class FailedStrength(Section):
 class WeakestSetting(Section):
     """The weakest setting from which on all that were tried are inside the safe region: its risk and its utility.
 
-    `held_against` names the attackers whom the release at this strength was held against.
+    `held_against` names the attackers whom the release at this strength was held against, `attacker` the strongest of
+    them there, whose risk is told.
     """
 
     strength: Strength
+    attacker: str
     figure: JudgedFigure
     estimate: float | None
     low: float | None
