@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import bullets, hanging, heading, plain_table
-from cvpl.reports.wording import UNKNOWN, percent, points, printable, sentence, span
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting, SurfaceTarget, Warning_
 from cvpl.result.surface import Strength
+from cvpl.wording import UNKNOWN, percent, points, printable, sentence, span
 
 _WIDE = 96
 """From this width on the linkage rate and the control's stand beside the risk."""

@@ -15,6 +15,7 @@ from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import UtilityFigures
+from cvpl.whole_file import write_whole
 
 Strength = int | float | str
 JudgedFigure = Literal["attributable_rate", "linkage_rate"]
@@ -151,12 +152,8 @@ class SurfaceResult(Section):
         """Write `surface.json` into `directory`, whole or not at all; returns its path."""
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
-        path, draft = folder / "surface.json", folder / ".surface.json.part"
-        try:
-            draft.write_text(self.to_json(), encoding="utf-8", newline="\n")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        path = folder / "surface.json"
+        write_whole(path, self.to_json())
         return path
 
 
