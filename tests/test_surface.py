@@ -21,8 +21,9 @@ from cvpl.cli.main import run
 from cvpl.config.plan import load
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.protecting import Protector
-from cvpl.reports.surface import answer, gathered_warnings, show
+from cvpl.reports.surface import show
 from cvpl.result import Attributable, SurfaceResult, surface_schema
+from cvpl.result.surface_answer import answer, gathered_warnings
 from cvpl.simulation import Touchpoints
 from cvpl.streams import stream
 from cvpl.strengths import dial_of

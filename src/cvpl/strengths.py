@@ -34,13 +34,14 @@ class Dial:
 
     `make` gives the release at a strength: a path inside the folder that it is handed, or whatever a function returned.
     It raises CannotBeMade where the mechanism itself refuses. `identity` tells who is who in releases that number their
-    people by row; None where the configuration's holds.
+    people by row; None where the configuration's holds. `function` tells that the mechanism is the caller's.
     """
 
     name: str
     strengths: tuple[Strength, ...]
     make: Callable[[Strength, Path], object]
     identity: IdentityKeys | None = None
+    function: bool = False
 
 
 def dial_of(
@@ -172,7 +173,7 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
             "dataframe of pandas, Polars, pyarrow or DuckDB, or the path of its file."
         )
 
-    return Dial(name, strengths, make)
+    return Dial(name, strengths, make, function=True)
 
 
 def _takes_generator(function: Callable[..., object]) -> tuple[bool, str | None]:

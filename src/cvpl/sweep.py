@@ -64,8 +64,8 @@ class Sweeper:
 class Sweep:
     """The rows of a surface as they are found. The first release that is attacked decides who sweeps."""
 
-    def __init__(self, plan: Plan, target: float | None) -> None:
-        self.plan, self.target = plan, target
+    def __init__(self, plan: Plan, target: float | None, asked_for: str | None) -> None:
+        self.plan, self.target, self._asked_for = plan, target, asked_for
         self.rows: list[out.SurfaceSetting] = []
         self.failed: list[out.FailedStrength] = []
         self.verdicts: dict[Strength, Verdict] = {}
@@ -147,7 +147,12 @@ class Sweep:
         return None
 
     def result(
-        self, sweep: Literal["mechanism", "blocking"], mechanism: str, weakest: out.WeakestSetting | None
+        self,
+        sweep: Literal["mechanism", "blocking"],
+        mechanism: str,
+        weakest: out.WeakestSetting | None,
+        *,
+        function: bool = False,
     ) -> out.SurfaceResult:
         """The whole surface. Blockings have no order of strength: nothing rises with them, and none is isolated."""
         by, rows = self.sweeper, with_steepness(self.rows)
@@ -169,7 +174,9 @@ class Sweep:
                 "scenario": self._scenario,
                 "sweep": sweep,
                 "mechanism": mechanism,
+                "function": function,
                 "attacker": by.name,
+                "asked_for": self._asked_for,
                 "attacker_settings": by.attacker.model_dump(mode="json"),
                 "picked": out.Picked(among=by.among, confidence=by.confidence) if by.among > 1 else None,
                 "canaries": appraisal.canaries(by.canaries),

@@ -75,12 +75,12 @@ def surface(
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None:
                 raise UsageError("a sweep of blockings takes no strengths, and needs `release`, the table to attack")
-            return _over_blockings(plan, tables, release, target, say)
+            return _over_blockings(plan, tables, release, target, attacker, say)
         if release is not None:
             raise UsageError("`release` is for a sweep of blockings; a mechanism makes its releases from `original`")
         say("reading", None)
         dial = dial_of(mechanism, strengths, original, config, plan)
-        return _over_strengths(dial, plan, tables, target, Path(folder), say)
+        return _over_strengths(dial, plan, tables, target, attacker, Path(folder), say)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +101,13 @@ class _Tables:
 
 
 def _over_strengths(
-    dial: Dial, plan: Plan, tables: _Tables, target: float | None, folder: Path, say: Report
+    dial: Dial, plan: Plan, tables: _Tables, target: float | None, asked_for: str | None, folder: Path, say: Report
 ) -> out.SurfaceResult:
     """Make, read and attack one release after the other, from the weakest on."""
     if dial.identity is not None:
         identity = replace(dial.identity, simulated=plan.identity is not None and plan.identity.simulated)
         plan = replace(plan, identity=identity, declared=(*plan.declared, identity.protected))
-    sweep, made = Sweep(plan, target), {}
+    sweep, made = Sweep(plan, target, asked_for), {}
     for strength in dial.strengths:
         telling = _telling(say, f"strength {strength}")
         telling("making the release", None)
@@ -136,11 +136,11 @@ def _over_strengths(
         return Verdict.of(contest(plan, inputs, _telling(say, f"strength {strength}, all attackers")), target)
 
     weakest = None if target is None else sweep.weakest(judge)
-    return sweep.result("mechanism", dial.name, weakest)
+    return sweep.result("mechanism", dial.name, weakest, function=dial.function)
 
 
 def _over_blockings(
-    plan: Plan, tables: _Tables, release: object, target: float | None, say: Report
+    plan: Plan, tables: _Tables, release: object, target: float | None, asked_for: str | None, say: Report
 ) -> out.SurfaceResult:
     """Attack one release under the attacker's own blocking and those around it, from the coarsest to the finest."""
     keyed = [name for name, it in plan.attackers.items() if _has_keys(it)]
@@ -152,7 +152,7 @@ def _over_blockings(
     plan = plan.only(keyed)
     say("reading", None)
     inputs = tables.with_release(plan, release)
-    sweep = Sweep(plan, target)
+    sweep = Sweep(plan, target, asked_for)
     configured = sweep.begin("as configured", inputs, say)
     useful = utility_of(inputs, configured)
     # The first of them is the blocking as configured, which has been attacked.

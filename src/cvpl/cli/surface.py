@@ -57,7 +57,9 @@ def command(
         help="Name the weakest setting whose risk stays at or below RATE, such as 0.05, by its upper interval end.",
     ),
     out: Path | None = typer.Option(
-        None, metavar="DIR", help="Folder for surface.json; made if it is not there. Without it nothing is written."
+        None,
+        metavar="DIR",
+        help="Folder for surface.json and surface.html; made if it is not there. Without it nothing is written.",
     ),
     memory: str | None = typer.Option(None, metavar="SIZE", help="The memory that may be used, such as 4GB."),
     as_json: bool = typer.Option(False, "--json", help="Print what surface.json holds instead of the summary."),
@@ -94,7 +96,12 @@ def command(
             memory=allowed,
             report=progress,
         )
-    path = None if out is None else result.write(out)
+    path = page_at = None
+    if out is not None:
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+
+        path = result.write(out)
+        page_at = write_report(result, out / "surface.html")
     with reader_may_leave():
         if as_json:
             # Bytes, so that neither the encoding nor the line ends of the terminal change them.
@@ -104,4 +111,4 @@ def command(
 
         show(result, page())
         if path is not None:
-            typer.echo(f"\nWritten: {path}")
+            typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}")

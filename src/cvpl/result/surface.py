@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,9 +14,11 @@ from cvpl.result.audit import Provenance
 from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
+from cvpl.result.surface_answer import answer, named, score
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import UtilityFigures
 from cvpl.whole_file import write_whole
+from cvpl.wording import percent, span
 
 Strength = int | float | str
 JudgedFigure = Literal["attributable_rate", "linkage_rate"]
@@ -109,8 +112,9 @@ class SurfaceTarget(Section):
 class SurfaceResult(Section):
     """A risk surface: a row of cells for each strength, from the weakest to the strongest.
 
-    In a sweep of blockings the rows go from the most pairs, the coarsest blocking, to the fewest. `rises_at` names the
-    strengths whose risk is above that of the next weaker one: there the surface is not monotone.
+    In a sweep of blockings the rows go from the most pairs, the coarsest blocking, to the fewest. `function` tells that
+    the mechanism is the caller's own, `asked_for` the attacker that was named, null where it was chosen. `rises_at`
+    names the strengths whose risk is above that of the next weaker one: there the surface is not monotone.
     """
 
     schema_: Literal["cvpl/surface/1"] = Field(default="cvpl/surface/1", alias="schema")
@@ -118,7 +122,9 @@ class SurfaceResult(Section):
     scenario: Literal["simulation", "controlled", "partial", "blind"]
     sweep: Literal["mechanism", "blocking"]
     mechanism: str
+    function: bool
     attacker: str
+    asked_for: str | None
     attacker_settings: dict[str, Any]
     picked: Picked | None
     canaries: Canaries | None
@@ -155,6 +161,18 @@ class SurfaceResult(Section):
         path = folder / "surface.json"
         write_whole(path, self.to_json())
         return path
+
+    def _repr_html_(self) -> str:
+        """The answer and a line for each strength, for a notebook."""
+        heads = "".join(f"<th>{it}</th>" for it in ("strength", "risk", "95% interval", "utility"))
+        rows = []
+        for row in self.settings:
+            risk = row.risk
+            cells = named(row.strength), percent(risk.estimate), span(risk.low, risk.high), score(row.utility.mean)
+            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        return (
+            f"<div><p><strong>{escape(answer(self))}</strong></p><table><tr>{heads}</tr>{''.join(rows)}</table></div>"
+        )
 
 
 def surface_schema() -> dict[str, Any]:
