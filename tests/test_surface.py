@@ -343,6 +343,15 @@ def _rng_of(found, strength):
     return stream(found.provenance.seed, f"surface {strength}")
 
 
+def test_canaries_are_run_once(people, monkeypatch):
+    """They hang on the people, not on the release: those of the weakest release hold for all."""
+    calls = []
+    run_canaries = contenders.canaries
+    monkeypatch.setattr(contenders, "canaries", lambda *args, **named: calls.append(1) or run_canaries(*args, **named))
+    found = cvpl.surface(people[0], mixed(people[0]), [0.2, 0.6], config(canaries=True), control=people[1])
+    assert len(calls) == 1 and found.canaries.identity.top1_hit_rate == 1.0
+
+
 # Blockings
 
 

@@ -116,10 +116,7 @@ def _over_strengths(
         except CannotBeMade as refused:
             sweep.failed.append(out.FailedStrength(strength=strength, reason=str(refused)))
             continue
-        telling("reading", None)
-        inputs = tables.with_release(plan, released, strength)
-        contender = sweep.attack(inputs, telling) if sweep.begun else sweep.begin(strength, inputs, telling)
-        sweep.add(strength, contender, inputs, utility_of(inputs, contender))
+        _attack(sweep, strength, tables, released, telling)
         # The very same release may have to be held against all attackers, where there are several.
         if target is not None and len(plan.attackers) > 1:
             made[strength] = released
@@ -137,6 +134,14 @@ def _over_strengths(
 
     weakest = None if target is None else sweep.weakest(judge)
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)
+
+
+def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, say: Report) -> None:
+    """One strength's row; the tables and what was found in them are let go afterwards."""
+    say("reading", None)
+    inputs = tables.with_release(sweep.plan, released, strength)
+    contender = sweep.attack(inputs, say) if sweep.begun else sweep.begin(strength, inputs, say)
+    sweep.add(strength, contender, inputs, utility_of(inputs, contender))
 
 
 def _over_blockings(

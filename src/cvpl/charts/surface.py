@@ -215,7 +215,8 @@ def _described(result: SurfaceResult, by_rate: bool) -> str:
     judged = " or ".join(FIGURES[it] for it in FIGURES if any(row.judged == it for row in result.settings))
     over = "false rates of the others" if by_rate else "thresholds"
     cells = [cell for row in result.settings for cell in row.cells]
-    told = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; darker is higher."
+    told = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; "
+    told += "the stronger the shade, the higher."
     if result.target is not None:
         count = sum(bool(cell.safe) for cell in cells)
         told += (
