@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import cvpl
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, serious_faults  # noqa: F401 - a fixture
 from cvpl import charts
 from cvpl.charts.style import DARK, SHADES
 from cvpl.cli.demo import CONFIG as DEMO
@@ -237,3 +238,36 @@ def test_no_text_from_outside_becomes_markup(payload):
     assert {it.tag for it in notebook.iter()} <= {
         "html", "head", "body", "div", "p", "strong", "table", "tbody", "tr", "th", "td",
     }  # fmt: skip
+
+
+def pages(swept):
+    """A page of every kind: swept in earnest, by false rates, of many settings with long names."""
+    by_rate = [
+        row.model_copy(
+            update={
+                "threshold": None,
+                "cells": [
+                    it.model_copy(update={"threshold": None, "false_rate": round(0.01 * (at + 1), 2)})
+                    for at, it in enumerate(row.cells)
+                ],
+            }
+        )
+        for row in swept.settings
+    ]
+    names = ["none", "as configured", *(f"'a column with a long name {at}' in half the width" for at in range(8))]
+    blockings = [swept.settings[0].model_copy(update={"strength": name}) for name in names]
+    return {
+        "mechanism": swept,
+        "false rates": swept.model_copy(update={"axis": "false_rate", "settings": by_rate}),
+        "blocking": swept.model_copy(update={"sweep": "blocking", "settings": blockings}),
+    }
+
+
+@needs_browser
+@pytest.mark.parametrize("kind", ["mechanism", "false rates", "blocking"])
+def test_the_page_fits_any_window_and_everybody_can_read_it(swept, chromium, tmp_path, kind):  # noqa: F811 - the fixture
+    file = cvpl.write_report(pages(swept)[kind], tmp_path / "surface.html")
+    for scheme in SCHEMES:
+        for width in SIZES:
+            check(chromium, file, width, scheme)
+        assert serious_faults(chromium, file, scheme) == []
