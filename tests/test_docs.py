@@ -153,3 +153,10 @@ def test_every_member_of_the_family_is_explained(member: str) -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_is_explained(preset: str) -> None:
     assert f"| `{preset}` |" in text(DOCS / "concepts" / "policy.md")
+
+
+@pytest.mark.parametrize("field", schema_keys("surface.json"))
+def test_every_field_of_a_surface_stands_in_the_reference(field: str) -> None:
+    page = text(DOCS / "reference" / "result.md")
+    section = page[page.index("| Field of surface.json |") : page.index("| Field of a setting |")]
+    assert f"| `{field}` |" in section

@@ -18,9 +18,11 @@ def test_the_public_names_are_these():
         "CvplError",
         "InputError",
         "LimitError",
+        "SurfaceResult",
         "UsageError",
         "audit",
         "split",
+        "surface",
         "write_report",
     ]
 
@@ -66,8 +68,10 @@ def test_the_charts_are_these():
         "contributions",
         "evidence",
         "funnel",
+        "heat_map",
         "numbers",
         "png",
+        "risk_and_utility",
         "risk_curve",
         "scale",
         "similarities",

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from cvpl.errors import UsageError as UsageError
     from cvpl.reports.files import write_report as write_report
     from cvpl.result import AuditResult as AuditResult
+    from cvpl.result import SurfaceResult as SurfaceResult
     from cvpl.splitting import split as split
+    from cvpl.sweeping import surface as surface
 
 _HOMES = {
     "Attacker": "cvpl.attacker",
@@ -33,9 +35,11 @@ _HOMES = {
     "CvplError": "cvpl.errors",
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
+    "SurfaceResult": "cvpl.result",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.auditing",
     "split": "cvpl.splitting",
+    "surface": "cvpl.sweeping",
     "write_report": "cvpl.reports.files",
 }
 
@@ -46,9 +50,11 @@ __all__ = [
     "CvplError",
     "InputError",
     "LimitError",
+    "SurfaceResult",
     "UsageError",
     "audit",
     "split",
+    "surface",
     "write_report",
 ]
 

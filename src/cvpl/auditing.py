@@ -106,6 +106,11 @@ def read_plan(
         raise InputError(problems) from None
     if memory is not None:
         plan = replace(plan, budget=replace(plan.budget, memory=memory))
+    return plan, read_tables(plan, original, protected, control)
+
+
+def read_tables(plan: Plan, original: object, protected: object, control: object | None) -> Inputs:
+    """The checked tables of an audit by a resolved configuration, or every problem of them."""
     inputs = read_inputs(
         original,
         protected,
@@ -123,7 +128,7 @@ def read_plan(
         what = "no observable column is in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
     check_embeddings(plan, inputs)
-    return plan, inputs
+    return inputs
 
 
 def _assemble(
@@ -210,12 +215,17 @@ def _assemble(
         warnings=[out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in warnings],
         search=assembly.search(done),
         lower_bound=not done.exact,
-        provenance=out.Provenance(
-            seed=done.seed,
-            versions={"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")},
-            config=plan.config.model_dump(mode="json", exclude_none=True),
-            randomization=drawn,
-        ),
+        provenance=provenance(plan, drawn),
+    )
+
+
+def provenance(plan: Plan, drawn: out.Randomization | None = None) -> out.Provenance:
+    """What repeats the run: seed, versions and the configuration."""
+    return out.Provenance(
+        seed=plan.config.seed,
+        versions={"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")},
+        config=plan.config.model_dump(mode="json", exclude_none=True),
+        randomization=drawn,
     )
 
 

@@ -43,7 +43,7 @@ def gate(
         values = [_bounded(measured, it, people.get(name)) for name, measured in running.items()]
         known = [value for value in values if value is not None]
         value = max(known) if len(known) == len(values) else None
-        verdict = judge(it.figure, it.bound, it.max, value, _doubts(headline, standing.reasons, it.figure))
+        verdict = judge(it.figure, it.bound, it.max, value, doubts(headline, standing.reasons, it.figure))
         outcomes.append(
             out.PolicyOutcome(
                 figure=it.figure,
@@ -70,20 +70,21 @@ def _policies(
     return (*others, PolicyConfig(figure=figure, max=fail_above))
 
 
-def _doubts(headline: Measurement, reasons: tuple[str, ...], figure: Figure) -> tuple[str, ...]:
+def doubts(headline: Measurement, reasons: tuple[str, ...], figure: Figure) -> tuple[str, ...]:
+    """Why a figure cannot pass a gate however low it is; `reasons` are why nothing can be read as risk, if so."""
     seen = assembly.figures(headline)
-    doubts = [f"not assessable: {reason}" for reason in reasons]
+    found = [f"not assessable: {reason}" for reason in reasons]
     if not headline.attack.exact:
-        doubts.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
+        found.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
     if top1_far_above(seen):
-        doubts.append("the top-1 hit rate is far above the linkage rate")
+        found.append("the top-1 hit rate is far above the linkage rate")
     if figure == "attributable_rate" and top1_unexplained(seen):
-        doubts.append("the top-1 hit rate is far above the attributable rate")
+        found.append("the top-1 hit rate is far above the attributable rate")
     if figure in _OF_THE_HEADLINE and power_unexplained(seen):
-        doubts.append("power at 5% is far above the attributable rate")
+        found.append("power at 5% is far above the attributable rate")
     if recall_near_zero(seen):
-        doubts.append("blocking recall is near zero")
-    return tuple(doubts)
+        found.append("blocking recall is near zero")
+    return tuple(found)
 
 
 def _bounded(measured: Measurement, policy: PolicyConfig, people: Subgroups | None) -> float | None:

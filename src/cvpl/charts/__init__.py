@@ -11,6 +11,7 @@ from cvpl.charts.funnel import funnel
 from cvpl.charts.histograms import block_sizes, evidence, similarities
 from cvpl.charts.people import at_risk
 from cvpl.charts.style import Chart, Numbers, numbers, png, svg
+from cvpl.charts.surface import heat_map, risk_and_utility
 
 __all__ = [
     "Chart",
@@ -21,8 +22,10 @@ __all__ = [
     "contributions",
     "evidence",
     "funnel",
+    "heat_map",
     "numbers",
     "png",
+    "risk_and_utility",
     "risk_curve",
     "scale",
     "similarities",

@@ -21,7 +21,15 @@ Row = Mapping[str, Any]
 
 INK, MUTED, FAINT = "#1f2933", "#52606d", "#d5dae1"
 BLUE, ORANGE, GREY, PALE = "#0b5fa5", "#e08a00", "#7b8794", "#9cc4e8"
+PAPER = "#ffffff"
+SHADES = ("#eef4fa", "#cfe1f2", PALE, "#5b9bd0", BLUE, "#08305a")
+"""From nothing to everything: ever further from the page, in greyscale too."""
 DARK = {
+    PAPER: "#14191f",
+    SHADES[0]: "#1b2530",
+    SHADES[1]: "#22405b",
+    SHADES[3]: "#4a8cc4",
+    SHADES[5]: "#d4ebff",
     INK: "#e6e9ee",
     MUTED: "#b3bdc9",
     FAINT: "#3d4752",

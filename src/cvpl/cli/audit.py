@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.errors import ExitCode, UsageError
+from cvpl.cli.values import finite_rate, memory_bytes
+from cvpl.errors import ExitCode
 
 if TYPE_CHECKING:
     from cvpl.config.plan import WithPolicy
@@ -19,21 +19,6 @@ EXIT_CODES = (
     "be used; 4 a limit was hit; 5 interrupted; 6 internal error; 10 the gate (--fail-above, --policy or the "
     "configuration's policy) is closed."
 )
-
-
-def _rate(value: float | None) -> float | None:
-    if value is not None and not math.isfinite(value):
-        raise typer.BadParameter("a number from 0 to 1 is needed, such as 0.05.")
-    return value
-
-
-def _bytes(size: str) -> int:
-    from cvpl.config.sizes import parse_size  # noqa: PLC0415 - only where it is asked for
-
-    try:
-        return parse_size(size)
-    except ValueError as error:
-        raise UsageError(f"--memory {size}: {error}.") from None
 
 
 def command(
@@ -60,7 +45,7 @@ def command(
         metavar="RATE",
         min=0.0,
         max=1.0,
-        callback=_rate,
+        callback=finite_rate,
         help="A gate, such as 0.05: exit with 10 if the upper interval end of the policy's figure (default: the "
         "attributable rate, else the linkage rate) is above RATE, or if the result cannot be relied on.",
     ),
@@ -98,7 +83,7 @@ def command(
     as_json: bool = typer.Option(False, "--json", help="Print what result.json holds instead of the summary."),
 ) -> None:
     """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
-    allowed = None if memory is None else _bytes(memory)
+    allowed = memory_bytes(memory)
     if out is not None:
         check_folder(out, "--out")
     if save_projection is not None:

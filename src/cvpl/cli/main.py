@@ -10,7 +10,7 @@ from typing import cast
 
 import typer
 
-from cvpl.cli import audit, demo, diff, init, protect, report, reproduce, simulate, split
+from cvpl.cli import audit, demo, diff, init, protect, report, reproduce, simulate, split, surface
 from cvpl.cli.output import tell
 from cvpl.errors import CvplError, ExitCode, InputError
 
@@ -43,6 +43,7 @@ app.command("audit", epilog=audit.EXIT_CODES, no_args_is_help=True)(audit.comman
 app.command("init", no_args_is_help=True)(init.command)
 app.command("report", no_args_is_help=True)(report.command)
 app.command("diff", no_args_is_help=True)(diff.command)
+app.command("surface", no_args_is_help=True)(surface.command)
 app.command("protect", no_args_is_help=True)(protect.command)
 app.command("split", no_args_is_help=True)(split.command)
 app.command("simulate", no_args_is_help=True)(simulate.command)

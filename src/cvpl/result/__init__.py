@@ -29,6 +29,15 @@ from cvpl.result.setting import (
     ProjectionSummary,
     Search,
 )
+from cvpl.result.surface import (
+    FailedStrength,
+    SurfaceCell,
+    SurfaceResult,
+    SurfaceSetting,
+    SurfaceTarget,
+    WeakestSetting,
+    surface_schema,
+)
 from cvpl.result.trust import (
     ColumnLikeness,
     ControlLikeness,
@@ -39,6 +48,7 @@ from cvpl.result.trust import (
     Variation,
     Warning_,
 )
+from cvpl.result.utility import UtilityFigures
 
 __all__ = [
     "AlignedColumn",
@@ -59,6 +69,7 @@ __all__ = [
     "ControlLikeness",
     "CurvePoint",
     "EvidenceShares",
+    "FailedStrength",
     "GroupRate",
     "GroupRates",
     "Growth",
@@ -79,9 +90,16 @@ __all__ = [
     "SelfLinkage",
     "SelfRate",
     "Sensitivity",
+    "SurfaceCell",
+    "SurfaceResult",
+    "SurfaceSetting",
+    "SurfaceTarget",
     "TruthFigures",
+    "UtilityFigures",
     "Validity",
     "Variation",
     "Warning_",
+    "WeakestSetting",
     "json_schema",
+    "surface_schema",
 ]

@@ -1,1 +1,1 @@
-"""The published JSON schemas of `result.json` and `audit.yaml`; `python -m cvpl.schemas` writes them anew."""
+"""The published JSON schemas of results and of `audit.yaml`; `python -m cvpl.schemas` writes them anew."""

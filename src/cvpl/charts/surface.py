@@ -1,0 +1,230 @@
+"""A risk surface: the risk over strength and threshold, and risk beside utility at every strength."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import altair as alt
+
+from cvpl.charts.style import (
+    BAR,
+    BLUE,
+    INK,
+    MUTED,
+    ORANGE,
+    PAPER,
+    SHADES,
+    WIDTH,
+    Chart,
+    colours,
+    data,
+    finished,
+    unlike,
+    whole_axis,
+)
+from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
+from cvpl.result.surface_answer import FIGURES, score
+from cvpl.wording import UNKNOWN, percent, printable, span
+
+_STEPS = (0.02, 0.05, 0.10, 0.25, 0.50)
+"""Rates at which the shade changes: finer where targets lie."""
+_LEVELS = dict(zip(("to 2%", "to 5%", "to 10%", "to 25%", "to 50%", "above 50%"), SHADES, strict=True))
+_DARK_FROM = 4
+"""From this shade on marks are drawn in the colour of the page."""
+_LABELLED = 5
+"""Every so many thresholds have a label on the axis."""
+_STEEP, _CONTRADICTED = "steep", "contradicted"
+_FRAME = "M-1,-1L1,-1L1,1L-1,1ZM-0.6,-0.6L-0.6,0.6L0.6,0.6L0.6,-0.6Z"
+"""A square with a hole, for the legend."""
+_SHAPES = {_STEEP: "circle", _CONTRADICTED: "cross"}
+_HEIGHTS = {_STEEP: 0.3, _CONTRADICTED: 0.7}
+"""How far down in a cell a mark stands, so that both have room."""
+
+
+def heat_map(result: SurfaceResult) -> Chart | None:
+    """The judged rate of every strength and threshold, or false rate; None where nothing tells where to read it.
+
+    Shades rise with the rate, in greyscale too. The safe region is framed; a dot marks a cell of high sensitivity, a
+    cross one whose rate other figures contradict.
+    """
+    width = max((len(row.cells) for row in result.settings), default=0)
+    if not width:
+        return None
+    labels = unlike([printable(str(row.strength)) for row in result.settings])
+    first = next(row for row in result.settings if len(row.cells) == width)
+    places = [_place(cell) for cell in first.cells]
+    rows, marks = [], []
+    for label, row in zip(labels, result.settings, strict=True):
+        for place, cell in zip(places, row.cells, strict=False):
+            rate = _judged(row, cell)
+            if rate is None:
+                continue
+            level = sum(rate > step for step in _STEPS)
+            rows.append({"strength": label, "at": place, "series": list(_LEVELS)[level]})
+            pen = PAPER if level >= _DARK_FROM else INK
+            kinds = [kind for kind, there in ((_STEEP, cell.steep), (_CONTRADICTED, cell.contradicted)) if there]
+            marks += [{"strength": label, "at": place, "mark": kind, "ink": pen} for kind in kinds]
+    by_rate = result.axis == "false_rate"
+    title = "share of the others that is linked" if by_rate else "threshold"
+    x = alt.X(
+        "at:O",
+        sort=places,
+        scale=alt.Scale(domain=places, paddingInner=0, paddingOuter=0),
+        axis=alt.Axis(title=title, values=places[::_LABELLED], labelAngle=0, ticks=False, domain=False),
+    )
+    y = alt.Y(
+        "strength:O",
+        sort=labels,
+        scale=alt.Scale(domain=labels, paddingInner=0, paddingOuter=0),
+        axis=alt.Axis(title=None, ticks=False, domain=False),
+    )
+    shade = colours(_LEVELS, legend=alt.Legend(orient="bottom"))
+    layers: list[Any] = [alt.Chart(data(rows)).mark_rect().encode(x=x, y=y, color=shade)]
+    for kind, height in _HEIGHTS.items():
+        of_kind = [it for it in marks if it["mark"] == kind]
+        if of_kind:
+            layers.append(_marks(of_kind, height, labels, places, framed=result.target is not None))
+    frame = list(_frame(result.settings, labels, places))
+    for colour, thickness in ((PAPER, 5), (INK, 2)):
+        for side in ("top", "bottom", "left", "right"):
+            if edges := [it for it in frame if it["side"] == side]:
+                layers.append(_edges(edges, side, labels, places, colour, thickness))
+    drawn = alt.layer(*layers).resolve_scale(color="independent").properties(width=WIDTH, height=BAR * len(labels))
+    heads = ("strength" if result.sweep == "mechanism" else "blocking", *places)
+    table = [
+        (
+            printable(str(row.strength)),
+            *(_told(row, cell) for cell in row.cells),
+            *([UNKNOWN] * (width - len(row.cells))),
+        )
+        for row in result.settings
+    ]
+    return finished(drawn, "The risk surface", _described(result, by_rate), heads, table, labels)
+
+
+def risk_and_utility(result: SurfaceResult) -> Chart | None:
+    """The risk with its interval and the utility at every strength; None where neither is known."""
+    labels = unlike([printable(str(row.strength)) for row in result.settings])
+    rows, ends, table = [], [], []
+    for label, row in zip(labels, result.settings, strict=True):
+        risk, useful = row.risk, row.utility.mean
+        figures = {"risk": risk.estimate, "utility": useful}
+        rows += [
+            {"strength": label, "series": name, "value": min(1.0, max(0.0, value))}
+            for name, value in figures.items()
+            if value is not None
+        ]
+        if risk.low is not None and risk.high is not None:
+            ends.append({"strength": label, "low": max(0.0, risk.low), "high": max(0.0, risk.high)})
+        told = {True: "inside", False: "outside", None: ""}[row.safe]
+        table.append(
+            (printable(str(row.strength)), percent(risk.estimate), span(risk.low, risk.high), score(useful), told)
+        )
+    if not rows:
+        return None
+    named = {"risk": BLUE, "utility": ORANGE}
+    shapes = alt.Shape("series:N", scale=alt.Scale(domain=list(named), range=["circle", "diamond"]))
+    y = alt.Y("strength:O", sort=labels, axis=alt.Axis(title=None))
+    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis("risk, and utility from 0 to 1"))
+    layers: list[Any] = []
+    if result.target is not None:
+        rule = alt.Chart(data([{"value": result.target.rate}])).mark_rule(color=MUTED, strokeDash=[1, 2])
+        layers.append(rule.encode(x=x))
+    if ends:
+        error = alt.Chart(data(ends)).mark_rule(strokeWidth=2, color=BLUE)
+        layers.append(error.encode(x=alt.X("low:Q"), x2="high:Q", y=y))
+    points = alt.Chart(data(rows)).mark_point(filled=True, size=80, opacity=1)
+    layers.append(points.encode(x=x, y=y, color=colours(named), shape=shapes))
+    drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(labels))
+    first, last = result.settings[0], result.settings[-1]
+    description = (
+        f"Risk and utility at {len(labels)} settings: from {percent(first.risk.estimate)} and "
+        f"{score(first.utility.mean)} at {printable(str(first.strength))} to {percent(last.risk.estimate)} and "
+        f"{score(last.utility.mean)} at {printable(str(last.strength))}. Lines are 95% intervals of the risk."
+    )
+    if result.target is not None:
+        description += f" The dotted line is the target, {percent(result.target.rate)}."
+    heads = ("strength" if result.sweep == "mechanism" else "blocking", "risk", "95% interval", "utility", "target")
+    return finished(drawn, "Risk and utility", description, heads, table, labels)
+
+
+def _judged(row: SurfaceSetting, cell: SurfaceCell) -> float | None:
+    return cell.linkage_rate if row.judged == "linkage_rate" else cell.attributable_rate
+
+
+def _place(cell: SurfaceCell) -> str:
+    return f"{cell.threshold:.3g}" if cell.threshold is not None else percent(cell.false_rate)
+
+
+def _told(row: SurfaceSetting, cell: SurfaceCell) -> str:
+    marks = [
+        name for name, there in (("safe", cell.safe), (_STEEP, cell.steep), (_CONTRADICTED, cell.contradicted)) if there
+    ]
+    return percent(_judged(row, cell)) + (f" ({', '.join(marks)})" if marks else "")
+
+
+def _marks(
+    marks: list[dict[str, Any]], height: float, labels: list[str], places: list[str], *, framed: bool
+) -> alt.Chart:
+    """Marks of one kind; their legend explains the frame too, where there is one."""
+    shapes = ({"safe": _FRAME} if framed else {}) | _SHAPES
+    scale = alt.Scale(domain=list(shapes), range=list(shapes.values()))
+    legend = alt.Legend(symbolFillColor=INK, symbolStrokeWidth=0)
+    shape = alt.Shape("mark:N", scale=scale, legend=legend)
+    x, y = alt.X("at:O", sort=places), alt.Y("strength:O", sort=labels, bandPosition=height)
+    points = alt.Chart(data(marks)).mark_point(filled=True, size=14, opacity=1)
+    drawn: alt.Chart = points.encode(x=x, y=y, shape=shape, color=alt.Color("ink:N", scale=None, legend=None))
+    return drawn
+
+
+def _edges(
+    edges: list[dict[str, Any]], side: str, labels: list[str], places: list[str], colour: str, thickness: int
+) -> alt.Chart:
+    """Lines along one side of cells."""
+    at, down = alt.X("at:O", sort=places), alt.Y("strength:O", sort=labels)
+    line = alt.Chart(data(edges)).mark_rule(color=colour, strokeWidth=thickness, strokeCap="square")
+    drawn: alt.Chart
+    if side in ("top", "bottom"):
+        y = down.bandPosition(0 if side == "top" else 1)
+        drawn = line.encode(x=at.bandPosition(0), x2=alt.X2("at", bandPosition=1), y=y)
+    else:
+        x = at.bandPosition(0 if side == "left" else 1)
+        drawn = line.encode(x=x, y=down.bandPosition(0), y2=alt.Y2("strength", bandPosition=1))
+    return drawn
+
+
+def _frame(settings: list[SurfaceSetting], labels: list[str], places: list[str]) -> Iterator[dict[str, Any]]:
+    """The edges between safe cells and others, each a line along one side of a cell."""
+    safe = [[bool(cell.safe) for cell in row.cells] for row in settings]
+
+    def inside(row: int, column: int) -> bool:
+        return 0 <= row < len(safe) and 0 <= column < len(safe[row]) and safe[row][column]
+
+    for row in range(len(safe)):
+        for column in range(len(safe[row])):
+            if not safe[row][column]:
+                continue
+            corner = {"strength": labels[row], "at": places[column]}
+            for side, (a, b) in {"top": (-1, 0), "bottom": (1, 0), "left": (0, -1), "right": (0, 1)}.items():
+                if not inside(row + a, column + b):
+                    yield corner | {"side": side}
+
+
+def _described(result: SurfaceResult, by_rate: bool) -> str:
+    judged = " or ".join(FIGURES[it] for it in FIGURES if any(row.judged == it for row in result.settings))
+    over = "false rates of the others" if by_rate else "thresholds"
+    cells = [cell for row in result.settings for cell in row.cells]
+    told = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; "
+    told += "the stronger the shade, the higher."
+    if result.target is not None:
+        count = sum(bool(cell.safe) for cell in cells)
+        told += (
+            f" Framed: {count} cells that are safe, at most {percent(result.target.rate)} by the upper interval end."
+        )
+    told += (
+        f" A dot: a neighbour differs by more than {100 * result.high_sensitivity:.0f} points"
+        f" ({sum(cell.steep for cell in cells)} cells)."
+        f" A cross: another figure says that more people are found ({sum(cell.contradicted for cell in cells)} cells)."
+    )
+    return told

@@ -1,0 +1,180 @@
+"""The risk surface R(strength, τ): what `surface.json` holds."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from cvpl.result.attackers import Canaries, Picked
+from cvpl.result.audit import Provenance
+from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
+from cvpl.result.section import Section
+from cvpl.result.setting import Input
+from cvpl.result.surface_answer import answer, named, score
+from cvpl.result.trust import Warning_
+from cvpl.result.utility import UtilityFigures
+from cvpl.whole_file import write_whole
+from cvpl.wording import percent, span
+
+Strength = int | float | str
+JudgedFigure = Literal["attributable_rate", "linkage_rate"]
+
+
+class SurfaceCell(CurvePoint):
+    """One cell: a strength's rates at one threshold, or at one false rate of the controls.
+
+    `contradicted`: other figures say that the rate read there is too low (a top-1 hit rate or a power far above it, a
+    representation that is not assessable). `safe`: the upper end of the judged rate is at most the target, and nothing
+    contradicts it; null without a target. `steep`: a neighbouring cell's judged rate differs by more than
+    `high_sensitivity`.
+    """
+
+    contradicted: bool = False
+    safe: bool | None = None
+    steep: bool = False
+
+
+class SurfaceSetting(Section):
+    """One strength, or one blocking: the figures at the attacker's own reading, and its cells.
+
+    The own reading is the attacker's threshold, or a false rate of 5% for a score off the scale. `judged` is the figure
+    that is held against the target. `doubts` are why it cannot count as low, however low it is. `pairs` share a block;
+    `asked` are the originals that were asked.
+    """
+
+    strength: Strength
+    release: Input
+    asked: int
+    pairs: int
+    threshold: float | None
+    judged: JudgedFigure
+    linkage_rate: Rate
+    control: Control | None
+    attributable_rate: Attributable | None
+    power: list[Power] | None
+    top1_hit_rate: float | None
+    utility: UtilityFigures
+    doubts: list[str]
+    safe: bool | None
+    cells: list[SurfaceCell]
+    warnings: list[Warning_]
+
+    @property
+    def risk(self) -> Rate | Attributable:
+        """The figure that is held against the target."""
+        if self.judged == "attributable_rate" and self.attributable_rate is not None:
+            return self.attributable_rate
+        return self.linkage_rate
+
+
+class FailedStrength(Section):
+    """A strength at which no release could be made, and why."""
+
+    strength: Strength
+    reason: str
+
+
+class WeakestSetting(Section):
+    """The weakest setting from which on all that were tried are inside the safe region: its risk and its utility.
+
+    `held_against` names the attackers whom the release at this strength was held against, `attacker` the strongest of
+    them there, whose risk is told.
+    """
+
+    strength: Strength
+    attacker: str
+    figure: JudgedFigure
+    estimate: float | None
+    low: float | None
+    high: float | None
+    utility: UtilityFigures
+    held_against: list[str]
+
+
+class SurfaceTarget(Section):
+    """What came of a target r0, read at the attacker's own threshold, or at 5% for a score off the scale.
+
+    `inside` are the settings whose risk is at most the target, by its upper interval end; `isolated` are those of them
+    that do not count since a stronger one is outside. `weakest` is null where no setting can be named, and for a sweep
+    of blockings, which are the attacker's choice and no protection.
+    """
+
+    rate: float
+    inside: list[Strength]
+    isolated: list[Strength]
+    weakest: WeakestSetting | None
+
+
+class SurfaceResult(Section):
+    """A risk surface: a row of cells for each strength, from the weakest to the strongest.
+
+    In a sweep of blockings the rows go from the most pairs, the coarsest blocking, to the fewest. `function` tells that
+    the mechanism is the caller's own, `asked_for` the attacker that was named, null where it was chosen. `rises_at`
+    names the strengths whose risk is above that of the next weaker one: there the surface is not monotone.
+    """
+
+    schema_: Literal["cvpl/surface/1"] = Field(default="cvpl/surface/1", alias="schema")
+    inputs: dict[str, Input]
+    scenario: Literal["simulation", "controlled", "partial", "blind"]
+    sweep: Literal["mechanism", "blocking"]
+    mechanism: str
+    function: bool
+    attacker: str
+    asked_for: str | None
+    attacker_settings: dict[str, Any]
+    picked: Picked | None
+    canaries: Canaries | None
+    axis: Literal["threshold", "false_rate"]
+    settings: list[SurfaceSetting]
+    failed: list[FailedStrength]
+    rises_at: list[Strength]
+    high_sensitivity: float
+    target: SurfaceTarget | None
+    warnings: list[Warning_]
+    lower_bound: bool
+    provenance: Provenance
+
+    def setting(self, strength: Strength) -> SurfaceSetting:
+        """The row of one strength; KeyError where it was not tried or could not be made."""
+        for it in self.settings:
+            if it.strength == strength:
+                return it
+        raise KeyError(strength)
+
+    def to_json(self) -> str:
+        """The result as JSON, the same bytes for the same result."""
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> SurfaceResult:
+        """Read a result, of this version or an earlier one."""
+        return cls.model_validate_json(text)
+
+    def write(self, directory: str | Path) -> Path:
+        """Write `surface.json` into `directory`, whole or not at all; returns its path."""
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "surface.json"
+        write_whole(path, self.to_json())
+        return path
+
+    def _repr_html_(self) -> str:
+        """The answer and a line for each strength, for a notebook."""
+        heads = "".join(f"<th>{it}</th>" for it in ("strength", "risk", "95% interval", "utility"))
+        rows = []
+        for row in self.settings:
+            risk = row.risk
+            cells = named(row.strength), percent(risk.estimate), span(risk.low, risk.high), score(row.utility.mean)
+            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        return (
+            f"<div><p><strong>{escape(answer(self))}</strong></p><table><tr>{heads}</tr>{''.join(rows)}</table></div>"
+        )
+
+
+def surface_schema() -> dict[str, Any]:
+    """The JSON schema of `surface.json`."""
+    return SurfaceResult.model_json_schema(by_alias=True)

@@ -1,0 +1,137 @@
+"""What a surface says in a few sentences, for the terminal, the page and a notebook."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from cvpl.result.trust import Warning_
+from cvpl.wording import UNKNOWN, percent, points, printable, span
+
+if TYPE_CHECKING:
+    from cvpl.result.surface import Strength, SurfaceResult, SurfaceSetting, SurfaceTarget
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+FIGURES = {"attributable_rate": "attributable rate", "linkage_rate": "linkage rate"}
+"""The figures that are held against a target, by name."""
+
+
+def answer(result: SurfaceResult) -> str:
+    """What the sweep found, in a few sentences; for the terminal and for every report."""
+    parts = [_met(result, result.target) if result.target is not None else _course(result)]
+    if result.rises_at:
+        parts.append(_not_monotone(result))
+    return " ".join(parts)
+
+
+def setting(result: SurfaceResult) -> str:
+    """Who swept what, and how that attacker was chosen."""
+    names = {"original": "originals", "control": "in the control"}
+    sizes = ", ".join(f"{table.rows:,} {names.get(role, role)}" for role, table in result.inputs.items())
+    what = "the blocking" if result.sweep == "blocking" else f"mechanism '{printable(result.mechanism)}'"
+    text = f"Swept: {what}, by attacker '{printable(result.attacker)}': {sizes}."
+    if result.picked is not None:
+        where = "the release" if result.sweep == "blocking" else "the weakest release"
+        text += (
+            f" Of {result.picked.among} attackers this one was the strongest on {where}, by power at 5%; intervals "
+            "allow for the picking."
+        )
+    return text
+
+
+def gathered_warnings(result: SurfaceResult) -> list[tuple[Warning_, str]]:
+    """Each warning once, at the weakest strength that raised it; and where else it was, with other figures perhaps."""
+    found: dict[tuple[str, str], tuple[Warning_, list[Strength]]] = {}
+    for row in result.settings:
+        for warning in row.warnings:
+            key = warning.rule, _NUMBERS.sub("", warning.message)
+            found.setdefault(key, (warning, []))[1].append(row.strength)
+    gathered = [(warning, "") for warning in result.warnings]
+    for warning, (first, *others) in found.values():
+        where = f" (At {named(first)}{f'; likewise at {_named(others)}' if others else ''}.)"
+        gathered.append((warning, "" if len(others) + 1 == len(result.settings) and not _figures(warning) else where))
+    return gathered
+
+
+def named(strength: Strength) -> str:
+    """A strength as it is printed."""
+    return printable(str(strength))
+
+
+def score(value: float | None) -> str:
+    """A utility from 0 to 1; a dash where it is not known."""
+    return UNKNOWN if value is None else f"{value:.2f}"
+
+
+def _figures(warning: Warning_) -> bool:
+    return _NUMBERS.search(warning.message) is not None
+
+
+def _course(result: SurfaceResult) -> str:
+    """How the risk goes from one end to the other, where no target is set."""
+    first, last = result.settings[0], result.settings[-1]
+    if result.sweep == "blocking":
+        risks = [row.risk.estimate for row in result.settings if row.risk.estimate is not None]
+        ends = span(min(risks, default=None), max(risks, default=None)) or "not known"
+        return f"Over {len(result.settings)} blockings the {FIGURES[first.judged]} is {ends}."
+    text = f"At {named(first.strength)}, the weakest, the {_risk(first)}"
+    return f"{text}; at {named(last.strength)}, the strongest, the {_risk(last)}." if first is not last else f"{text}."
+
+
+def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
+    limit = percent(target.rate)
+    if result.sweep == "blocking":
+        outside = [row for row in result.settings if not row.safe]
+        if not outside:
+            return f"Under all {len(result.settings)} blockings the risk stays at or below {limit}."
+        return (
+            f"Under {len(outside)} of {len(result.settings)} blockings the risk is above {limit}, or cannot be called "
+            "lower. The attacker chooses the blocking, so the highest counts."
+        )
+    weakest = target.weakest
+    if weakest is None:
+        text = f"No setting that was tried can be said to stay at or below {limit}."
+        if target.isolated:
+            text += f" {_named(target.isolated)} would be below, but a stronger one is not: that may be luck."
+        return f"{text} At {named(result.settings[-1].strength)}, the strongest, the {_risk(result.settings[-1])}."
+    ends = span(weakest.low, weakest.high)
+    text = (
+        f"The weakest setting that stays at or below {limit} is {printable(result.mechanism)} at "
+        f"{named(weakest.strength)}: the "
+        f"{FIGURES[weakest.figure]} is {percent(weakest.estimate)} (95% interval {ends}), and its utility "
+        f"{score(weakest.utility.mean)} of 1. So do all stronger ones that were tried."
+    )
+    if len(weakest.held_against) > 1:
+        name = printable(weakest.attacker)
+        text += (
+            f" It was held against all {len(weakest.held_against)} attackers, of whom '{name}' is the strongest there."
+        )
+    if target.isolated:
+        text += f" {_named(target.isolated)} would be below too, but a stronger one is not: that may be luck."
+    return text
+
+
+def _not_monotone(result: SurfaceResult) -> str:
+    rows = [row for row in result.settings if row.risk.estimate is not None]
+    steps = [(before, row) for before, row in pairwise(rows) if row.strength in result.rises_at]
+    most = max((row.risk.estimate or 0.0) - (before.risk.estimate or 0.0) for before, row in steps)
+    apart = any(_above(row.risk.low, before.risk.high) for before, row in steps)
+    return (
+        f"The risk does not only fall with strength: it rises at {_named(result.rises_at)}, by up to "
+        f"{points(most).lstrip('+')} points, {'beyond error' if apart else 'which may be error'}."
+    )
+
+
+def _above(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and low > high
+
+
+def _risk(row: SurfaceSetting) -> str:
+    ends = span(row.risk.low, row.risk.high)
+    text = f"{FIGURES[row.judged]} is {percent(row.risk.estimate)}" + (f" (95% interval {ends})" if ends else "")
+    return text + (", which cannot be relied on" if row.doubts else "")
+
+
+def _named(strengths: list[Strength]) -> str:
+    return ", ".join(named(it) for it in strengths)

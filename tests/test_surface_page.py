@@ -1,0 +1,273 @@
+"""The charts of a surface, and its page."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import html5lib
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import cvpl
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, serious_faults  # noqa: F401 - a fixture
+from cvpl import charts
+from cvpl.charts.style import DARK, SHADES
+from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.reports.surface_page import surface_page
+from cvpl.result import (
+    Attributable,
+    Input,
+    Provenance,
+    Rate,
+    SurfaceCell,
+    SurfaceResult,
+    SurfaceSetting,
+    SurfaceTarget,
+    UtilityFigures,
+)
+from cvpl.simulation import Touchpoints
+
+PAYLOADS = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{ 7 * 7 }}",
+    "{% include 'base.html' %}",
+    "=HYPERLINK(1)",
+    "</style><b>x",
+    "datum.at",
+    "'; drop",
+    "a" * 200,
+    "`code`",
+    "&lt;i&gt;",
+]
+
+
+def utility_figures(mean):
+    return UtilityFigures(
+        mean=mean,
+        correlation_preservation=mean,
+        marginal_similarity=None,
+        downstream_accuracy_ratio=None,
+        distance_preservation=None,
+        distance_basis="distributions",
+    )
+
+
+def cell(threshold, rate, *, safe=None, steep=False, contradicted=False):
+    return SurfaceCell(
+        threshold=threshold,
+        linkage_rate=rate,
+        low=rate,
+        high=rate,
+        control_rate=0.0,
+        attributable_rate=rate,
+        attributable_low=rate,
+        attributable_high=rate,
+        safe=safe,
+        steep=steep,
+        contradicted=contradicted,
+    )
+
+
+def setting(strength, rates, *, safe=(), mean=0.5, doubts=()):
+    """A row over the thresholds 0.7, 0.8, 0.9; `safe` holds the places of its safe cells."""
+    cells = [cell(t, r, safe=at in safe) for at, (t, r) in enumerate(zip((0.7, 0.8, 0.9), rates, strict=True))]
+    return SurfaceSetting(
+        strength=strength,
+        release=Input(name="release.csv", rows=10, columns=3, sha256=None),
+        asked=10,
+        pairs=100,
+        threshold=0.9,
+        judged="attributable_rate",
+        linkage_rate=Rate(estimate=rates[-1], low=rates[-1], high=rates[-1], method="people"),
+        control=None,
+        attributable_rate=Attributable(
+            estimate=rates[-1], low=rates[-1], high=rates[-1], method="people", basis="control"
+        ),
+        power=None,
+        top1_hit_rate=None,
+        utility=utility_figures(mean),
+        doubts=list(doubts),
+        safe=2 in safe,
+        cells=cells,
+        warnings=[],
+    )
+
+
+def result_of(rows, **changes):
+    content = {
+        "schema": "cvpl/surface/1",
+        "inputs": {"original": Input(name="people.csv", rows=10, columns=3, sha256=None)},
+        "scenario": "blind",
+        "sweep": "mechanism",
+        "mechanism": "synthetic",
+        "function": False,
+        "attacker": "main",
+        "asked_for": None,
+        "attacker_settings": {},
+        "picked": None,
+        "canaries": None,
+        "axis": "threshold",
+        "settings": rows,
+        "failed": [],
+        "rises_at": [],
+        "high_sensitivity": 0.05,
+        "target": SurfaceTarget(rate=0.1, inside=[], isolated=[], weakest=None),
+        "warnings": [],
+        "lower_bound": False,
+        "provenance": Provenance(seed=1, versions={"cvpl": "0"}, config={"seed": 1}),
+    }
+    return SurfaceResult.model_validate(content | changes)
+
+
+@pytest.fixture(scope="module")
+def swept():
+    rng = np.random.default_rng(4)
+    people, others = (pd.DataFrame(Touchpoints(records=200).draw(rng).to_columns()) for _ in range(2))
+    settings = yaml.safe_load(DEMO) | {"attacker": "paper"}
+    return cvpl.surface(people, "synthetic", [0.9, 0.3], settings, control=others, target=0.2)
+
+
+def lines(chart):
+    """The edges of the frame: a side of a cell each, in ink."""
+    drawn = chart.to_dict()
+    layers = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rule"]
+    return sorted(
+        (it["strength"], it["at"], it["side"])
+        for layer in layers
+        if layer["mark"]["strokeWidth"] == 2
+        for it in drawn["datasets"][layer["data"]["name"]]
+    )
+
+
+def test_the_safe_region_is_framed_along_its_border_only():
+    """Two safe cells side by side and one below: the edges between them are not drawn."""
+    rows = [setting(1, (0.9, 0.1, 0.1), safe=(1, 2)), setting(2, (0.9, 0.9, 0.1), safe=(2,))]
+    chart = charts.heat_map(result_of(rows))
+    assert lines(chart) == [
+        ("1", "0.8", "bottom"),
+        ("1", "0.8", "left"),
+        ("1", "0.8", "top"),
+        ("1", "0.9", "right"),
+        ("1", "0.9", "top"),
+        ("2", "0.9", "bottom"),
+        ("2", "0.9", "left"),
+        ("2", "0.9", "right"),
+    ]
+
+
+def test_the_map_tells_every_cell_in_its_table():
+    rows = [setting("weak", (0.9, 0.5, 0.25)), setting("strong", (0.25, 0.02, 0.0), safe=(1, 2))]
+    rows[0] = rows[0].model_copy(
+        update={"cells": [cell(0.7, 0.9, steep=True), cell(0.8, 0.5, steep=True, contradicted=True), cell(0.9, 0.25)]}
+    )
+    found = charts.numbers(charts.heat_map(result_of(rows)))
+    assert found.columns == ("strength", "0.7", "0.8", "0.9")
+    assert found.rows == (
+        ("weak", "90.0% (steep)", "50.0% (steep, contradicted)", "25.0%"),
+        ("strong", "25.0%", "2.0% (safe)", "0.0% (safe)"),
+    )
+    assert "2 cells that are safe" in found.description and "(2 cells)" in found.description
+
+
+def test_a_surface_without_cells_has_no_map():
+    bare = [setting(1, (0.1, 0.1, 0.1)).model_copy(update={"cells": []})]
+    assert charts.heat_map(result_of(bare)) is None
+    assert "There is no map" in surface_page(result_of(bare))
+
+
+def test_shades_go_ever_further_from_the_page_in_grey_too():
+    """Darker with the rate on a light page, lighter on a dark one: no two shades are as bright as each other."""
+
+    def brightness(colour):
+        red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        return 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+
+    light, dark = [brightness(it) for it in SHADES], [brightness(DARK[it]) for it in SHADES]
+    assert all(a > 1.15 * b for a, b in pairwise(light))
+    assert all(b > 1.15 * a for a, b in pairwise(dark))
+
+
+def test_risk_and_utility_stand_side_by_side():
+    found = charts.numbers(charts.risk_and_utility(result_of([setting(1, (0.9, 0.5, 0.25), mean=0.75)])))
+    assert found.rows == (("1", "25.0%", "25.0% to 25.0%", "0.75", "outside"),)
+
+
+def test_charts_become_pictures(swept):
+    for draw in (charts.heat_map, charts.risk_and_utility):
+        assert charts.png(draw(swept)).startswith(b"\x89PNG")
+        assert charts.svg(draw(swept)).startswith("<svg")
+
+
+def test_the_page_is_one_file_without_script_or_request(swept, tmp_path):
+    path = cvpl.write_report(swept, tmp_path / "surface.html")
+    text = path.read_text(encoding="utf-8")
+    assert "<script" not in text and not re.search(r'(?:src|href)="(?!#)', text)
+    assert len(text) < 1_000_000
+    assert "cvpl surface" in text and "--mechanism synthetic --strengths 0.9,0.3" in text
+    assert cvpl.SurfaceResult.from_json(swept.to_json())._repr_html_() == swept._repr_html_()
+    with pytest.raises(cvpl.UsageError, match=r"as \.html or \.pdf"):
+        cvpl.write_report(swept, tmp_path / "surface.md")
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_no_text_from_outside_becomes_markup(payload):
+    """Strengths, names of files, of the mechanism and of attackers, reasons and settings are shown as they are."""
+
+    def made(text):
+        rows = [setting(f"{text} 1", (0.9, 0.5, 0.25), doubts=[f"doubt {text}"]), setting("2", (0.1, 0.1, 0.1))]
+        return result_of(
+            rows,
+            mechanism=text,
+            attacker=text,
+            asked_for=text,
+            inputs={"original": Input(name=text, rows=10, columns=3, sha256=None)},
+            failed=[{"strength": text, "reason": text}],
+            provenance=Provenance(seed=1, versions={"cvpl": "0"}, config={"columns": {text: text}}),
+        )
+
+    def elements(result):
+        return [it.tag for it in html5lib.parse(surface_page(result), namespaceHTMLElements=False).iter()]
+
+    plain, odd = elements(made("plain")), elements(made(payload))
+    assert odd == plain
+    notebook = html5lib.parse(made(payload)._repr_html_(), namespaceHTMLElements=False)
+    assert {it.tag for it in notebook.iter()} <= {
+        "html", "head", "body", "div", "p", "strong", "table", "tbody", "tr", "th", "td",
+    }  # fmt: skip
+
+
+def pages(swept):
+    """A page of every kind: swept in earnest, by false rates, of many settings with long names."""
+    by_rate = [
+        row.model_copy(
+            update={
+                "threshold": None,
+                "cells": [
+                    it.model_copy(update={"threshold": None, "false_rate": round(0.01 * (at + 1), 2)})
+                    for at, it in enumerate(row.cells)
+                ],
+            }
+        )
+        for row in swept.settings
+    ]
+    names = ["none", "as configured", *(f"'a column with a long name {at}' in half the width" for at in range(8))]
+    blockings = [swept.settings[0].model_copy(update={"strength": name}) for name in names]
+    return {
+        "mechanism": swept,
+        "false rates": swept.model_copy(update={"axis": "false_rate", "settings": by_rate}),
+        "blocking": swept.model_copy(update={"sweep": "blocking", "settings": blockings}),
+    }
+
+
+@needs_browser
+@pytest.mark.parametrize("kind", ["mechanism", "false rates", "blocking"])
+def test_the_page_fits_any_window_and_everybody_can_read_it(swept, chromium, tmp_path, kind):  # noqa: F811 - the fixture
+    file = cvpl.write_report(pages(swept)[kind], tmp_path / "surface.html")
+    for scheme in SCHEMES:
+        for width in SIZES:
+            check(chromium, file, width, scheme)
+        assert serious_faults(chromium, file, scheme) == []
