@@ -15,11 +15,13 @@ def test_the_public_names_are_these():
         "Attacker",
         "AuditConfig",
         "AuditResult",
+        "ComparisonResult",
         "CvplError",
         "InputError",
         "LimitError",
         "UsageError",
         "audit",
+        "compare",
         "split",
     ]
 

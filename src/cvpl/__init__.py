@@ -16,23 +16,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cvpl.attacker import Attacker as Attacker
     from cvpl.auditing import audit as audit
+    from cvpl.comparing import compare as compare
     from cvpl.config.written import AuditConfig as AuditConfig
     from cvpl.errors import CvplError as CvplError
     from cvpl.errors import InputError as InputError
     from cvpl.errors import LimitError as LimitError
     from cvpl.errors import UsageError as UsageError
     from cvpl.result import AuditResult as AuditResult
+    from cvpl.result import ComparisonResult as ComparisonResult
     from cvpl.splitting import split as split
 
 _HOMES = {
     "Attacker": "cvpl.attacker",
     "AuditConfig": "cvpl.config.written",
     "AuditResult": "cvpl.result",
+    "ComparisonResult": "cvpl.result",
     "CvplError": "cvpl.errors",
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.auditing",
+    "compare": "cvpl.comparing",
     "split": "cvpl.splitting",
 }
 
@@ -40,11 +44,13 @@ __all__ = [
     "Attacker",
     "AuditConfig",
     "AuditResult",
+    "ComparisonResult",
     "CvplError",
     "InputError",
     "LimitError",
     "UsageError",
     "audit",
+    "compare",
     "split",
 ]
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cvpl.cli.options import parsed_memory
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.errors import ExitCode, UsageError
+from cvpl.errors import ExitCode
 
 if TYPE_CHECKING:
     from cvpl.config.plan import WithPolicy
@@ -25,15 +26,6 @@ def _rate(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("a number from 0 to 1 is needed, such as 0.05.")
     return value
-
-
-def _bytes(size: str) -> int:
-    from cvpl.config.sizes import parse_size  # noqa: PLC0415 - only where it is asked for
-
-    try:
-        return parse_size(size)
-    except ValueError as error:
-        raise UsageError(f"--memory {size}: {error}.") from None
 
 
 def command(
@@ -96,7 +88,7 @@ def command(
     as_json: bool = typer.Option(False, "--json", help="Print what result.json holds instead of the summary."),
 ) -> None:
     """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
-    allowed = None if memory is None else _bytes(memory)
+    allowed = None if memory is None else parsed_memory(memory)
     if out is not None:
         check_folder(out, "--out")
     if save_projection is not None:

@@ -1,7 +1,15 @@
-"""The result of an audit, part by part: figures only, never a record. It is what `result.json` holds."""
+"""The results of audits and comparisons, part by part: figures only, never a record."""
 
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema
+from cvpl.result.comparison import (
+    ComparedRelease,
+    ComparisonResult,
+    PairedDifference,
+    Places,
+    UtilityFigures,
+    comparison_schema,
+)
 from cvpl.result.figures import (
     Attributable,
     Calibration,
@@ -53,6 +61,8 @@ __all__ = [
     "Canaries",
     "Canary",
     "ColumnLikeness",
+    "ComparedRelease",
+    "ComparisonResult",
     "Contribution",
     "Contributions",
     "Control",
@@ -67,7 +77,9 @@ __all__ = [
     "Ladder",
     "MaximumRate",
     "Overlap",
+    "PairedDifference",
     "Picked",
+    "Places",
     "PolicyOutcome",
     "Power",
     "ProjectionSummary",
@@ -80,8 +92,10 @@ __all__ = [
     "SelfRate",
     "Sensitivity",
     "TruthFigures",
+    "UtilityFigures",
     "Validity",
     "Variation",
     "Warning_",
+    "comparison_schema",
     "json_schema",
 ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
+from cvpl.result.document import Document
 from cvpl.result.figures import (
     Attributable,
     Calibration,
@@ -55,8 +54,10 @@ class Provenance(Section):
     randomization: Randomization | None = None
 
 
-class AuditResult(Section):
+class AuditResult(Document):
     """Everything an audit found. The figures at the top are those of the headline attacker."""
+
+    FILE: ClassVar[str] = "result.json"
 
     schema_: Literal["cvpl/audit/1"] = Field(default="cvpl/audit/1", alias="schema")
     inputs: dict[str, Input]
@@ -93,27 +94,6 @@ class AuditResult(Section):
     search: Search | None = None
     lower_bound: bool
     provenance: Provenance
-
-    def to_json(self) -> str:
-        """The result as JSON, the same bytes for the same result."""
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> AuditResult:
-        """Read a result, of this version or an earlier one."""
-        return cls.model_validate_json(text)
-
-    def write(self, directory: str | Path) -> Path:
-        """Write `result.json` into `directory`, whole or not at all; returns its path."""
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        path, draft = folder / "result.json", folder / ".result.json.part"
-        try:
-            draft.write_text(self.to_json(), encoding="utf-8", newline="\n")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-        return path
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,1 +1,4 @@
-"""The published JSON schemas of `result.json` and `audit.yaml`; `python -m cvpl.schemas` writes them anew."""
+"""The published JSON schemas of `result.json`, `comparison.json` and `audit.yaml`.
+
+`python -m cvpl.schemas` writes them anew.
+"""

@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 
 from cvpl.config.written import AuditConfig
-from cvpl.result import json_schema
+from cvpl.result import comparison_schema, json_schema
 
-SCHEMAS = {"result.json": json_schema(), "config.json": AuditConfig.model_json_schema()}
+SCHEMAS = {
+    "result.json": json_schema(),
+    "comparison.json": comparison_schema(),
+    "config.json": AuditConfig.model_json_schema(),
+}
 
 for name, schema in SCHEMAS.items():
     text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
