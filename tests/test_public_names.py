@@ -23,6 +23,7 @@ def test_the_public_names_are_these():
         "audit",
         "compare",
         "split",
+        "write_report",
     ]
 
 
@@ -53,3 +54,25 @@ def test_a_public_name_is_never_hidden_by_a_module_of_the_same_name():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+def test_the_charts_are_these():
+    from cvpl import charts  # noqa: PLC0415 - loads Altair
+
+    assert charts.__all__ == [
+        "Chart",
+        "Numbers",
+        "at_risk",
+        "attackers",
+        "block_sizes",
+        "contributions",
+        "evidence",
+        "funnel",
+        "numbers",
+        "png",
+        "risk_curve",
+        "scale",
+        "similarities",
+        "svg",
+    ]
+    assert all(getattr(charts, name).__doc__ for name in charts.__all__ if name != "Chart")

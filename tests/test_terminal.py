@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 
 from cvpl.cli import progress
-from cvpl.reports.headline import headline
 from cvpl.reports.terminal import show
-from cvpl.reports.wording import percent, points, printable, sentence, span
 from cvpl.result import AuditResult
+from cvpl.result.headline import headline
+from cvpl.wording import percent, points, printable, sentence, span
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
 WIDTHS = (60, 80, 120)

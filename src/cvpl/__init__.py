@@ -4,6 +4,7 @@
     result = cvpl.audit("original.csv", "released.csv", "audit.yaml", control="holdout.csv")
     result.linkage_rate, result.attributable_rate, result.warnings
     result.write("out")
+    cvpl.write_report(result, "out/report.html")
 
 Everything is imported when it is first used, so `import cvpl` costs next to nothing.
 """
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cvpl.errors import InputError as InputError
     from cvpl.errors import LimitError as LimitError
     from cvpl.errors import UsageError as UsageError
+    from cvpl.reports.files import write_report as write_report
     from cvpl.result import AuditResult as AuditResult
     from cvpl.result import ComparisonResult as ComparisonResult
     from cvpl.splitting import split as split
@@ -38,6 +40,7 @@ _HOMES = {
     "audit": "cvpl.auditing",
     "compare": "cvpl.comparing",
     "split": "cvpl.splitting",
+    "write_report": "cvpl.reports.files",
 }
 
 __all__ = [
@@ -52,6 +55,7 @@ __all__ = [
     "audit",
     "compare",
     "split",
+    "write_report",
 ]
 
 

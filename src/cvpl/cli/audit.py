@@ -1,4 +1,4 @@
-"""`cvpl audit`: two tables and a configuration in, a summary and `result.json` out."""
+"""`cvpl audit`: two tables and a configuration in, a summary, `result.json` and `report.html` out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def command(
         "anybody finds; without them, or true matches, a linkage rate cannot be told from chance.",
     ),
     out: Path | None = typer.Option(
-        None, metavar="DIR", help="Folder for result.json; made if it is not there. Without it nothing is written."
+        None,
+        metavar="DIR",
+        help="Folder for result.json and report.html; made if it is not there. Without it nothing is written.",
     ),
     fail_above: float | None = typer.Option(
         None,
@@ -128,6 +130,11 @@ def command(
             report=progress,
         )
     path = None if out is None else result.write(out)
+    page_at = None
+    if out is not None:
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+
+        page_at = write_report(result, out / "report.html")
     with reader_may_leave():
         if as_json:
             # Bytes, so that neither the encoding nor the line ends of the terminal change them.
@@ -137,7 +144,7 @@ def command(
 
             show(result, page())
             if path is not None:
-                typer.echo(f"\nWritten: {path}")
+                typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}")
     if result.policy is not None and not result.policy.met:
         if as_json:
             tell(f"Policy not met: {'; '.join(result.policy.reasons)}.")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave, write_whole
+from cvpl.cli.output import check_folder, page, reader_may_leave
 from cvpl.errors import UsageError
+from cvpl.whole_file import write_whole
 
 CONFIG = """\
 # Simulated purchases: who bought what, when and after which advertisement.
@@ -31,7 +32,7 @@ seed: 42
 """
 
 
-FILES = ("original.csv", "released.csv", "holdout.csv", "audit.yaml", "result.json")
+FILES = ("original.csv", "released.csv", "holdout.csv", "audit.yaml", "result.json", "report.html")
 
 
 def command(
@@ -47,6 +48,7 @@ def command(
     from cvpl.auditing import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
     from cvpl.protection import Perturbation  # noqa: PLC0415
+    from cvpl.reports.files import write_report  # noqa: PLC0415
     from cvpl.reports.terminal import show  # noqa: PLC0415
     from cvpl.simulation import Touchpoints  # noqa: PLC0415
     from cvpl.streams import stream  # noqa: PLC0415
@@ -61,7 +63,7 @@ def command(
     Touchpoints(records=records).draw(stream(42, "demo control")).write(holdout)
     with Progress() as progress:
         result = audit(original, released, config, control=holdout, report=progress)
-    path = result.write(out)
+    path, page_at = result.write(out), write_report(result, out / "report.html")
     told = (
         f"{records:,} simulated people, released with noise on ages, times and categories; as many others as control."
     )
@@ -70,7 +72,7 @@ def command(
         console = page()
         console.print(told)
         show(result, console)
-        typer.echo(f"\nWritten: {path}. The same by hand:")
+        typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}. The same by hand:")
         typer.echo("  " + shlex.join(str(part) for part in call))
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_file, write_whole
+from cvpl.cli.output import check_file
 from cvpl.errors import UsageError
+from cvpl.whole_file import write_whole
 
 
 def command(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from cvpl.errors import UsageError
-from cvpl.reports.wording import printable
+from cvpl.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,13 +68,3 @@ def check_file(file: Path, option: str) -> None:
         raise UsageError(f"{option} {file}: there is no folder '{file.parent}'. Make it, or name another file.")
     if not os.access(file if file.exists() else file.parent, os.W_OK):
         raise UsageError(f"{option} {file}: this file may not be written. Name another file.")
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    draft = file.with_name(f".{file.name}.part")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)

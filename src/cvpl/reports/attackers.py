@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import hanging, heading, plain_table
-from cvpl.reports.wording import percent, points, printable
 from cvpl.result import AttackerRow, AuditResult
+from cvpl.wording import percent, points, printable
 
 _WIDTH = 41
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import bullets, hanging, heading, plain_table
-from cvpl.reports.wording import UNKNOWN, percent, points, printable, sentence, span
 from cvpl.result import ComparedRelease, ComparisonResult, Contribution, Places
+from cvpl.wording import UNKNOWN, percent, points, printable, sentence, span
 
 _REFUSED = "refused: "
 _KEPT = ("correlation_preservation", "marginal_similarity", "downstream_accuracy_ratio", "distance_preservation")

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cvpl.reports.wording import printable
+from cvpl.wording import printable
 
 NARROW = 76
 """Below this width a figure's meaning stands under it, not beside it."""

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import heading, plain_table
-from cvpl.reports.wording import UNKNOWN, percent, printable, span
 from cvpl.result import AuditResult, GroupRate
+from cvpl.wording import UNKNOWN, percent, printable, span
 
 
 def show_people(result: AuditResult, console: Console) -> None:

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cvpl.planning import AttackerPlan, AuditPlan, gigabytes
-from cvpl.reports.wording import printable
+from cvpl.wording import printable
 
 
 def show_plan(plan: AuditPlan, console: Console) -> None:

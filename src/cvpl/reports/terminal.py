@@ -14,11 +14,11 @@ from rich.text import Text
 
 from cvpl.reports.attackers import show_attackers, show_scale, show_sensitivity
 from cvpl.reports.difference import Difference
-from cvpl.reports.headline import headline
 from cvpl.reports.layout import NARROW, Figure, bullets, hanging, heading, plain_table, show_figures
 from cvpl.reports.people import show_people
-from cvpl.reports.wording import UNKNOWN, percent, points, printable, sentence, span
 from cvpl.result import AuditResult, Contribution, PolicyOutcome
+from cvpl.result.headline import headline
+from cvpl.wording import UNKNOWN, percent, points, printable, sentence, span
 
 _NEXT = {
     "base_rate_unknown": "How: `cvpl audit ... --control FILE`, or `control: {file: FILE}` in the configuration.",

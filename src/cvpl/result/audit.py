@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -20,10 +21,12 @@ from cvpl.result.figures import (
     Rate,
     TruthFigures,
 )
+from cvpl.result.headline import answer
 from cvpl.result.people import AtRisk
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
+from cvpl.wording import percent, printable, span
 
 
 class PolicyOutcome(Section):
@@ -94,6 +97,19 @@ class AuditResult(Document):
     search: Search | None = None
     lower_bound: bool
     provenance: Provenance
+
+    def _repr_html_(self) -> str:
+        """The answer and the main figures, for a notebook."""
+        rows = [("attacker", self.attacker), ("originals", f"{self.inputs['original'].rows:,}")]
+        for name, rate in (("attributable rate", self.attributable_rate), ("linkage rate", self.linkage_rate)):
+            if rate is not None:
+                ends = span(rate.low, rate.high)
+                rows.append((name, percent(rate.estimate) + (f" ({ends})" if ends else "")))
+        if self.truth is not None:
+            rows.append(("top-1 hit rate", percent(self.truth.top1_hit_rate)))
+        rows.append(("warnings", ", ".join(warning.rule for warning in self.warnings) or "none"))
+        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(printable(it))}</td></tr>" for name, it in rows)
+        return f"<div><p><strong>{escape(answer(self))}</strong></p><table>{cells}</table></div>"
 
 
 def json_schema() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from cvpl.result.section import Section
+from cvpl.whole_file import write_whole
 
 
 class Document(Section):
@@ -27,10 +28,6 @@ class Document(Section):
         """Write the file into `directory`, whole or not at all; returns its path."""
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
-        path, draft = folder / self.FILE, folder / f".{self.FILE}.part"
-        try:
-            draft.write_text(self.to_json(), encoding="utf-8", newline="\n")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        path = folder / self.FILE
+        write_whole(path, self.to_json())
         return path

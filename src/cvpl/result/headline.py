@@ -2,8 +2,42 @@
 
 from __future__ import annotations
 
-from cvpl.reports.wording import percent, printable, span
-from cvpl.result import AttackerRow, AuditResult
+from typing import TYPE_CHECKING
+
+from cvpl.wording import percent, printable, span
+
+if TYPE_CHECKING:
+    from cvpl.result.attackers import AttackerRow
+    from cvpl.result.audit import AuditResult
+
+
+def answer(result: AuditResult) -> str:
+    """The answer in one sentence, with what contradicts it."""
+    if not result.validity.assessable:
+        return f"This release is not assessable: {printable(result.validity.reasons[0])}."
+    rate, attributable = result.linkage_rate, result.attributable_rate
+    if rate.estimate is None:
+        return "No rate can be read: no threshold is attainable, or nothing tells where to read the score."
+    who = f"attacker '{printable(result.attacker)}'"
+    if result.picked is not None:
+        who = f"the strongest of {result.picked.among} attackers"
+    if attributable is None or attributable.estimate is None:
+        told = f"{percent(rate.estimate)} of the people find a candidate{_interval(rate)} under {who}"
+        told += "; how many of them are look-alikes is not known"
+    elif attributable.low is not None and attributable.low <= 0:
+        told = (
+            f"Nothing beyond look-alikes shows under {who}: {percent(attributable.estimate)}{_interval(attributable)}"
+        )
+    else:
+        told = f"{percent(attributable.estimate)} of the people{_interval(attributable)} can be linked to this release "
+        told += f"by {who}, beyond what look-alikes explain"
+    rules = {warning.rule for warning in result.warnings}
+    if result.truth is not None and {"top1_above_rate", "top1_above_attributable"} & rules:
+        told += f"; the best candidate is the right person for {percent(result.truth.top1_hit_rate)}"
+    elif "power_above_attributable" in rules:
+        own = next((it.power for it in result.power or [] if it.false_rate == 0.05), None)
+        told += f"; where 5% of strangers are linked, {percent(own)} of the people are"
+    return ("At least " + told[0].lower() + told[1:] if result.lower_bound else told) + "."
 
 
 def headline(result: AuditResult) -> str:

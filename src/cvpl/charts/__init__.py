@@ -1,0 +1,30 @@
+"""Charts of a result: the same functions for notebooks, for the report, and for files.
+
+Each takes a result and returns an Altair chart, or None where there is nothing to draw. In a notebook it shows itself;
+`chart.save("risk.png")` or `.svg` writes it; `numbers(chart)` gives its table and its alternative text.
+"""
+
+from cvpl.charts.answer import risk_curve, scale
+from cvpl.charts.attackers import attackers
+from cvpl.charts.columns import contributions
+from cvpl.charts.funnel import funnel
+from cvpl.charts.histograms import block_sizes, evidence, similarities
+from cvpl.charts.people import at_risk
+from cvpl.charts.style import Chart, Numbers, numbers, png, svg
+
+__all__ = [
+    "Chart",
+    "Numbers",
+    "at_risk",
+    "attackers",
+    "block_sizes",
+    "contributions",
+    "evidence",
+    "funnel",
+    "numbers",
+    "png",
+    "risk_curve",
+    "scale",
+    "similarities",
+    "svg",
+]

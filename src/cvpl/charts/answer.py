@@ -1,0 +1,162 @@
+"""The answer: where the release lies on the scale, and the risk over thresholds."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import altair as alt
+
+from cvpl.charts.style import (
+    BLUE,
+    FAINT,
+    GREY,
+    HEIGHT,
+    INK,
+    MUTED,
+    ORANGE,
+    PALE,
+    WIDTH,
+    Chart,
+    colours,
+    data,
+    finished,
+    percent_axis,
+)
+from cvpl.result import AuditResult, Power
+from cvpl.wording import percent, span
+
+_FALSE_RATE = 0.05
+_STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
+
+
+def power_at_5(powers: list[Power] | None) -> Power | None:
+    """The power at a false rate of 5%."""
+    return next((it for it in powers or [] if it.false_rate == _FALSE_RATE), None)
+
+
+def scale(result: AuditResult) -> Chart | None:
+    """Where the release lies between a release with nobody in it and the originals themselves, by power at 5%.
+
+    None where the headline has no power. Without canaries the ends are 5%, which is chance, and 100%.
+    """
+    own = power_at_5(result.power)
+    if own is None:
+        return None
+    ends = result.canaries
+    low, high = _FALSE_RATE, 1.0
+    names = "chance", "everybody"
+    if ends is not None and ends.independent.power is not None and ends.identity.power is not None:
+        low, high = ends.independent.power, ends.identity.power
+        names = "nobody in it", "the originals"
+    rows: list[dict[str, Any]] = [
+        {"at": low, "label": f"{names[0]} {percent(low)}"},
+        {"at": high, "label": f"{names[1]} {percent(high)}"},
+    ]
+    x = alt.X("at:Q", scale=alt.Scale(domain=[0, 1]), axis=None)
+    line = alt.Chart(data([{"at": 0, "to": 1}])).mark_bar(height=6, color=FAINT, cornerRadius=3).encode(x=x, x2="to:Q")
+    between = alt.Chart(data([{"at": min(low, high), "to": max(low, high)}]))
+    layers: list[Any] = [line, between.mark_bar(height=6, color=PALE, cornerRadius=3).encode(x=x, x2="to:Q")]
+    marks = alt.Chart(data(rows))
+    layers.append(marks.mark_tick(thickness=3, size=22, color=MUTED).encode(x=x))
+    for row in rows:
+        text = alt.Chart(data([row])).mark_text(align=_side(row["at"]), dy=24, fontSize=12, color=MUTED)
+        layers.append(text.encode(x=x, text="label:N"))
+    here = data([{"at": own.power, "low": own.low, "high": own.high, "label": f"this release {percent(own.power)}"}])
+    if own.low is not None and own.high is not None:
+        error = alt.Chart(here).mark_rule(strokeWidth=3, color=BLUE)
+        layers.append(error.encode(x=alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=None), x2="high:Q"))
+    layers.append(alt.Chart(here).mark_point(filled=True, size=170, color=BLUE, opacity=1).encode(x=x))
+    name = alt.Chart(here).mark_text(align=_side(own.power), dy=-20, fontSize=13, fontWeight="bold", color=INK)
+    layers.append(name.encode(x=x, text="label:N"))
+    told = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
+    description = (
+        f"A scale from 0% to 100% of the originals linked where 5% of the control are. {names[0].capitalize()} lies at "
+        f"{percent(low)}, {names[1]} at {percent(high)}, this release at {percent(own.power)}{told}."
+    )
+    table = [
+        (names[0], percent(low), ""),
+        ("this release", percent(own.power), span(own.low, own.high)),
+        (names[1], percent(high), ""),
+    ]
+    drawn = alt.layer(*layers).properties(width=WIDTH + 40, height=74)
+    return finished(drawn, "Where the release lies", description, ("release", "power at 5%", "95% interval"), table)
+
+
+def _side(at: float) -> Literal["left", "center", "right"]:
+    """On which side of a place on the scale its label begins, so that it stays on the picture."""
+    return "left" if at < 0.25 else "right" if at > 0.75 else "center"
+
+
+def risk_curve(result: AuditResult) -> Chart | None:
+    """Linkage rate, control rate and attributable rate over the threshold, or over the false rate off the scale."""
+    if not result.risk_curve:
+        return None
+    by_rate = result.risk_curve[0].threshold is None
+    title = "share of the control that is linked" if by_rate else "threshold"
+    series = {"linked": BLUE, "attributable": ORANGE, "control": GREY}
+    rows, bands, table = [], [], []
+    for point in result.risk_curve:
+        at = point.false_rate if by_rate else point.threshold
+        values = {"linked": point.linkage_rate, "attributable": point.attributable_rate, "control": point.control_rate}
+        ends = {
+            "linked": (point.low, point.high),
+            "attributable": (point.attributable_low, point.attributable_high),
+        }
+        rows += [{"at": at, "series": name, "rate": it} for name, it in values.items() if it is not None]
+        bands += [
+            {"at": at, "series": name, "low": max(0.0, low), "high": max(0.0, high)}
+            for name, (low, high) in ends.items()
+            if low is not None and high is not None and values[name] is not None
+        ]
+        table.append(
+            (
+                percent(at) if by_rate else f"{at:.3g}",
+                percent(values["linked"]),
+                span(*ends["linked"]),
+                percent(values["control"]),
+                percent(values["attributable"]),
+                span(*ends["attributable"]),
+            )
+        )
+    known = {name: colour for name, colour in series.items() if any(row["series"] == name for row in rows)}
+    x = alt.X(
+        "at:Q",
+        scale=alt.Scale(nice=False, zero=False),
+        axis=percent_axis(title) if by_rate else alt.Axis(title=title, format=".2~f"),
+    )
+    y = alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=percent_axis("share of the people"))
+    dashes = {"linked": [1, 0], "attributable": [7, 3], "control": [2, 3]}
+    dash = alt.StrokeDash(
+        "series:N", scale=alt.Scale(domain=list(known), range=[dashes[name] for name in known]), legend=_STROKES
+    )
+    layers: list[Any] = []
+    if bands:
+        band = alt.Chart(data(bands)).mark_area(opacity=0.18)
+        layers.append(
+            band.encode(
+                x=x,
+                y=alt.Y("low:Q", scale=alt.Scale(domain=[0, 1])),
+                y2="high:Q",
+                color=colours(known, legend=_STROKES),
+            )
+        )
+    line = alt.Chart(data(rows)).mark_line(strokeWidth=2)
+    layers.append(line.encode(x=x, y=y, color=colours(known, legend=_STROKES), strokeDash=dash))
+    read_at = _FALSE_RATE if by_rate else result.threshold
+    if read_at is not None:
+        rule = alt.Chart(data([{"at": read_at}])).mark_rule(color=MUTED, strokeDash=[1, 2])
+        layers.append(rule.encode(x=x))
+    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    first, last = result.risk_curve[0], result.risk_curve[-1]
+    where = "where 1% to 30% of the control are" if by_rate else f"as the threshold rises to {last.threshold:.3g}"
+    description = (
+        f"The share of originals linked {where}: from {percent(first.linkage_rate)} to {percent(last.linkage_rate)}"
+        + (
+            ""
+            if first.control_rate is None or by_rate
+            else f", the control's from {percent(first.control_rate)} to {percent(last.control_rate)}"
+        )
+        + ". Bands are 95% intervals; the dotted line is where the headline is read."
+    )
+    columns = (title, "linked", "95% interval", "control", "attributable", "95% interval")
+    return finished(drawn, "The risk curve", description, columns, table)

@@ -1,0 +1,71 @@
+"""Which columns give people away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from cvpl.charts.style import BAR, INK, PALE, WIDTH, Chart, data, finished, percent_axis, unlike
+from cvpl.result import AuditResult
+from cvpl.wording import percent, points, printable, span
+
+
+def contributions(result: AuditResult) -> Chart | None:
+    """Which columns give people away: the fall of power without each, else its part in links or in the space."""
+    columns = result.feature_contribution.columns
+    ways: list[tuple[str, str, Any]] = [
+        (
+            "power_drop",
+            "fall of the power at 5% without the column",
+            lambda it: (it.power_drop_low, it.power_drop_high),
+        ),
+        ("link", "share of the links' similarity", lambda it: (None, None)),
+        ("structural", "share of the space of comparison", lambda it: (it.structural_low, it.structural_high)),
+    ]
+    chosen = next((way for way in ways if any(getattr(it, way[0]) is not None for it in columns)), None)
+    if chosen is None:
+        return None
+    field, title, ends_of = chosen
+    known = [it for it in columns if getattr(it, field) is not None]
+    known.sort(key=lambda it: -getattr(it, field))
+    labels = unlike([printable(it.column) for it in known])
+    rows = []
+    for label, it in zip(labels, known, strict=True):
+        low, high = ends_of(it)
+        rows.append({"name": label, "value": getattr(it, field), "low": low, "high": high, "zero": 0})
+    y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
+    x = alt.X("value:Q", axis=percent_axis(title, tickCount=5))
+    layers: list[Any] = [
+        alt.Chart(data(rows)).mark_bar(color=PALE, height=BAR - 8).encode(x=x, y=y),
+    ]
+    spread = [row for row in rows if row["low"] is not None]
+    if spread:
+        rule = alt.Chart(data(spread)).mark_rule(color=INK, strokeWidth=1.5)
+        layers.append(rule.encode(x=alt.X("low:Q"), x2="high:Q", y=y))
+    drawn = alt.layer(*layers).properties(width=WIDTH - 90, height=BAR * len(rows))
+    most = known[0]
+    description = (
+        f"{title.capitalize()}, for {len(known)} columns. Most: {printable(most.column)} with "
+        f"{percent(getattr(most, field))}. Lines are the spread over people or records drawn anew."
+    )
+    table = [
+        (
+            printable(it.column),
+            it.role.replace("_", "-"),
+            points(None if it.power_drop is None else -it.power_drop),
+            _ends(it.power_drop_low, it.power_drop_high),
+            percent(it.link),
+            percent(it.structural),
+            span(it.structural_low, it.structural_high),
+            points(None if it.removal is None else -it.removal),
+        )
+        for it in sorted(columns, key=lambda it: known.index(it) if it in known else len(known))
+    ]
+    heads = ("column", "role", "power if gone", "spread", "links", "structure", "spread", "rate if gone")
+    return finished(drawn, "Which columns give people away", description, heads, table, labels)
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    """The ends of a drop as changes."""
+    return "" if low is None or high is None else f"{points(-high)} to {points(-low)}"

@@ -1,0 +1,44 @@
+"""How true pairs are found, or lost."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from cvpl.charts.style import BAR, BLUE, INK, WIDTH, Chart, data, finished
+from cvpl.result import AuditResult
+from cvpl.wording import percent
+
+
+def funnel(result: AuditResult) -> Chart | None:
+    """How true pairs get lost on the way to a link; None where no match is known."""
+    found = result.truth
+    if found is None or not found.originals_with_match:
+        return None
+    steps: list[tuple[str, float]] = [
+        ("have a match", found.originals_with_match),
+        ("share a block with it", found.matches_in_block),
+    ]
+    if found.top1_hit_rate is not None:
+        steps.append(("have it as best candidate", round(found.top1_hit_rate * found.originals_with_match)))
+    if result.threshold is not None:
+        steps.append(("are linked to it", found.matches_linked))
+    whole = found.originals_with_match
+    rows = [
+        {"name": name, "count": count, "label": f"{count:,.0f}  ({percent(count / whole)})"} for name, count in steps
+    ]
+    y = alt.Y("name:N", sort=[name for name, _ in steps], axis=alt.Axis(title=None))
+    x = alt.X("count:Q", scale=alt.Scale(domain=[0, whole * 1.9]), axis=None)
+    base = alt.Chart(data(rows))
+    bars = base.mark_bar(color=BLUE, height=BAR - 8, cornerRadiusEnd=2).encode(x=x, y=y)
+    texts = base.mark_text(align="left", dx=5, color=INK, fontSize=11).encode(x=x, y=y, text="label:N")
+    drawn = alt.layer(bars, texts).properties(width=WIDTH - 70, height=(BAR + 6) * len(rows))
+    description = "Of the originals, " + ", ".join(f"{count:,.0f} {name}" for name, count in steps) + "."
+    table = [(name, f"{count:,.0f}", percent(count / whole)) for name, count in steps]
+    return finished(
+        drawn,
+        "How true pairs are found",
+        description,
+        ("originals that", "number", "share"),
+        table,
+        [name for name, _ in steps],
+    )

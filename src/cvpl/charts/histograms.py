@@ -1,0 +1,110 @@
+"""Distributions: evidence of originals and controls, similarities of pairs, sizes of blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from cvpl.charts.style import BLUE, GREY, HEIGHT, MUTED, PALE, WIDTH, Chart, colours, data, finished, percent_axis
+from cvpl.result import AuditResult
+from cvpl.wording import percent
+
+_STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
+
+
+def evidence(result: AuditResult) -> Chart | None:
+    """How strongly something speaks for a link: originals beside people who are in no release."""
+    found = result.evidence
+    if found is None:
+        return None
+    series = {"originals": BLUE, "control": GREY}
+    shares = {"originals": found.originals, "control": found.controls}
+    return _histogram(
+        "What speaks for a link",
+        "the attacker's evidence, low to high",
+        found.edges,
+        {name: it for name, it in shares.items() if it is not None},
+        series,
+        found.read_at,
+        "The originals' best evidence, beside that of people in no release. To the right of the dotted line a person "
+        "counts as linked. The further apart the two, the more the release gives away.",
+    )
+
+
+def similarities(result: AuditResult) -> Chart | None:
+    """The similarities of true pairs and of wrong ones; None where no match is known."""
+    found = None if result.truth is None else result.truth.similarities
+    if found is None:
+        return None
+    return _histogram(
+        "True pairs and wrong pairs",
+        "similarity of a pair",
+        found.edges,
+        {"true matches": found.matches, "wrong candidates": found.non_matches},
+        {"true matches": BLUE, "wrong candidates": GREY},
+        result.threshold,
+        f"Similarities of true pairs beside those of wrong candidates; they share {percent(found.overlap)} of their "
+        f"area, and a true pair scores above a wrong one in {percent(found.separation)} of the cases.",
+    )
+
+
+def _histogram(
+    title: str,
+    axis: str,
+    edges: list[float],
+    shares: dict[str, list[float]],
+    series: dict[str, str],
+    read_at: float | None,
+    description: str,
+) -> Chart:
+    # Steps close at both ends, so that the last bin is as wide as the others.
+    steps = [
+        {"at": edge, "series": name, "share": value}
+        for name, values in shares.items()
+        for edge, value in zip(edges, [*values, values[-1]], strict=True)
+    ]
+    known = {name: series[name] for name in shares}
+    x = alt.X("at:Q", scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(title=axis, tickCount=6))
+    y = alt.Y("share:Q", axis=percent_axis("share"), stack=None)
+    dash = alt.StrokeDash(
+        "series:N", scale=alt.Scale(domain=list(known), range=[[1, 0], [4, 2]][: len(known)]), legend=_STROKES
+    )
+    area = alt.Chart(data(steps)).mark_area(opacity=0.25, interpolate="step-after")
+    line = alt.Chart(data(steps)).mark_line(strokeWidth=2, interpolate="step-after")
+    layers: list[Any] = [
+        area.encode(x=x, y=y, color=colours(known, legend=_STROKES)),
+        line.encode(x=x, y=y, color=colours(known, legend=_STROKES), strokeDash=dash),
+    ]
+    if read_at is not None and edges[0] <= read_at <= edges[-1]:
+        rule = alt.Chart(data([{"at": read_at}])).mark_rule(color=MUTED, strokeDash=[1, 2])
+        layers.append(rule.encode(x=x))
+    table = [
+        (f"{edges[at]:.3g} to {edges[at + 1]:.3g}", *(percent(values[at]) for values in shares.values()))
+        for at in range(len(edges) - 1)
+    ]
+    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT - 40)
+    return finished(drawn, title, description, (axis, *shares), table)
+
+
+def block_sizes(result: AuditResult) -> Chart | None:
+    """How many blocks there are of each size; None without blocking."""
+    scheme = next((it for it in result.blocks.schemes if it.count > 1 and it.sizes), None)
+    if scheme is None:
+        return None
+    names = [f"{it.fewest}" if it.fewest == it.most else f"{it.fewest:,}-{it.most:,}" for it in scheme.sizes]
+    rows = [{"name": name, "blocks": it.blocks} for name, it in zip(names, scheme.sizes, strict=True)]
+    base = alt.Chart(data(rows))
+    x = alt.X("name:N", sort=names, axis=alt.Axis(title="released records in a block", labelAngle=-40))
+    drawn = base.mark_bar(color=PALE).encode(x=x, y=alt.Y("blocks:Q", axis=alt.Axis(title="blocks", tickMinStep=1)))
+    description = (
+        f"{scheme.count:,} blocks with from {scheme.smallest:,} to {scheme.largest:,} released records, half of them "
+        f"with at most {scheme.median:,.0f}; {scheme.blocks_with_80_percent_of_work:,} of them hold 80% of all pairs."
+    )
+    pairs = max(1, scheme.pairs)
+    table = [
+        (name, f"{it.blocks:,}", f"{it.pairs:,}", percent(it.pairs / pairs))
+        for name, it in zip(names, scheme.sizes, strict=True)
+    ]
+    heads = ("records in a block", "blocks", "pairs", "share of the pairs")
+    return finished(drawn.properties(width=WIDTH, height=HEIGHT - 60), "Block sizes", description, heads, table)

@@ -1,0 +1,35 @@
+"""A report as a file: a page, the same on paper, or a comment for a pull request; the name's ending says which."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cvpl.errors import UsageError
+from cvpl.reports.audit_page import audit_page
+from cvpl.reports.markdown import audit_markdown
+from cvpl.reports.pdf import to_pdf
+from cvpl.result import AuditResult
+from cvpl.whole_file import write_whole
+
+FORMATS = ("html", "pdf", "md")
+
+
+def write_report(result: AuditResult, path: str | Path) -> Path:
+    """Write the report of an audit to `path`, whole or not at all; `.html`, `.pdf` or `.md` by the ending.
+
+    HTML is one file without a script or a request to anywhere. PDF takes an installed Chromium, or the extra
+    `cvpl[pdf]`. Raises UsageError for another ending, and where there is nothing to make a PDF with.
+    """
+    file = Path(path)
+    kind = file.suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
+        raise UsageError(f"{file}: the ending of a report is .html, .pdf or .md. Name the file so.")
+    content: str | bytes
+    if kind == "html":
+        content = audit_page(result)
+    elif kind == "pdf":
+        content = to_pdf(audit_page(result, opened=True))
+    else:
+        content = audit_markdown(result)
+    write_whole(file, content)
+    return file

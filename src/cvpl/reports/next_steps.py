@@ -1,0 +1,108 @@
+"""What to do next, derived from the figures: sentences in the order in which they pay."""
+
+from __future__ import annotations
+
+from cvpl.charts.answer import power_at_5
+from cvpl.result import AuditResult, Contribution
+from cvpl.wording import percent, points, printable, span
+
+MATTERS = 0.02
+"""A column without which the power falls by less than this is not worth coarsening for its own sake."""
+CHANCE = 0.05
+_MOST_COLUMNS = 3
+
+
+def next_steps(result: AuditResult) -> list[str]:
+    """At least one sentence, the most urgent first."""
+    if not result.validity.assessable:
+        return [
+            "Do not decide on this audit: no attacker can tell people apart in this release. Compare only columns that "
+            "the release still carries, let the attacker coarsen its own data like the release (`alignment: release`), "
+            "or block by coarser keys, and audit again.",
+        ]
+    steps = [*_unmet(result), *_before_reading(result), *_columns(result), *_people(result)]
+    if not result.provenance.randomization and len(result.attackers) > 1:
+        steps.append(
+            "If somebody else made the release, audit once more with `--randomize`: attackers drawn at that moment "
+            "cannot have been prepared for."
+        )
+    steps.append(
+        "After any change of the release, audit it with the same configuration, seed and control, and hold the two "
+        "results against each other: `cvpl diff`, or `cvpl compare` for several releases at once."
+    )
+    return steps
+
+
+def _unmet(result: AuditResult) -> list[str]:
+    return [
+        f"The policy on {it.figure.replace('_', ' ')} is not met: "
+        + ("; ".join(map(printable, it.reasons)) or f"{percent(it.value)} where at most {percent(it.max)} is allowed")
+        + ". Do not release the table as it is under this policy."
+        for it in result.policies
+        if not it.met
+    ]
+
+
+def _before_reading(result: AuditResult) -> list[str]:
+    """What is missing for the figures to mean what they should."""
+    rules = {warning.rule for warning in result.warnings}
+    found = []
+    if result.control is None:
+        found.append(
+            "Set people aside before protecting (`cvpl split`), and pass them as a control (`--control`): only then is "
+            "it known what look-alikes explain."
+        )
+    if "control_unlike" in rules:
+        found.append("Find out where the control comes from: it is unlike the originals, and its rate is no base rate.")
+    if "blocking_recall_near_zero" in rules:
+        found.append("Block by coarser keys, or by none: blocking has parted nearly all true pairs.")
+    if result.lower_bound:
+        found.append("Repeat the audit without the settings that narrow the search: its figures are lower bounds.")
+    return found
+
+
+def _columns(result: AuditResult) -> list[str]:
+    """Which column to coarsen first, and by how much the risk falls if it goes."""
+    own = power_at_5(result.power)
+    known = [it for it in result.feature_contribution.columns if it.power_drop is not None]
+    telling = sorted((it for it in known if (it.power_drop_low or 0.0) > 0), key=_drop, reverse=True)
+    telling = [it for it in telling if _drop(it) >= MATTERS]
+    if own is not None and own.low is not None and own.low <= CHANCE:
+        return ["Nothing beyond look-alikes shows against these attackers; no column needs to be coarsened for them."]
+    if not telling:
+        if not known:
+            return []
+        return [
+            "No single column gives people away: without any one of them the power hardly falls. Strengthen the "
+            "protection of all columns, or release fewer of them together."
+        ]
+    first, *others = telling[:_MOST_COLUMNS]
+    told = f"Coarsen '{printable(first.column)}' first. Without it the power at 5% falls by {_points(_drop(first))}"
+    told += f" points ({_points(first.power_drop_low)} to {_points(first.power_drop_high)})"
+    told += "." if own is None else f" from {percent(own.power)}."
+    if others:
+        named = ", ".join(f"'{printable(it.column)}' (by {_points(_drop(it))})" for it in others)
+        told += f" Then {named}."
+    return [told + " Coarsening takes away less than leaving out; audit again after each step."]
+
+
+def _points(drop: float | None) -> str:
+    return points(drop).removeprefix("+")
+
+
+def _drop(it: Contribution) -> float:
+    return it.power_drop or 0.0
+
+
+def _people(result: AuditResult) -> list[str]:
+    found = result.at_risk
+    if found is None or found.maximum.estimate is None or found.maximum.estimate < found.average + 0.10:
+        return []
+    most = found.maximum
+    where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
+    ends = span(most.low, most.high)
+    told = f"{percent(most.estimate)}{f' ({ends})' if ends else ''}"
+    return [
+        f"Protect some people more than others: in one group ({where}) {told} are linked, on average "
+        f"{percent(found.average)}. Suppress or coarsen rare values, or leave these people out."
+    ]

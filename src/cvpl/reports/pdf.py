@@ -1,0 +1,46 @@
+"""A page on paper, by a browser that is installed or by WeasyPrint."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cvpl.errors import UsageError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+_SECONDS = 120
+
+
+def to_pdf(page: str) -> bytes:
+    """The page as PDF. Raises UsageError where neither a Chromium nor WeasyPrint is there."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is not None:
+        return _by_browser(browser, page)
+    if find_spec("weasyprint") is not None:
+        from weasyprint import HTML  # noqa: PLC0415 - an extra
+
+        return bytes(HTML(string=page).write_pdf())
+    raise UsageError(
+        "nothing here makes a PDF. Install Chromium, or `pip install cvpl[pdf]`, or print report.html from any browser."
+    )
+
+
+def _by_browser(browser: str, page: str) -> bytes:
+    with TemporaryDirectory() as folder:
+        source, target = Path(folder) / "report.html", Path(folder) / "report.pdf"
+        source.write_bytes(page.encode())
+        call = [browser, "--headless", "--disable-gpu", "--no-pdf-header-footer", "--no-first-run"]
+        call += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}"]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            call.append("--no-sandbox")  # a browser of the superuser starts no other way
+        try:
+            subprocess.run([*call, source.as_uri()], capture_output=True, check=True, timeout=_SECONDS)  # noqa: S603 - ours
+            return target.read_bytes()
+        except (subprocess.SubprocessError, OSError):
+            raise UsageError(
+                f"{browser} could not print the page. Print report.html from any browser, or `pip install cvpl[pdf]`."
+            ) from None

@@ -1,0 +1,137 @@
+"""What reviewers ask for, and which figure speaks to it: it supports an expert's judgement and attests nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cvpl.charts.answer import power_at_5
+from cvpl.result import AuditResult
+from cvpl.wording import percent, printable, span
+
+NINE_PERCENT = 0.09
+
+
+class Question(NamedTuple):
+    """What is asked and by whom, the figure that speaks to it with its value, and what the figure does not say."""
+
+    asked: str
+    source: str
+    figure: str
+    value: str
+    silent_on: str
+
+
+def questions(result: AuditResult) -> list[Question]:
+    """The questions in the order in which a reviewer meets them."""
+    return [
+        _singling_out(result),
+        _linkability(result),
+        Question(
+            "Inference",
+            "WP29 opinion 05/2014",
+            "none",
+            "not measured",
+            "Whether a sensitive value can be guessed without a link. Another method is needed for it.",
+        ),
+        _average(result),
+        _maximum(result),
+        _intruder(result),
+        _nine_percent(result),
+    ]
+
+
+def _singling_out(result: AuditResult) -> Question:
+    low_rate = next((it for it in result.power or [] if it.false_rate == 0.01), None)
+    value = "not known: there is neither a control nor truth"
+    if low_rate is not None:
+        value = f"{percent(low_rate.power)}{_ends(low_rate.low, low_rate.high)} linked where 1% of strangers are"
+    if result.truth is not None and result.truth.top1_hit_rate is not None:
+        value += f"; best candidate is the right person for {percent(result.truth.top1_hit_rate)}"
+    return Question(
+        "Singling out",
+        "WP29 opinion 05/2014",
+        "power at 1%, and the top-1 hit rate where true matches are known",
+        value,
+        "Singling out within the release alone, without background knowledge.",
+    )
+
+
+def _linkability(result: AuditResult) -> Question:
+    rate = result.attributable_rate
+    value = "not known: how much look-alikes explain is not known"
+    if rate is not None:
+        value = f"{percent(rate.estimate)}{_ends(rate.low, rate.high)} beyond look-alikes"
+    own = power_at_5(result.power)
+    if own is not None:
+        value += f"; power at 5% {percent(own.power)}{_ends(own.low, own.high)}"
+    return Question(
+        "Linkability",
+        "WP29 opinion 05/2014",
+        "attributable rate and power at 5% of the strongest attacker",
+        value,
+        "Links to tables that nobody audited; attackers stronger than those listed.",
+    )
+
+
+def _average(result: AuditResult) -> Question:
+    rate = result.linkage_rate if result.attributable_rate is None else result.attributable_rate
+    figure = "linkage rate" if result.attributable_rate is None else "attributable rate"
+    return Question(
+        "Average risk",
+        "ISO/IEC 27559",
+        f"{figure}, over all originals",
+        f"{percent(rate.estimate)}{_ends(rate.low, rate.high)}",
+        "The context of the release: who gets it, under which contract, with which controls.",
+    )
+
+
+def _maximum(result: AuditResult) -> Question:
+    found = result.at_risk
+    value = "not known: nobody can be called linked or not"
+    if found is not None and found.maximum.estimate is not None:
+        most = found.maximum
+        where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
+        value = f"{percent(most.estimate)}{_ends(most.low, most.high)} in {where}"
+    elif found is not None:
+        value = "no group is large enough for its rate to be told"
+    return Question(
+        "Maximum risk",
+        "ISO/IEC 27559",
+        "the largest share linked over groups and tenths by rarity, look-alikes included",
+        value,
+        "Single people: the largest risk of one record is larger still.",
+    )
+
+
+def _intruder(result: AuditResult) -> Question:
+    ran = sum(not row.disqualified for row in result.attackers)
+    known = {column for row in result.attackers for column in row.settings.get("knows") or ()}
+    columns = f"columns: {', '.join(sorted(map(printable, known)))}" if known else "all observable columns"
+    return Question(
+        "Motivated intruder",
+        "ICO, anonymisation guidance",
+        "the attackers that were run, as stand-ins",
+        f"{ran} attackers, who hold the originals themselves ({columns})",
+        "What a person finds by asking, searching or recognizing; prior knowledge that is in no table.",
+    )
+
+
+def _nine_percent(result: AuditResult) -> Question:
+    truth = result.truth
+    value = "not assessable: it needs true matches, which this audit does not have"
+    if truth is not None and truth.top1_hit_rate is not None:
+        value = f"top-1 hit rate {percent(truth.top1_hit_rate)}{_ends(truth.top1_low, truth.top1_high)}"
+        high = truth.top1_high if truth.top1_high is not None else truth.top1_hit_rate
+        value += ": below 0.09" if high <= NINE_PERCENT else ": not below 0.09"
+    return Question(
+        "Threshold of 0.09",
+        "EMA policy 0070, Health Canada",
+        "the top-1 hit rate: the chance that the best candidate is the person",
+        value,
+        "The linkage rate and the attributable rate: 0.09 does not bound them.",
+    )
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    ends = span(low, high)
+    return f" ({ends})" if ends else ""
