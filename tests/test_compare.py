@@ -6,9 +6,10 @@ import gzip
 import io
 import json
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
+import html5lib
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import yaml
 from rich.console import Console
 
 import cvpl
+from cvpl import charts
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.evaluation import coverage
@@ -37,7 +39,8 @@ from cvpl.evaluation.paired import (
 from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.protection import Perturbation
 from cvpl.reports.comparison import show_comparison
-from cvpl.result import comparison_schema
+from cvpl.reports.comparison_page import comparison_page
+from cvpl.result import Contributions, comparison_schema
 from cvpl.simulation import Touchpoints
 
 ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult_study_2021"
@@ -405,6 +408,101 @@ def test_adult_with_a_tenth_flipped_is_riskier_than_with_nine_tenths_flipped(tmp
     assert [(it.risk_places.first, it.risk_places.last) for it in found.releases] == [(1, 1), (2, 2)]
 
 
+# Charts and the page
+
+
+@pytest.fixture(scope="module")
+def crowded(compared):
+    """Eight releases whose utilities are all but equal, and one that cannot be compared."""
+    one = compared.releases[0]
+    releases = []
+    for at in range(9):
+        kept = one.utility.model_copy(update={"score": 0.9 + at / 10_000})
+        update = {"name": f"release {at}", "utility": kept, "on_frontier": None if at == 8 else at % 2 == 0}
+        releases.append(one.model_copy(update=update))
+    return compared.model_copy(update={"releases": releases, "frontier": [f"release {at}" for at in (6, 4, 2, 0)]})
+
+
+def rows_of(drawn, layer):
+    """The rows of a layer, wherever Altair has put them."""
+    found = layer["data"]
+    return found["values"] if "values" in found else drawn["datasets"][found["name"]]
+
+
+def test_names_beside_the_plot_never_meet(crowded):
+    """Each is a line's height from the next, in the order of the utilities, inside the plot."""
+    drawn = charts.frontier(crowded).to_dict()
+    (names,) = (it for it in drawn["layer"] if it["mark"]["type"] == "text")
+    bottom, top = names["encoding"]["y"]["scale"]["domain"]
+    places_ = [row["beside"] for row in rows_of(drawn, names)]
+    pixels = [(place - bottom) / (top - bottom) * drawn["height"] for place in places_]
+    assert len(pixels) == 8
+    assert all(later - earlier > 14 for earlier, later in pairwise(pixels))
+    assert -8 < pixels[0] < pixels[-1] < drawn["height"] + 8
+
+
+def test_the_frontier_joins_the_efficient_releases_from_the_lowest_risk(compared):
+    drawn = charts.frontier(compared).to_dict()
+    (line,) = (it for it in drawn["layer"] if it["mark"]["type"] == "line")
+    assert [row["name"] for row in rows_of(drawn, line)] == ["high", "low"]
+    told = charts.numbers(charts.frontier(compared))
+    assert [row[:2] for row in told.rows] == [("low", "1"), ("high", "2")]
+    assert "Efficient, from the lowest risk: high, low." in told.description
+
+
+def test_the_columns_stand_side_by_side_in_every_release(compared):
+    told = charts.numbers(charts.compared_contributions(compared))
+    assert told.columns == ("column", "low", "high")
+    shown_columns = {it.column for it in compared.releases[0].feature_contribution.columns}
+    assert {row[0] for row in told.rows} == shown_columns
+
+
+def test_without_risk_or_columns_there_is_no_chart(compared):
+    bare = compared.releases[0].model_copy(
+        update={"on_frontier": None, "feature_contribution": Contributions(columns=[], removal_asked=None)}
+    )
+    empty = compared.model_copy(update={"releases": [bare], "frontier": []})
+    assert charts.frontier(empty) is None
+    assert charts.compared_contributions(empty) is None
+    assert "<svg" not in comparison_page(empty)
+
+
+def elements(page):
+    return [it.tag for it in html5lib.parse(page, namespaceHTMLElements=False).iter()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<script>alert(1)</script>", "<img src=x onerror=y>", "{{ 7 * 7 }}", "`code`", "=1+1", "a&b\"'>", "\x1b[31m"],
+)
+def test_a_hostile_name_adds_no_element_to_the_page(compared, name):
+    def renamed(other):
+        releases = [
+            it.model_copy(update={"name": other if it.name == "low" else it.name, "beaten_by": [other]})
+            for it in compared.releases
+        ]
+        differences = [it.model_copy(update={"first": other}) for it in compared.differences]
+        update = {"releases": releases, "differences": differences, "frontier": ["high", other]}
+        return comparison_page(compared.model_copy(update=update))
+
+    found = renamed(name)
+    assert elements(found) == elements(renamed("plain"))
+    assert "<script" not in found
+
+
+def test_the_page_asks_nobody_for_anything(compared, tmp_path):
+    page = cvpl.write_report(compared, tmp_path / "comparison.html").read_text(encoding="utf-8")
+    without_names = page.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("http://www.w3.org/1999/xlink", "")
+    assert "http" not in without_names.replace("http-equiv", "")
+    assert len(page) < 1_000_000
+    assert "&#39;low&#39; has the highest risk" in page
+
+
+def test_a_comparison_is_not_written_as_markdown(compared, tmp_path):
+    with pytest.raises(cvpl.UsageError, match=r"\.html or \.pdf"):
+        cvpl.write_report(compared, tmp_path / "comparison.md")
+
+
 # The command line, and wrong inputs
 
 
@@ -438,6 +536,7 @@ def test_the_command_prints_the_order_and_writes_the_result(files, tmp_path, cap
     written = cvpl.ComparisonResult.from_json((tmp_path / "out" / "comparison.json").read_bytes())
     assert [it.name for it in written.releases] == ["low.csv", "high.csv"]
     assert written.inputs.keys() == {"original", "control"}
+    assert (tmp_path / "out" / "comparison.html").is_file()
     assert written.releases[0].input.sha256 is not None
 
 

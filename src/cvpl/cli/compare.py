@@ -32,7 +32,9 @@ def command(
         "releases cannot be put in order.",
     ),
     out: Path | None = typer.Option(
-        None, metavar="DIR", help="Folder for comparison.json; made if it is not there. Without it nothing is written."
+        None,
+        metavar="DIR",
+        help="Folder for comparison.json and comparison.html; made if it is not there. Without it nothing is written.",
     ),
     attackers: str | None = typer.Option(
         None, metavar="NAMES", help="Run only these of the configuration's attackers; names with commas."
@@ -55,7 +57,11 @@ def command(
 
     with Progress() as progress:
         result = compare(original, releases, config, control=control, attackers=chosen, memory=allowed, report=progress)
-    path = None if out is None else result.write(out)
+    path = page_at = None
+    if out is not None:
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+
+        path, page_at = result.write(out), write_report(result, out / "comparison.html")
     with reader_may_leave():
         if as_json:
             # Bytes, so that neither the encoding nor the line ends of the terminal change them.
@@ -65,4 +71,4 @@ def command(
 
         show_comparison(result, page())
         if path is not None:
-            typer.echo(f"\nWritten: {path}")
+            typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}")

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cvpl.reports.layout import bullets, hanging, heading, plain_table
 from cvpl.result import ComparedRelease, ComparisonResult, Contribution, Places
-from cvpl.wording import UNKNOWN, percent, points, printable, sentence, span
+from cvpl.wording import UNKNOWN, percent, places, points, printable, sentence, span
 
 _REFUSED = "refused: "
 _KEPT = ("correlation_preservation", "marginal_similarity", "downstream_accuracy_ratio", "distance_preservation")
@@ -53,13 +53,6 @@ def comparison_headline(result: ComparisonResult) -> str:
     return text
 
 
-def place(found: Places | None) -> str:
-    """Places as a person reads them: 1, or 2-3 where they are tied."""
-    if found is None:
-        return UNKNOWN
-    return str(found.first) if found.first == found.last else f"{found.first}-{found.last}"
-
-
 def drop_or_share(result: ComparisonResult) -> tuple[str, str]:
     """Which figure of the columns is shown: drops of power where any is known, else shares of the links."""
     columns = [it for release in result.releases for it in release.feature_contribution.columns]
@@ -78,12 +71,12 @@ def _show_order(result: ComparisonResult, console: Console) -> None:
         ends = span(None, None) if it.power is None else span(it.power.low, it.power.high)
         efficient = UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no"
         table.add_row(
-            place(it.risk_places),
+            _place(it.risk_places),
             Text(printable(it.name)),
             percent(_power(it)) if it.assessable else "?",
             ends if it.assessable else "",
             UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
-            place(it.utility_places),
+            _place(it.utility_places),
             efficient,
         )
     console.print(table)
@@ -204,6 +197,10 @@ def _power(it: ComparedRelease) -> float | None:
 
 def _named(found: list[ComparedRelease]) -> str:
     return " and ".join(f"'{printable(it.name)}'" for it in found) if len(found) <= 3 else f"{len(found)} releases"
+
+
+def _place(found: Places | None) -> str:
+    return UNKNOWN if found is None else places(found.first, found.last)
 
 
 def _have(found: list[ComparedRelease]) -> str:

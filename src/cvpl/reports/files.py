@@ -6,19 +6,21 @@ from pathlib import Path
 
 from cvpl.errors import UsageError
 from cvpl.reports.audit_page import audit_page
+from cvpl.reports.comparison_page import comparison_page
 from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.pdf import to_pdf
-from cvpl.result import AuditResult
+from cvpl.result import AuditResult, ComparisonResult
 from cvpl.whole_file import write_whole
 
 FORMATS = ("html", "pdf", "md")
 
 
-def write_report(result: AuditResult, path: str | Path) -> Path:
-    """Write the report of an audit to `path`, whole or not at all; `.html`, `.pdf` or `.md` by the ending.
+def write_report(result: AuditResult | ComparisonResult, path: str | Path) -> Path:
+    """Write the report of an audit, or of a comparison, whole or not at all; `.html`, `.pdf` or `.md` by the ending.
 
     HTML is one file without a script or a request to anywhere. PDF takes an installed Chromium, or the extra
-    `cvpl[pdf]`. Raises UsageError for another ending, and where there is nothing to make a PDF with.
+    `cvpl[pdf]`. Markdown is there for audits only. Raises UsageError for another ending, and where there is nothing to
+    make a PDF with.
     """
     file = Path(path)
     kind = file.suffix.removeprefix(".").lower()
@@ -26,10 +28,18 @@ def write_report(result: AuditResult, path: str | Path) -> Path:
         raise UsageError(f"{file}: the ending of a report is .html, .pdf or .md. Name the file so.")
     content: str | bytes
     if kind == "html":
-        content = audit_page(result)
+        content = _page(result, opened=False)
     elif kind == "pdf":
-        content = to_pdf(audit_page(result, opened=True))
+        content = to_pdf(_page(result, opened=True))
+    elif isinstance(result, ComparisonResult):
+        raise UsageError(f"{file}: a comparison is written as .html or .pdf. Name the file so.")
     else:
         content = audit_markdown(result)
     write_whole(file, content)
     return file
+
+
+def _page(result: AuditResult | ComparisonResult, *, opened: bool) -> str:
+    if isinstance(result, ComparisonResult):
+        return comparison_page(result, opened=opened)
+    return audit_page(result, opened=opened)
