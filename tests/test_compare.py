@@ -38,9 +38,9 @@ from cvpl.evaluation.paired import (
 )
 from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.protection import Perturbation
-from cvpl.reports.comparison import show_comparison
+from cvpl.reports.comparison import comparison_headline, show_comparison
 from cvpl.reports.comparison_page import comparison_page
-from cvpl.result import Contributions, comparison_schema
+from cvpl.result import Contributions, Places, comparison_schema
 from cvpl.simulation import Touchpoints
 
 ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult_study_2021"
@@ -376,6 +376,23 @@ def test_the_summary_tells_the_order_with_its_figures(compared, width):
     assert text.startswith("'low' has the highest risk, 'high' the lowest.")
     assert f"{compared.releases[0].power.power:.1%}" in text
     assert "differ" in text
+
+
+def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):
+    """Of three, the first stands above the last, and the second is tied with both."""
+    low, high = compared.releases
+    spans = {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
+    releases = [
+        low.model_copy(update={"name": name, "risk_places": Places(first=first, last=last)})
+        for name, (first, last) in spans.items()
+    ]
+    found = comparison_headline(compared.model_copy(update={"releases": releases}))
+    assert found == "'a' or 'b' has the highest risk, 'b' or 'c' the lowest."
+    equal = [it.model_copy(update={"risk_places": Places(first=1, last=3)}) for it in releases]
+    found = comparison_headline(
+        compared.model_copy(update={"releases": [*equal, high.model_copy(update={"risk_places": None})]})
+    )
+    assert found == "The risks of 3 releases cannot be told apart. Of 1 nothing can be said."
 
 
 def test_no_cell_stands_in_the_result_or_the_summary(people):

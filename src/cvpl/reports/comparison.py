@@ -47,7 +47,7 @@ def comparison_headline(result: ComparisonResult) -> str:
     elif len(most) == len(told) and len(least) == len(told):
         text = f"The risks of {len(told)} releases cannot be told apart."
     else:
-        text = f"{_named(most)} {_have(most)} the highest risk, {_named(least)} the lowest."
+        text = f"{_named(most)} has the highest risk, {_named(least)} the lowest."
     if len(told) < count:
         text += f" Of {count - len(told)} nothing can be said."
     return text
@@ -57,7 +57,7 @@ def drop_or_share(result: ComparisonResult) -> tuple[str, str]:
     """Which figure of the columns is shown: drops of power where any is known, else shares of the links."""
     columns = [it for release in result.releases for it in release.feature_contribution.columns]
     if any(it.power_drop is not None for it in columns):
-        return "power_drop", "Points by which power at 5% falls if the column is left out."
+        return "power_drop", "Change of the power at 5%, in points, if the column is left out."
     if any(it.link is not None for it in columns):
         return "link", "Shares of the similarity of the links found."
     return "structural", "Shares of the space in which records are compared."
@@ -196,15 +196,14 @@ def _power(it: ComparedRelease) -> float | None:
 
 
 def _named(found: list[ComparedRelease]) -> str:
-    return " and ".join(f"'{printable(it.name)}'" for it in found) if len(found) <= 3 else f"{len(found)} releases"
+    """One of them, where several are tied."""
+    return (
+        " or ".join(f"'{printable(it.name)}'" for it in found) if len(found) <= 3 else f"one of {len(found)} releases"
+    )
 
 
 def _place(found: Places | None) -> str:
     return UNKNOWN if found is None else places(found.first, found.last)
-
-
-def _have(found: list[ComparedRelease]) -> str:
-    return "has" if len(found) == 1 else "may have"
 
 
 def _quoted(names: list[str]) -> str:
