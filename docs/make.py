@@ -1,22 +1,25 @@
 """Make what the docs show from the product itself: `make docs`.
 
-Writes docs/images/demo.svg (the first part of the summary that `cvpl demo` prints) and checks that every link between
-pages leads somewhere.
+Writes docs/images/demo.svg (the first part of the summary that `cvpl demo` prints) and, where there is a Chromium,
+pictures of the report that it writes; then checks that every link between pages leads somewhere.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from cvpl.cli.main import run
+from cvpl.reports.pdf import BROWSERS
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult
 from cvpl.result_file import read_result
@@ -48,18 +51,44 @@ FRAME = """\
 """
 
 
-def picture() -> None:
-    """The first part of the demo's summary as an SVG without script or request."""
+SHOTS = {(1280, "light"): None, (1280, "dark"): 1_900, (390, "light"): 2_600, (390, "dark"): 2_600}
+"""Widths and colour schemes of the windows, and how much of the page is shown from the top (None: all)."""
+SMALLER = 0.65
+
+
+def pictures() -> None:
+    """All pictures, of one demo."""
+    (DOCS / "images").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         if run(["demo", "--out", folder]) != 0:
             sys.exit("the demo failed")
-        result = read_result(Path(folder))
+        summary(read_result(Path(folder)))
+        shots(Path(folder) / "report.html", "report")
+
+
+def shots(page: Path, name: str) -> None:
+    """A page as a wide and a narrow window show it, light and dark."""
+    browser_at = next((found for it in BROWSERS if (found := shutil.which(it))), None)
+    if browser_at is None:
+        sys.stderr.write("no Chromium here: the pictures of pages stay as they are\n")
+        return
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_at, args=["--no-sandbox", "--disable-lcd-text"])
+        for (width, scheme), high in SHOTS.items():
+            window = browser.new_page(
+                viewport={"width": width, "height": high or 900}, color_scheme=scheme, device_scale_factor=SMALLER
+            )
+            window.goto(page.as_uri())
+            window.screenshot(path=DOCS / "images" / f"{name}-{width}-{scheme}.png", full_page=high is None)
+        browser.close()
+
+
+def summary(result: AuditResult) -> None:
+    """The first part of the demo's summary as an SVG without script or request."""
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     console.print(first_part(result))
-    images = DOCS / "images"
-    images.mkdir(exist_ok=True)
     svg = console.export_svg(theme=THEME, code_format=FRAME, unique_id="demo")
-    (images / "demo.svg").write_text(svg, encoding="utf-8")
+    (DOCS / "images" / "demo.svg").write_text(svg, encoding="utf-8")
 
 
 def first_part(result: AuditResult) -> Text:
@@ -83,6 +112,6 @@ def broken_links() -> list[str]:
 
 
 if __name__ == "__main__":
-    picture()
+    pictures()
     if broken := broken_links():
         sys.exit("broken links:\n" + "\n".join(broken))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -32,8 +31,8 @@ from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.shelf import Shelf
 from cvpl.tables.source import Reading
+from shared_data import SHARED, needs_data
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 TOWNS = {
     "Ulm": ("Germany", "Ulm"),
     "Bonn": ("Germany", "Bonn"),
@@ -487,7 +486,7 @@ def test_without_alignment_nothing_is_looked_for():
     assert done.granularity is None and done.held is done.original
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+@needs_data
 @pytest.mark.parametrize("release", ["flip10", "flip90", "synthpop", "tvae", "ctgan", "gaussian_copula"])
 def test_flipped_and_synthetic_releases_by_others_have_no_grain(release):
     names = {"age": "numeric", "fnlwgt": "numeric", "capital-gain": "numeric", "hours-per-week": "numeric"}
@@ -498,7 +497,7 @@ def test_flipped_and_synthetic_releases_by_others_have_no_grain(release):
     assert not detect(pair.original, pair.protected).grains
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+@needs_data
 def test_the_intervals_of_a_release_by_others_are_found():
     """Stroke, k = 2: every age from 1 on is brought to its released interval, younger ones stay."""
     reading = Reading(missing=("", "NULL"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,8 +14,9 @@ from cvpl.evaluation.told_apart import area
 from cvpl.evaluation.two_samples import chi_square_tail, kolmogorov_smirnov, total_variation
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.pair import read_inputs
+from shared_data import SHARED, needs_data
 
-ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult_study_2021" / "trn.csv.gz"
+ADULT = SHARED / "adult_study_2021" / "trn.csv.gz"
 CELLS = st.integers(0, 6).map(float)
 A_CELL = "never-to-be-told"
 
@@ -184,9 +183,7 @@ def test_random_splits_raise_no_alarm():
         assert control_likeness(whole.take(rows[:800]), whole.take(rows[800:]), rng).alike
 
 
-@pytest.mark.skipif(
-    not ADULT.is_file(), reason="the shared data folder with the Adult study is not beside the repository"
-)
+@needs_data
 def test_adult_split_by_sex_is_noticed_and_split_at_random_is_not():
     names = {"age": "numeric", "education": "category", "occupation": "category", "sex": "category"}
     specs = [ColumnSpec(name, "attribute", kind) for name, kind in names.items()]

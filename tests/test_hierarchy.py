@@ -1,11 +1,10 @@
-from pathlib import Path
-
 import pytest
 
 from cvpl.errors import InputError
 from cvpl.tables.hierarchy import read_hierarchy
+from shared_data import SHARED, needs_data
 
-SHARED = Path(__file__).parents[2] / "shared" / "data" / "adult" / "hierarchies"
+HIERARCHIES = SHARED / "adult" / "hierarchies"
 
 
 def read(tmp_path, text, **settings):
@@ -89,9 +88,7 @@ def test_no_label_is_told(tmp_path):
         assert "SECRETCELL" not in str(problems(tmp_path, marked)[0])
 
 
-@pytest.mark.skipif(
-    not SHARED.is_dir(), reason="the shared data folder with ARX's hierarchies is not beside the repository"
-)
+@needs_data
 @pytest.mark.parametrize(
     ("name", "label", "path"),
     [
@@ -107,4 +104,4 @@ def test_no_label_is_told(tmp_path):
     ],
 )
 def test_hierarchies_written_by_arx(name, label, path):
-    assert read_hierarchy(SHARED / f"adult_hierarchy_{name}.csv")[label] == path
+    assert read_hierarchy(HIERARCHIES / f"adult_hierarchy_{name}.csv")[label] == path

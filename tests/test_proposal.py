@@ -1,5 +1,4 @@
 import csv
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,8 @@ from cvpl.errors import InputError
 from cvpl.protection import GaussianCopula, Perturbation, Rounding
 from cvpl.simulation import Touchpoints
 from cvpl.tables.proposal import propose
+from shared_data import SHARED, needs_data
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
 RNG = np.random.default_rng(5)
 LETTERS = [str(letter) for letter in RNG.choice(list("ABCD"), 60)]
@@ -412,7 +411,7 @@ OTHERS = {
 }  # fmt: skip
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+@needs_data
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_proposal_for_tables_made_by_others(tmp_path, name):
     original, protected, blocks, truth, reading = OTHERS[name]
@@ -423,7 +422,7 @@ def test_the_proposal_for_tables_made_by_others(tmp_path, name):
         assert settings["columns"]["id"] == {"role": "id"}
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data folder is not beside the repository")
+@needs_data
 def test_the_proposed_audit_of_a_table_against_itself_finds_everybody(tmp_path):
     table = SHARED / "german/german.csv"
     (tmp_path / "audit.yaml").write_text(propose(table, table))

@@ -50,6 +50,15 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
+CODE = "\x02", "\x03"
+"""What stands around words to be typed; `printable` lets no name hold them."""
+
+
+def typed(words: str) -> str:
+    """Words that a person would type, marked as such for whoever shows them."""
+    return f"{CODE[0]}{words}{CODE[1]}"
+
+
 def sentence(text: str) -> str:
     """`text` with a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")

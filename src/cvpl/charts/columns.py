@@ -47,8 +47,10 @@ def contributions(result: AuditResult) -> Chart | None:
     most = known[0]
     description = (
         f"{title.capitalize()}, for {len(known)} columns. Most: {printable(most.column)} with "
-        f"{percent(getattr(most, field))}. Lines are the spread over people or records drawn anew."
+        f"{percent(getattr(most, field))}."
     )
+    if spread:
+        description += " Lines are the spread over people or records drawn anew."
     table = [
         (
             printable(it.column),

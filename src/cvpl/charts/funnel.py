@@ -29,7 +29,7 @@ def funnel(result: AuditResult) -> Chart | None:
     y = alt.Y("name:N", sort=[name for name, _ in steps], axis=alt.Axis(title=None))
     x = alt.X("count:Q", scale=alt.Scale(domain=[0, whole * 1.9]), axis=None)
     base = alt.Chart(data(rows))
-    bars = base.mark_bar(color=BLUE, height=BAR - 8, cornerRadiusEnd=2).encode(x=x, y=y)
+    bars = base.mark_bar(color=BLUE, height=BAR - 8).encode(x=x, y=y)
     texts = base.mark_text(align="left", dx=5, color=INK, fontSize=11).encode(x=x, y=y, text="label:N")
     drawn = alt.layer(bars, texts).properties(width=WIDTH - 70, height=(BAR + 6) * len(rows))
     description = "Of the originals, " + ", ".join(f"{count:,.0f} {name}" for name, count in steps) + "."

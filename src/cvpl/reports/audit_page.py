@@ -183,7 +183,7 @@ def trust(result: AuditResult) -> Numbers:
         rows.append(("control and originals", alike, told))
     rows.append(("the result is", "assessable" if valid.assessable else "not assessable", "; ".join(valid.reasons)))
     cells = tuple(tuple(printable(cell) for cell in row) for row in rows)
-    return Numbers("", "", ("what", "figure", ""), cells)
+    return Numbers("", "", ("what", "figure", "note"), cells)
 
 
 def _asked(rate: SelfRate) -> str:

@@ -9,7 +9,7 @@ from cvpl.reports.audit_page import command, facts, setting
 from cvpl.reports.next_steps import next_steps
 from cvpl.result import AttackerRow, AuditResult
 from cvpl.result.headline import answer
-from cvpl.wording import percent, printable, sentence
+from cvpl.wording import CODE, percent, printable, sentence
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
 
@@ -55,7 +55,12 @@ def _order(row: AttackerRow) -> tuple[bool, float]:
 
 
 def text(words: str) -> str:
-    """Words with every sign of Markdown taken at its face value; nobody is mentioned by an @."""
+    """Words with every sign of Markdown taken at its face value; nobody is mentioned by an @. What is typed is code."""
+    parts = re.split(f"{CODE[0]}(.*?){CODE[1]}", words)
+    return "".join(code(part) if at % 2 else _plain(part) for at, part in enumerate(parts))
+
+
+def _plain(words: str) -> str:
     return _SPECIAL.sub(r"\\\1", printable(words)).replace("@", "@\u200b")
 
 

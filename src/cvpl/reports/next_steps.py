@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl.charts.answer import power_at_5
 from cvpl.result import AuditResult, Contribution
-from cvpl.wording import percent, points, printable, span
+from cvpl.wording import percent, points, printable, span, typed
 
 MATTERS = 0.02
 """A column without which the power falls by less than this is not worth coarsening for its own sake."""
@@ -17,18 +17,23 @@ def next_steps(result: AuditResult) -> list[str]:
     if not result.validity.assessable:
         return [
             "Do not decide on this audit: no attacker can tell people apart in this release. Compare only columns that "
-            "the release still carries, let the attacker coarsen its own data like the release (`alignment: release`), "
-            "or block by coarser keys, and audit again.",
+            "the release still carries, let the attacker coarsen its own data like the release "
+            f"({typed('alignment: release')}), or block by coarser keys, and audit again.",
         ]
     steps = [*_unmet(result), *_before_reading(result), *_columns(result), *_people(result)]
-    if not result.provenance.randomization and len(result.attackers) > 1:
+    if len(result.attackers) == 1:
         steps.append(
-            "If somebody else made the release, audit once more with `--randomize`: attackers drawn at that moment "
-            "cannot have been prepared for."
+            f"Hold the release against more than one attacker ({typed('attacker: default')}): others may be far "
+            "stronger, and a release may have been tuned against the one that is known."
+        )
+    elif not result.provenance.randomization:
+        steps.append(
+            f"If somebody else made the release, audit once more with {typed('--randomize')}: attackers drawn at that "
+            "moment cannot have been prepared for."
         )
     steps.append(
         "After any change of the release, audit it with the same configuration, seed and control, and hold the two "
-        "results against each other: `cvpl diff`, or `cvpl compare` for several releases at once."
+        f"results against each other: {typed('cvpl diff')}, or {typed('cvpl compare')} for several releases at once."
     )
     return steps
 
@@ -49,8 +54,8 @@ def _before_reading(result: AuditResult) -> list[str]:
     found = []
     if result.control is None:
         found.append(
-            "Set people aside before protecting (`cvpl split`), and pass them as a control (`--control`): only then is "
-            "it known what look-alikes explain."
+            f"Set people aside before protecting ({typed('cvpl split')}), and pass them as a control "
+            f"({typed('--control')}): only then is it known what look-alikes explain."
         )
     if "control_unlike" in rules:
         found.append("Find out where the control comes from: it is unlike the originals, and its rate is no base rate.")
@@ -69,9 +74,9 @@ def _columns(result: AuditResult) -> list[str]:
     telling = [it for it in telling if _drop(it) >= MATTERS]
     if own is not None and own.low is not None and own.low <= CHANCE:
         return ["Nothing beyond look-alikes shows against these attackers; no column needs to be coarsened for them."]
+    if not known:
+        return _by_links(result)
     if not telling:
-        if not known:
-            return []
         return [
             "No single column gives people away: without any one of them the power hardly falls. Strengthen the "
             "protection of all columns, or release fewer of them together."
@@ -84,6 +89,19 @@ def _columns(result: AuditResult) -> list[str]:
         named = ", ".join(f"'{printable(it.column)}' (by {_points(_drop(it))})" for it in others)
         told += f" Then {named}."
     return [told + " Coarsening takes away less than leaving out; audit again after each step."]
+
+
+def _by_links(result: AuditResult) -> list[str]:
+    """Without drops of power, the column with the largest part in the links."""
+    parts = {it.column: it.link for it in result.feature_contribution.columns if it.link is not None}
+    if not parts:
+        return []
+    first = max(parts, key=lambda name: parts[name])
+    return [
+        f"Look at '{printable(first)}' first: it has the largest part in the similarity of the links "
+        f"({percent(parts[first])}). By how much the risk falls without each column is measured with "
+        f"{typed('sensitivity: true')}, or {typed('attacker: default')}."
+    ]
 
 
 def _points(drop: float | None) -> str:

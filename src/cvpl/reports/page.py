@@ -6,7 +6,6 @@ they are, and Vega has escaped the text in them.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,7 +15,7 @@ from markupsafe import Markup, escape
 
 from cvpl.charts import Chart, Numbers, numbers, svg
 from cvpl.charts.style import DARK
-from cvpl.wording import percent, printable, sentence
+from cvpl.wording import CODE, percent, printable, sentence
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,9 @@ def page(template: str, *, opened: bool = False, **context: Any) -> str:
 
 
 def _code(text: str) -> Markup:
-    """`Words between backticks` as code, everything escaped first."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped here
+    """Words to be typed as code, everything escaped first."""
+    shown = str(escape(text)).replace(CODE[0], "<code>").replace(CODE[1], "</code>")
+    return Markup(shown)  # noqa: S704 - escaped here
 
 
 @cache

@@ -111,7 +111,7 @@ def _intruder(result: AuditResult) -> Question:
         "Motivated intruder",
         "ICO, anonymisation guidance",
         "the attackers that were run, as stand-ins",
-        f"{ran} attackers, who hold the originals themselves ({columns})",
+        f"{ran} attacker{'s' if ran != 1 else ''} with the originals themselves in hand ({columns})",
         "What a person finds by asking, searching or recognizing; prior knowledge that is in no table.",
     )
 

@@ -1,0 +1,100 @@
+"""A headless Chromium for the pages; tests that need it are skipped, with the reason, on a machine without one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from cvpl.reports.pdf import BROWSERS
+
+CHROMIUM = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+NO_BROWSER = "there is no Chromium on this machine"
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
+SIZES = (1280, 390)
+SCHEMES = ("light", "dark")
+
+OVERLAPS = """() => {
+  const found = [];
+  for (const svg of document.querySelectorAll('svg.chart')) {
+    const boxes = [...svg.querySelectorAll('text')].filter(it => it.textContent.trim())
+      .map(it => [it.textContent, it.getBoundingClientRect()]);
+    for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+      const [a, one] = boxes[i], [b, two] = boxes[j];
+      const wide = Math.min(one.right, two.right) - Math.max(one.left, two.left);
+      const high = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
+      if (wide > 1 && high > 3) found.push(a + ' | ' + b);
+    }
+  }
+  return found;
+}"""
+"""Labels of a chart that lie on each other; lines of text may touch by the height of their accents."""
+BEYOND = """() => [...document.querySelectorAll('svg.chart text')].filter(it => {
+  const box = it.getBoundingClientRect();
+  return box.width && (box.left < 0 || box.right > innerWidth);
+}).map(it => it.textContent)"""
+"""Labels that leave the window."""
+
+
+@dataclass
+class Seen:
+    """An open page, and what it asked for or complained of."""
+
+    page: object
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """One browser for a file of tests."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - only where there is a browser
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser, file, width: int = 1280, scheme: str = "light") -> Iterator[Seen]:
+    """The page in a window of this width and colour scheme; requests other than for itself are refused and noted."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    seen = Seen(page)
+
+    def on_request(route):
+        if route.request.url == file.as_uri():
+            route.continue_()
+        else:
+            seen.requests.append(route.request.url)
+            route.abort()
+
+    page.route("**/*", on_request)
+    page.on("console", lambda message: seen.complaints.append(message.text))
+    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    page.goto(file.as_uri())
+    yield seen
+    context.close()
+
+
+def check(browser, file, width: int, scheme: str) -> None:
+    """No request leaves, no complaint, no horizontal scrolling, no labels on each other or beyond the window."""
+    with opened(browser, file, width, scheme) as seen:
+        assert seen.requests == [] and seen.complaints == []
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert seen.page.evaluate(OVERLAPS) == []
+        assert seen.page.evaluate(BEYOND) == []
+        assert seen.page.locator("script").count() == 0
+
+
+def serious_faults(browser, file, scheme: str) -> list[str]:
+    """What axe-core finds to be serious or worse."""
+    from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415 - only where there is a browser
+
+    with opened(browser, file, scheme=scheme) as seen:
+        found = Axe().run(seen.page).response["violations"]
+    return [f"{it['id']}: {it['nodes'][0]['html']}" for it in found if it["impact"] in ("serious", "critical")]

@@ -1,0 +1,24 @@
+"""What holds for all tests."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from browser import NO_BROWSER
+from shared_data import NO_DATA
+
+NO_SKIPS = "CVPL_NO_SKIPS"
+"""Set where a browser and the shared data must be there: a test that is skipped for want of one then fails."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A skip for want of a browser or of the shared data is a failure where nothing may be missing."""
+    report = yield
+    if report.skipped and os.environ.get(NO_SKIPS):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if NO_BROWSER in reason or NO_DATA in reason:
+            report.outcome, report.longrepr = "failed", f"{reason}, and {NO_SKIPS} is set"
+    return report

@@ -1,0 +1,297 @@
+"""The report from a result alone: what it says, the files it makes, and the charts behind it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import altair as alt
+import html5lib
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from browser import needs_browser
+from cvpl import charts
+from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.cli.main import run
+from cvpl.protection import Perturbation
+from cvpl.reports.audit_page import audit_page, command
+from cvpl.reports.markdown import audit_markdown
+from cvpl.reports.next_steps import next_steps
+from cvpl.reports.reviewers import questions
+from cvpl.result.headline import answer
+from cvpl.simulation import Touchpoints
+
+OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
+DRAWN = [name for name in charts.__all__ if name not in ("Chart", "Numbers", "numbers", "png", "svg")]
+
+
+@pytest.fixture(scope="module")
+def result():
+    """An audit with control, truth and subgroups."""
+    people = Touchpoints(records=400).draw(np.random.default_rng(1))
+    tables = [
+        pd.DataFrame(it.to_columns())
+        for it in (
+            people,
+            Perturbation("medium").protect(people, np.random.default_rng(2)),
+            Touchpoints(records=400).draw(np.random.default_rng(3)),
+        )
+    ]
+    import yaml  # noqa: PLC0415 - for this fixture alone
+
+    return cvpl.audit(*tables[:2], yaml.safe_load(DEMO), control=tables[2], attackers=["paper", "rarity", "margin"])
+
+
+@pytest.fixture(scope="module")
+def old():
+    return cvpl.AuditResult.from_json(OLD.read_bytes())
+
+
+def changed(result, **sections):
+    """The result with some of its sections replaced."""
+    return cvpl.AuditResult.model_validate(json.loads(result.to_json()) | sections)
+
+
+def words(page):
+    return re.sub(r"\s+", " ", "".join(html5lib.parse(page, namespaceHTMLElements=False).itertext()))
+
+
+def test_the_page_is_the_same_bytes_for_the_same_result(result):
+    assert audit_page(result) == audit_page(cvpl.AuditResult.from_json(result.to_json()))
+
+
+def test_every_part_stands_on_the_page(result):
+    text = words(audit_page(result))
+    for part in (
+        answer(result),
+        "Risk over all thresholds",
+        "The attackers",
+        "Similarities",
+        "How true pairs are found",
+        "Which columns give people away",
+        "Blocks",
+        "Who is at risk",
+        "Can the attacker see at all?",
+        "Warnings",
+        "What to do next",
+        "What reviewers ask for",
+        "What was assumed, and what is not promised",
+        "Provenance",
+        f"Seed {result.provenance.seed}",
+        command(result),
+    ):
+        assert part in text
+    for role in result.inputs.values():
+        assert role.sha256 is None or role.sha256 in text
+
+
+def test_a_page_asks_for_nothing_from_elsewhere(result):
+    page = audit_page(result)
+    assert len(page.encode()) < 1_000_000
+    assert not re.search(r"<script|<link|<iframe|@import|url\((?!#)|src=", page)
+    assert re.findall(r'(?:href|action)="([^"]*)"', page) in ([], ["#warnings"])
+    assert set(re.findall(r"https?://[^\s\"<]+", page)) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_an_old_result_has_a_page_too(old):
+    text = words(audit_page(old))
+    assert answer(old) in text and "Provenance" in text
+    assert audit_markdown(old)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_chart_carries_its_numbers_and_an_alternative_text(result, name):
+    chart = getattr(charts, name)(result)
+    if chart is None:
+        assert name == "block_sizes"  # the headline compares everybody with everybody
+        return
+    found = charts.numbers(chart)
+    assert isinstance(chart, alt.TopLevelMixin)
+    assert found.title and len(found.description) > 30 and found.description.endswith(".")
+    assert found.rows and all(len(row) == len(found.columns) for row in found.rows)
+    picture = charts.svg(chart)
+    assert picture.startswith("<svg") and 'role="img"' in picture and "aria-label=" in picture
+    assert charts.png(chart).startswith(b"\x89PNG")
+
+
+def test_a_chart_is_saved_as_altair_saves_it(result, tmp_path):
+    chart = charts.risk_curve(result)
+    for ending in ("png", "svg", "json"):
+        chart.save(tmp_path / f"risk.{ending}")
+        assert (tmp_path / f"risk.{ending}").stat().st_size > 1_000
+    assert "vega-lite" in str(chart._repr_mimebundle_(None, None))
+
+
+def test_colours_differ_in_lightness():
+    """Relative luminance of the series that stand side by side, on light and on dark pages."""
+    from cvpl.charts.style import BLUE, DARK, GREY, ORANGE  # noqa: PLC0415 - for this test alone
+
+    def luminance(colour):
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [it / 12.92 if it <= 0.04045 else ((it + 0.055) / 1.055) ** 2.4 for it in parts]
+        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+    def contrast(one, other):
+        low, high = sorted((luminance(one), luminance(other)))
+        return (high + 0.05) / (low + 0.05)
+
+    assert contrast(BLUE, ORANGE) > 2 and contrast(BLUE, GREY) > 1.5
+    assert all(contrast(DARK[it], "#14191f") > 3 for it in (BLUE, ORANGE, GREY))
+    assert all(contrast(it, "#ffffff") > 2.3 for it in (BLUE, ORANGE, GREY))
+
+
+def test_a_chart_without_anything_to_draw_is_none(old):
+    bare = changed(
+        old, power=None, risk_curve=[], truth=None, at_risk=None, attackers=old.model_dump()["attackers"][:1]
+    )
+    assert all(
+        getattr(charts, name)(bare) is None for name in ("scale", "risk_curve", "similarities", "funnel", "at_risk")
+    )
+    assert charts.attackers(bare) is None and charts.evidence(bare) is None
+    assert "Provenance" in words(audit_page(bare))
+
+
+def contribution(column, drop, low, high):
+    shares = {"structural": None, "structural_low": None, "structural_high": None, "link": None, "removal": None}
+    ends = {"power_drop": drop, "power_drop_low": low, "power_drop_high": high}
+    return {"column": column, "role": "attribute", **shares, **ends}
+
+
+def contributed(result, *columns):
+    return changed(result, feature_contribution={"columns": list(columns), "removal_asked": None, "power_asked": 400})
+
+
+def test_the_first_column_to_coarsen_is_the_one_whose_loss_takes_most_power(result):
+    found = contributed(
+        result,
+        contribution("a", 0.05, 0.01, 0.09),
+        contribution("b", 0.30, 0.25, 0.35),
+        contribution("c", 0.1, -0.1, 0.3),
+    )
+    step = next(it for it in next_steps(found) if it.startswith("Coarsen"))
+    assert step.startswith("Coarsen 'b' first. Without it the power at 5% falls by 30.0 points (25.0 to 35.0)")
+    assert "Then 'a' (by 5.0)" in step and "'c'" not in step
+
+
+def test_without_a_column_that_matters_nothing_single_is_blamed(result):
+    steps = next_steps(contributed(result, contribution("a", 0.001, -0.01, 0.01)))
+    assert any(it.startswith("No single column gives people away") for it in steps)
+
+
+def test_where_nothing_shows_no_column_needs_coarsening(result):
+    nothing = [{"false_rate": 0.05, "power": 0.05, "low": 0.04, "high": 0.06}]
+    found = changed(contributed(result, contribution("a", 0.3, 0.2, 0.4)), power=nothing)
+    assert any(it.startswith("Nothing beyond look-alikes shows") for it in next_steps(found))
+
+
+def test_what_is_not_assessable_is_not_to_be_decided_on(result):
+    valid = json.loads(result.to_json())["validity"] | {"assessable": False, "reasons": ["it is dead"]}
+    found = changed(result, validity=valid)
+    assert [it[:10] for it in next_steps(found)] == ["Do not dec"]
+    assert answer(found) == "This release is not assessable: it is dead."
+
+
+def test_an_unmet_policy_comes_first(result):
+    outcome = {"figure": "attributable_rate", "bound": "high", "max": 0.05, "value": 0.5, "met": False, "reasons": []}
+    assert next_steps(changed(result, policies=[outcome]))[0].startswith(
+        "The policy on attributable rate is not met: 50.0%"
+    )
+
+
+@pytest.mark.parametrize(
+    ("top1", "high", "told"),
+    [
+        (0.05, 0.08, ": below 0.09"),
+        (0.05, 0.10, ": not below 0.09"),
+        (0.5, 0.6, ": not below 0.09"),
+        (0.05, None, ": below"),
+    ],
+)
+def test_the_nine_percent_bound_the_upper_end_of_top_1(result, top1, high, told):
+    truth = json.loads(result.to_json())["truth"] | {"top1_hit_rate": top1, "top1_low": 0.0, "top1_high": high}
+    found = {it.asked: it.value for it in questions(changed(result, truth=truth))}
+    assert told in found["Threshold of 0.09"]
+
+
+def test_reviewers_read_what_is_not_known(result):
+    found = {
+        it.asked: it for it in questions(changed(result, truth=None, power=None, attributable_rate=None, at_risk=None))
+    }
+    assert found["Inference"].value == "not measured"
+    assert found["Threshold of 0.09"].value.startswith("not assessable")
+    assert all("not known" in found[name].value for name in ("Singling out", "Linkability", "Maximum risk"))
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [
+        ({"estimate": 0.3, "low": 0.2, "high": 0.4}, "30.0% of the people (95% interval 20.0% to 40.0%) can be linked"),
+        ({"estimate": 0.01, "low": -0.01, "high": 0.03}, "Nothing beyond look-alikes shows"),
+        (None, "how many of them are look-alikes is not known"),
+    ],
+)
+def test_the_answer_is_one_sentence(result, rate, told):
+    section = None if rate is None else {**rate, "method": "people", "basis": "control"}
+    found = answer(changed(result, attributable_rate=section, warnings=[]))
+    assert told in found and found.count(". ") == 0 and found.endswith(".")
+
+
+def test_the_command_repeats_the_audit(result):
+    assert command(result).startswith(
+        "cvpl audit original protected --config audit.yaml --control control --attackers "
+    )
+    named = {**json.loads(result.to_json())["inputs"]}
+    named["original"] |= {"name": "my people.csv"}
+    assert "'my people.csv'" in command(changed(result, inputs=named))
+
+
+def test_a_notebook_shows_the_answer_briefly(result):
+    shown = result._repr_html_()
+    assert answer(result).split(" ")[0] in shown and len(shown) < 1_500
+    assert "<script>" not in changed(result, attacker="<script>")._repr_html_()
+
+
+def test_the_report_is_written_from_the_json_alone(tmp_path, capsys):
+    (tmp_path / "result.json").write_bytes(OLD.read_bytes())
+    assert run(["report", str(tmp_path)]) == 0
+    assert run(["report", str(tmp_path / "result.json"), "--format", "md", "--out", str(tmp_path / "x.md")]) == 0
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (tmp_path / "x.md").read_text(encoding="utf-8").startswith("## Linkage audit")
+    assert "report.html" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["nowhere.json"], 3, "there is no such file"),
+        (["{place}", "--out", "x.txt"], 2, ".html"),
+        (["{place}", "--format", "docx"], 2, "docx"),
+        (["{place}", "--out", "{place}/none/x.html"], 2, "no folder"),
+    ],
+)
+def test_wrong_calls_are_told(tmp_path, capsys, arguments, code, told):
+    (tmp_path / "result.json").write_bytes(OLD.read_bytes())
+    assert run(["report", *(it.replace("{place}", str(tmp_path)) for it in arguments)]) == code
+    assert told in capsys.readouterr().err
+
+
+def test_another_ending_is_refused(result, tmp_path):
+    with pytest.raises(cvpl.UsageError, match=r"\.html, \.pdf or \.md"):
+        cvpl.write_report(result, tmp_path / "report.docx")
+
+
+@needs_browser
+def test_a_pdf_is_a_pdf(result, tmp_path):
+    assert cvpl.write_report(result, tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
+
+
+def test_without_a_browser_and_the_extra_a_pdf_is_refused(result, tmp_path, monkeypatch):
+    monkeypatch.setattr("cvpl.reports.pdf.shutil.which", lambda _: None)
+    monkeypatch.setattr("cvpl.reports.pdf.find_spec", lambda _: None)
+    with pytest.raises(cvpl.UsageError, match="Chromium"):
+        cvpl.write_report(result, tmp_path / "report.pdf")
+    assert not list(tmp_path.iterdir())

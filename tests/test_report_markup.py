@@ -1,0 +1,228 @@
+"""Whatever names, labels and settings hold, a report shows it as text: the parsed page has the same elements."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import html5lib
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.config.yaml_file import read_yaml
+from cvpl.protection import Perturbation
+from cvpl.reports.audit_page import audit_page
+from cvpl.reports.markdown import audit_markdown
+from cvpl.simulation import Touchpoints
+
+MARKUP = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    "</script><script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "</svg><script>alert(1)</script>",
+    "</text><script>alert(1)</script>",
+    "</td></tr></table><h1>x</h1>",
+    "</pre></details><h1>x</h1>",
+    "<!--",
+    "-->",
+    "<!-- x --><b>",
+    "]]>",
+    "<![CDATA[x]]>",
+    "<b>bold</b>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<iframe src=//example.org>",
+    "<object data=x>",
+    "<embed src=x>",
+    "<link rel=stylesheet href=//example.org>",
+    "<meta http-equiv=refresh content='0;url=//example.org'>",
+    "<base href=//example.org>",
+    "<form action=//example.org><input>",
+    "<math><mi xlink:href=javascript:alert(1)>x",
+    "<template><script>alert(1)</script></template>",
+    "<details open ontoggle=alert(1)>",
+    "<body onload=alert(1)>",
+    "<style>*{display:none}</style>",
+    "<use href=#x>",
+    "<foreignObject><script>alert(1)</script></foreignObject>",
+    "<p",
+    "<",
+    ">",
+    "&",
+    "&lt;script&gt;",
+    "&#60;script&#62;",
+    "&amp;lt;b&amp;gt;",
+    "&nbsp;&copy",
+    '" onmouseover="alert(1)',
+    "' onmouseover='alert(1)",
+    '"><script>alert(1)</script>',
+    "'><script>alert(1)</script>",
+    "` onmouseover=`alert(1)",
+    "javascript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "\x00<b>",
+    "\x1b[31mred",
+    "a\nb\r\nc",
+    "\u202egnp.exe",
+    "\u2028x\u2029y",
+    "\ufeffx",
+    "é 漢字 😀",
+    "x" * 400,
+    " ",
+]
+FORMULAS = [
+    "=1+1",
+    '=HYPERLINK("http://example.org")',
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "=cmd|' /C calc'!A0",
+    "%00",
+    "../../etc/passwd",
+    "datum.x",
+    "datum['x']",
+    "a.b[0]",
+    "a\\.b",
+    '{"signal": "width"}',
+    '{"expr": "1+1"}',
+    "now()",
+]
+TEMPLATES = [
+    "{{ 7 * 7 }}",
+    "{% raw %}",
+    "{# x #}",
+    "{{ result.__class__.__mro__ }}",
+    "${7*7}",
+    "#{7*7}",
+    "<%= 7*7 %>",
+    "%s %d %(x)s",
+    "{0} {name}",
+    "`code` **bold** [x](y) | cell",
+    "@everyone #1",
+]
+PAYLOADS = [*MARKUP, *FORMULAS, *TEMPLATES]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """The result of an audit that has every section, as JSON."""
+    folder = tmp_path_factory.mktemp("markup")
+    people = Touchpoints(records=300).draw(np.random.default_rng(1))
+    people.write(folder / "original.csv")
+    Perturbation("low").protect(people, np.random.default_rng(2)).write(folder / "released.csv")
+    Touchpoints(records=300).draw(np.random.default_rng(3)).write(folder / "holdout.csv")
+    config = folder / "audit.yaml"
+    policy = "policy: [ema-policy-0070, {figure: attributable_rate, max: 0.05}]\n"
+    config.write_text(DEMO + policy, encoding="utf-8")
+    chosen = ["paper", "aligned", "rarity"]
+    result = cvpl.audit(
+        folder / "original.csv", folder / "released.csv", config, control=folder / "holdout.csv", attackers=chosen
+    )
+    return json.loads(result.to_json())
+
+
+def planted(stored, text):
+    """The same result with `text` wherever a name, a label or a setting from outside can stand."""
+    found = json.loads(json.dumps(stored))
+    for it in found["inputs"].values():
+        it["name"] = text
+    for row in found["attackers"]:
+        row["name"] = f"{row['name']}{text}"
+        row["disqualified"] = [text]
+        row["settings"]["knows"] = [text]
+    found["attackers"][-1]["disqualified"] = []
+    found["attacker"] = f"{found['attacker']}{text}"
+    for it in found["feature_contribution"]["columns"]:
+        it["column"] = f"{it['column']}{text}"
+    for table in found["at_risk"]["tables"]:
+        table["name"] = f"{table['name']}{text}"
+        for row in table["rows"]:
+            row["label"] = None if row["label"] is None else f"{row['label']}{text}"
+    found["at_risk"]["maximum"] |= {"table": text, "label": text}
+    found["warnings"] = [{"rule": "columns", "message": f"column '{text}' is absent", "docs": "docs/x.md#columns"}]
+    for it in found["policies"]:
+        it["reasons"], it["preset"] = [text], text
+    found["validity"]["reasons"] = [text]
+    for it in found["sensitivity"]["variations"]:
+        it["name"] = text
+    found["sensitivity"]["attacker"] = text
+    for it in found["alignment"] or []:
+        it["column"] = it["grain"] = text
+    config = found["provenance"]["config"]
+    config["columns"] = {f"{name}{text}": it for name, it in config["columns"].items()}
+    config["truth"] = {"original": text, "protected": text}
+    found["provenance"]["versions"]["cvpl"] = text
+    return cvpl.AuditResult.model_validate(found)
+
+
+def elements(page):
+    """The elements of a parsed page in their order, each with the names of its attributes."""
+    document = html5lib.parse(page, namespaceHTMLElements=False)
+    return [(it.tag, sorted(it.attrib)) for it in document.iter() if isinstance(it.tag, str)]
+
+
+@pytest.fixture(scope="module")
+def plain(stored):
+    return elements(audit_page(planted(stored, "plain")))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_the_page_has_the_same_elements_as_with_plain_text(stored, plain, payload):
+    page = audit_page(planted(stored, payload))
+    assert elements(page) == plain
+    assert not re.search(r"<script|\son\w+=[\"'a]|49", re.sub(r'"[^"]*"', "", _tags_of(page)))
+
+
+def _tags_of(page):
+    """The tags alone, without the text between them."""
+    return "".join(re.findall(r"<[a-zA-Z/!][^>]*>", page))
+
+
+def test_there_are_eighty():
+    assert len(set(PAYLOADS)) >= 80
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_nothing_in_a_comment_for_a_pull_request_is_obeyed(stored, payload):
+    """Outside of code and escapes, no tag, link, mention or table cell is left that plain text does not have."""
+    bare = [_bare(audit_markdown(planted(stored, text))) for text in (payload, "plain")]
+    for sign in ("<", "|", "](", "\n", "**", "`"):
+        assert bare[0].count(sign) == bare[1].count(sign), sign
+    assert not re.search(r"@\w", bare[0])
+
+
+def _bare(text):
+    """Markdown without code blocks, code spans and escaped signs."""
+    text = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", text)
+    text = re.sub(r"\\[^\w\s]", "", text)
+    return re.sub(r"(?s)(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", text)
+
+
+@pytest.mark.parametrize("payload", [MARKUP[0], MARKUP[1], TEMPLATES[0], FORMULAS[10], "a.b [c] 'd' \"e\""])
+def test_names_and_labels_of_real_tables_are_shown_as_they_are(tmp_path, payload):
+    """From the files on: column names, labels, attackers' names and file names."""
+    people = Touchpoints(records=200).draw(np.random.default_rng(1))
+    original = pd.DataFrame(people.to_columns())
+    released = pd.DataFrame(Perturbation("low").protect(people, np.random.default_rng(2)).to_columns())
+    renamed = {"gender": f"gender{payload}", "age": f"age{payload}"}
+    tables = []
+    for table in (original, released):
+        marked = table.assign(gender=table["gender"].astype(str) + payload)
+        tables.append(marked.rename(columns=renamed))
+    (tmp_path / "audit.yaml").write_text(DEMO.replace("attacker: default", "attacker: paper"), encoding="utf-8")
+    config = dict(read_yaml(tmp_path / "audit.yaml", "configuration", ""))
+    config["columns"] = {renamed.get(name, name): it for name, it in config["columns"].items()}
+    config["report"] = {"subgroups": [renamed["gender"]]}
+    config["attackers"] = {f"me{payload}": {"preset": "paper"}, "other": {"similarity": "rarity"}}
+    del config["attacker"]
+    page = audit_page(cvpl.audit(*tables, config))
+    document = html5lib.parse(page, namespaceHTMLElements=False)
+    assert not document.findall(".//script") and not document.findall(".//img")
+    text = "".join(document.itertext())
+    assert renamed["age"] in text and f"me{payload}" in text
+    assert any(f"M{payload}" in part or f"F{payload}" in part for part in document.itertext())
