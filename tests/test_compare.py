@@ -42,8 +42,9 @@ from cvpl.reports.comparison import comparison_headline, show_comparison
 from cvpl.reports.comparison_page import comparison_page
 from cvpl.result import Contributions, Places, comparison_schema
 from cvpl.simulation import Touchpoints
+from shared_data import SHARED
 
-ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult_study_2021"
+ADULT = SHARED / "adult_study_2021"
 PAPER = yaml.safe_load(DEMO) | {"attacker": "paper"}
 PEOPLE = 400
 

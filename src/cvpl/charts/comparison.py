@@ -133,7 +133,7 @@ def contributions(result: ComparisonResult) -> Chart | None:
         .mark_bar(color=PALE, height=8)
         .encode(
             x=alt.X("value:Q", axis=percent_axis(title, tickCount=4)),
-            y=alt.Y("release:N", sort=releases, axis=alt.Axis(title=None, labelFontSize=10)),
+            y=alt.Y("release:N", sort=releases, axis=alt.Axis(title=None, labelFontSize=10, labelOverlap=False)),
             row=alt.Row("column:N", sort=columns, header=header, spacing=14),
         )
         .properties(width=WIDTH - 90, height=12 * len(releases))

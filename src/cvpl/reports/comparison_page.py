@@ -11,9 +11,9 @@ from cvpl.charts import Numbers
 from cvpl.reports.comparison import comparison_headline
 from cvpl.reports.page import drawn, page
 from cvpl.result import ComparisonResult
-from cvpl.wording import UNKNOWN, percent, places, points, printable, span
+from cvpl.wording import UNKNOWN, percent, places, points, printable, span, typed
 
-_NEXT = "`cvpl audit ORIGINAL RELEASE --config audit.yaml --control FILE --out DIR`"
+_NEXT = "cvpl audit ORIGINAL RELEASE --config audit.yaml --control FILE --out DIR"
 
 
 def comparison_page(result: ComparisonResult, *, opened: bool = False) -> str:
@@ -156,8 +156,9 @@ def _steps(result: ComparisonResult) -> list[str]:
     if any(it.tied for it in result.differences if it.figure == "power"):
         steps.append("Where releases are tied, more originals and a larger control would tell them apart.")
     if len({len(it.attackers) for it in result.releases}) == 1 and len(result.releases[0].attackers) == 1:
-        steps.append("Compare again with `attacker: default`: one attacker alone may miss what another finds.")
-    steps.append(f"Audit the release that you choose: {_NEXT}. It tells who is at risk, and what to coarsen.")
+        again = typed("attacker: default")
+        steps.append(f"Compare again with {again}: one attacker alone may miss what another finds.")
+    steps.append(f"Audit the release that you choose: {typed(_NEXT)}. It tells who is at risk, and what to coarsen.")
     return steps
 
 
