@@ -475,6 +475,17 @@ def test_the_columns_stand_side_by_side_in_every_release(compared):
     assert {row[0] for row in told.rows} == shown_columns
 
 
+@pytest.mark.parametrize("name", ["frontier", "compared_contributions"])
+def test_every_chart_carries_its_numbers_and_an_alternative_text(compared, name):
+    chart = getattr(charts, name)(compared)
+    found = charts.numbers(chart)
+    assert found.title and len(found.description) > 30 and found.description.endswith(".")
+    assert found.rows and all(len(row) == len(found.columns) for row in found.rows)
+    picture = charts.svg(chart)
+    assert picture.startswith("<svg") and 'role="img"' in picture and "aria-label=" in picture
+    assert charts.png(chart).startswith(b"\x89PNG")
+
+
 def test_without_risk_or_columns_there_is_no_chart(compared):
     bare = compared.releases[0].model_copy(
         update={"on_frontier": None, "feature_contribution": Contributions(columns=[], removal_asked=None)}

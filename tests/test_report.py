@@ -26,7 +26,8 @@ from cvpl.result.headline import answer
 from cvpl.simulation import Touchpoints
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
-DRAWN = [name for name in charts.__all__ if name not in ("Chart", "Numbers", "numbers", "png", "svg")]
+OF_COMPARISONS = ("compared_contributions", "frontier")
+DRAWN = [name for name in charts.__all__ if name not in ("Chart", "Numbers", "numbers", "png", "svg", *OF_COMPARISONS)]
 
 
 @pytest.fixture(scope="module")
