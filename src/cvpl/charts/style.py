@@ -157,7 +157,7 @@ def unlike(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
 
 def whole_axis(title: str) -> alt.Axis:
     """An axis of shares from 0% to 100% with few labels, which never meet."""
-    return percent_axis(title, values=[0, 0.25, 0.5, 0.75, 1])
+    return percent_axis(title, values=[0, 0.25, 0.5, 0.75, 1], labelOverlap=False)
 
 
 def percent_axis(title: str, **more: Any) -> alt.Axis:

@@ -248,4 +248,8 @@ def command(result: AuditResult) -> str:
 
 def configuration(result: AuditResult) -> str:
     """The configuration as it would be written."""
-    return str(yaml.safe_dump(result.provenance.config, sort_keys=False, allow_unicode=True, width=100))
+    return str(
+        yaml.safe_dump(
+            result.provenance.config, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None
+        )
+    )
