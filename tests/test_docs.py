@@ -133,6 +133,19 @@ def test_every_field_of_a_result_stands_in_the_reference(field: str) -> None:
     assert f"| `{field}` |" in text(DOCS / "reference" / "result.md")
 
 
+def comparison_fields() -> list[str]:
+    """The fields of a comparison, of its releases and of its differences."""
+    schema = json.loads((SCHEMAS / "comparison.json").read_text(encoding="utf-8"))
+    parts = [schema, *(schema["$defs"][name] for name in ("ComparedRelease", "PairedDifference"))]
+    return sorted({field for part in parts for field in part["properties"]})
+
+
+@pytest.mark.parametrize("field", comparison_fields())
+def test_every_field_of_a_comparison_stands_in_its_section(field: str) -> None:
+    (section,) = re.findall(r"^## comparison\.json.*", text(DOCS / "reference" / "result.md"), re.MULTILINE | re.DOTALL)
+    assert re.search(rf"^\|[^|]*`{field}`[^|]*\|", section, re.MULTILINE)
+
+
 @pytest.mark.parametrize("key", schema_keys("config.json"))
 def test_every_key_of_the_configuration_stands_in_the_reference(key: str) -> None:
     assert f"| `{key}` |" in text(DOCS / "reference" / "configuration.md")

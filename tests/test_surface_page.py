@@ -20,13 +20,13 @@ from cvpl.reports.surface_page import surface_page
 from cvpl.result import (
     Attributable,
     Input,
+    MeanUtility,
     Provenance,
     Rate,
     SurfaceCell,
     SurfaceResult,
     SurfaceSetting,
     SurfaceTarget,
-    UtilityFigures,
 )
 from cvpl.simulation import Touchpoints
 
@@ -46,7 +46,7 @@ PAYLOADS = [
 
 
 def utility_figures(mean):
-    return UtilityFigures(
+    return MeanUtility(
         mean=mean,
         correlation_preservation=mean,
         marginal_similarity=None,

@@ -84,11 +84,29 @@ def people(world: World, count: int, places: tuple[Any, Any], rng: np.random.Gen
     return point, block, group
 
 
-def draw(world: World, fixed: tuple[Any, Any], rng: np.random.Generator) -> Found:
-    """One draw of people, release and control, attacked."""
+@dataclass(frozen=True)
+class Population:
+    """Originals and controls: points, blocks, groups; and where the blocks lie."""
+
+    places: tuple[Any, Any]
+    x: Any
+    block: Any
+    group: Any
+    c: Any
+    control_block: Any
+    control_group: Any
+
+
+def population(world: World, fixed: tuple[Any, Any], rng: np.random.Generator) -> Population:
+    """One draw of people, originals and controls."""
     places = centres(world, rng) if world.fresh_blocks else fixed
-    x, block, group = people(world, world.originals, places, rng)
-    c, control_block, control_group = people(world, world.controls, places, rng)
+    mine = people(world, world.originals, places, rng)
+    return Population(places, *mine, *people(world, world.controls, places, rng))
+
+
+def released(world: World, drawn: Population, rng: np.random.Generator) -> tuple[Any, Any]:
+    """A release of the originals: its points, and whose they are."""
+    places, x, block = drawn.places, drawn.x, drawn.block
     y = x + world.noise * rng.normal(size=x.shape)
     other = places[0][block] + places[1][block][:, None] * rng.normal(size=x.shape)
     gone = rng.random(len(x)) < world.replaced
@@ -96,17 +114,29 @@ def draw(world: World, fixed: tuple[Any, Any], rng: np.random.Generator) -> Foun
     if world.classes:
         y = _class_means(y, block, world.classes)
     kept = np.flatnonzero(rng.random(len(x)) < world.released)
-    y, y_block = y[kept], block[kept]
+    return y[kept], kept
+
+
+def attacked(world: World, drawn: Population, release: tuple[Any, Any], seen: slice = slice(None)) -> Found:
+    """The attack on a release by somebody who sees some of the dimensions."""
+    y, kept = release
+    x, c, block, group = drawn.x, drawn.c, drawn.block, drawn.group
+    y_block = block[kept]
     person = group if world.same_person else np.arange(len(x))
     if world.rounded:
         x, c, y = (np.round(points / world.rounded) for points in (x, c, y))
-    x, c, y = map(_unit, (x, c, y))
+    x, c, y = (_unit(points[:, seen]) for points in (x, c, y))
     mine = _attack(x, block, y, y_block, person, person[kept])
-    base = _attack(c, control_block, y, y_block, np.full(len(c), -1), person[kept])
+    base = _attack(c, drawn.control_block, y, y_block, np.full(len(c), -1), person[kept])
     has_match = np.isin(person, person[kept])
-    return Found(
-        mine[0], mine[1], mine[2], mine[3], mine[4], has_match, block, group, *base[:3], control_block, control_group
-    )
+    others = drawn.control_block, drawn.control_group
+    return Found(mine[0], mine[1], mine[2], mine[3], mine[4], has_match, block, group, *base[:3], *others)
+
+
+def draw(world: World, fixed: tuple[Any, Any], rng: np.random.Generator) -> Found:
+    """One draw of people, release and control, attacked."""
+    drawn = population(world, fixed, rng)
+    return attacked(world, drawn, released(world, drawn, rng))
 
 
 def _attack(x: Any, block: Any, y: Any, y_block: Any, person: Any, y_person: Any) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cvpl.attacker import Attacker as Attacker
     from cvpl.auditing import audit as audit
+    from cvpl.comparing import compare as compare
     from cvpl.config.written import AuditConfig as AuditConfig
     from cvpl.errors import CvplError as CvplError
     from cvpl.errors import InputError as InputError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from cvpl.errors import UsageError as UsageError
     from cvpl.reports.files import write_report as write_report
     from cvpl.result import AuditResult as AuditResult
+    from cvpl.result import ComparisonResult as ComparisonResult
     from cvpl.result import SurfaceResult as SurfaceResult
     from cvpl.splitting import split as split
     from cvpl.sweeping import surface as surface
@@ -32,12 +34,14 @@ _HOMES = {
     "Attacker": "cvpl.attacker",
     "AuditConfig": "cvpl.config.written",
     "AuditResult": "cvpl.result",
+    "ComparisonResult": "cvpl.result",
     "CvplError": "cvpl.errors",
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
     "SurfaceResult": "cvpl.result",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.auditing",
+    "compare": "cvpl.comparing",
     "split": "cvpl.splitting",
     "surface": "cvpl.sweeping",
     "write_report": "cvpl.reports.files",
@@ -47,12 +51,14 @@ __all__ = [
     "Attacker",
     "AuditConfig",
     "AuditResult",
+    "ComparisonResult",
     "CvplError",
     "InputError",
     "LimitError",
     "SurfaceResult",
     "UsageError",
     "audit",
+    "compare",
     "split",
     "surface",
     "write_report",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -25,6 +22,7 @@ from cvpl.evaluation.rates import integrated_risk, worst_case_risk
 from cvpl.gate import gate
 from cvpl.notices import notices
 from cvpl.planning import AuditPlan, check_embeddings, make_plan, place_for
+from cvpl.provenance import described, provenance
 from cvpl.saved_projection import save_projection
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs, check_files, read_inputs
@@ -104,13 +102,12 @@ def read_plan(
     except InputError as error:
         problems = list(error.problems) + check_files(original, protected, control)
         raise InputError(problems) from None
-    if memory is not None:
-        plan = replace(plan, budget=replace(plan.budget, memory=memory))
-    return plan, read_tables(plan, original, protected, control)
+    plan = plan.within(memory)
+    return plan, read_tables(original, protected, plan, control)
 
 
-def read_tables(plan: Plan, original: object, protected: object, control: object | None) -> Inputs:
-    """The checked tables of an audit by a resolved configuration, or every problem of them."""
+def read_tables(original: object, protected: object, plan: Plan, control: object | None) -> Inputs:
+    """The checked tables of one audit under a resolved configuration, or every problem of theirs."""
     inputs = read_inputs(
         original,
         protected,
@@ -166,10 +163,7 @@ def _assemble(
     at_risk = people.get(name)
     return out.AuditResult(
         schema="cvpl/audit/1",
-        inputs={
-            role: out.Input(name=it.name, rows=it.rows, columns=it.columns, sha256=it.sha256)
-            for role, it in inputs.descriptions.items()
-        },
+        inputs=described(inputs),
         scenario="blind" if inputs.matches is None else inputs.matches.scenario,
         attacker=name,
         threshold=threshold,
@@ -195,7 +189,7 @@ def _assemble(
             assembly.attacker_row(key, it.measured, it.faults, appraisal.canaries(it.canaries))
             for key, it in contenders.items()
         ],
-        picked=out.Picked(among=standing.among, confidence=standing.confidence) if standing.among > 1 else None,
+        picked=standing.picked,
         canaries=appraisal.canaries(standing.chosen.canaries),
         alignment=None
         if done.granularity is None
@@ -216,16 +210,6 @@ def _assemble(
         search=assembly.search(done),
         lower_bound=not done.exact,
         provenance=provenance(plan, drawn),
-    )
-
-
-def provenance(plan: Plan, drawn: out.Randomization | None = None) -> out.Provenance:
-    """What repeats the run: seed, versions and the configuration."""
-    return out.Provenance(
-        seed=plan.config.seed,
-        versions={"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")},
-        config=plan.config.model_dump(mode="json", exclude_none=True),
-        randomization=drawn,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cvpl import result as out
 from cvpl.attack import attack
 from cvpl.attacker import Attacker
 from cvpl.config.plan import Plan
@@ -81,6 +82,11 @@ class Standing:
     def confidence(self) -> float:
         """At which the headline's intervals are taken, so that they hold although it was picked."""
         return 1 - (1 - CONFIDENCE) / self.among
+
+    @property
+    def picked(self) -> out.Picked | None:
+        """What a result says of having been picked; None where nothing was."""
+        return out.Picked(among=self.among, confidence=self.confidence) if self.among > 1 else None
 
     @property
     def reasons(self) -> tuple[str, ...]:

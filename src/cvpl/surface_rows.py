@@ -26,13 +26,13 @@ def input_of(it: InputDescription) -> out.Input:
     return out.Input(name=it.name, rows=it.rows, columns=it.columns, sha256=it.sha256)
 
 
-def utility_of(inputs: Inputs, contender: Contender) -> out.UtilityFigures:
+def utility_of(inputs: Inputs, contender: Contender) -> out.MeanUtility:
     """The utility of the release, by the features of the attacker, so that both speak of the same structure."""
     matches, done = inputs.matches, contender.measured.attack
     rows = (matches.original, matches.protected) if matches is not None and len(matches.original) else None
     rng = stream(done.seed, "utility")
     found = utility(inputs.pair, rng, vectorization=done.attacker.vectorization, matches=rows)
-    return out.UtilityFigures(mean=found.mean, distance_basis=found.distance.basis, **found.figures)
+    return out.MeanUtility(mean=found.mean, distance_basis=found.distance.basis, **found.figures)
 
 
 def setting_row(
@@ -43,7 +43,7 @@ def setting_row(
     *,
     confidence: float,
     target: float | None,
-    useful: out.UtilityFigures,
+    useful: out.MeanUtility,
 ) -> out.SurfaceSetting:
     """One strength's row: the figures at the own reading, and the cells, of which the steep ones are found later."""
     measured = contender.measured.at_confidence(confidence)

@@ -9,7 +9,6 @@ from typing import Literal
 from cvpl import appraisal, assembly
 from cvpl import result as out
 from cvpl.attacker import Attacker
-from cvpl.auditing import provenance
 from cvpl.config.plan import Plan
 from cvpl.contenders import Contender, Standing, contend, contest
 from cvpl.diagnostics.canaries import Canaries
@@ -17,6 +16,7 @@ from cvpl.evaluation.contradictions import Notice
 from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.gate import gate
+from cvpl.provenance import provenance
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.streams import stream
 from cvpl.surface_rows import input_of, setting_row, with_steepness
@@ -109,7 +109,7 @@ class Sweep:
         found = contend(self.sweeper.name, attacker or self.sweeper.attacker, without, inputs, say, alone=True)
         return replace(found, canaries=self.sweeper.canaries)
 
-    def add(self, strength: Strength, contender: Contender, inputs: Inputs, useful: out.UtilityFigures) -> None:
+    def add(self, strength: Strength, contender: Contender, inputs: Inputs, useful: out.MeanUtility) -> None:
         """One more row."""
         self._exact &= contender.measured.attack.exact
         by = self.sweeper

@@ -93,7 +93,7 @@ class _Tables:
     def with_release(self, plan: Plan, release: object, strength: Strength | None = None) -> Inputs:
         """The tables with one release; problems name the strength at which it was made."""
         try:
-            return read_tables(plan, self.original, release, self.control)
+            return read_tables(self.original, release, plan, self.control)
         except InputError as error:
             if strength is None:
                 raise

@@ -40,6 +40,11 @@ def points(difference: float | None) -> str:
     return f"{difference * 100:+.1f}"
 
 
+def places(first: int, last: int) -> str:
+    """Places in an order: 1, or 2-3 where they are tied."""
+    return str(first) if first == last else f"{first}-{last}"
+
+
 def printable(text: str) -> str:
     """`text` with whatever a terminal would obey instead of show (escape codes, line breaks) spelled out."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)

@@ -7,6 +7,8 @@ Each takes a result and returns an Altair chart, or None where there is nothing 
 from cvpl.charts.answer import risk_curve, scale
 from cvpl.charts.attackers import attackers
 from cvpl.charts.columns import contributions
+from cvpl.charts.comparison import contributions as compared_contributions
+from cvpl.charts.comparison import frontier
 from cvpl.charts.funnel import funnel
 from cvpl.charts.histograms import block_sizes, evidence, similarities
 from cvpl.charts.people import at_risk
@@ -19,8 +21,10 @@ __all__ = [
     "at_risk",
     "attackers",
     "block_sizes",
+    "compared_contributions",
     "contributions",
     "evidence",
+    "frontier",
     "funnel",
     "heat_map",
     "numbers",

@@ -10,7 +10,7 @@ from typing import cast
 
 import typer
 
-from cvpl.cli import audit, demo, diff, init, protect, report, reproduce, simulate, split, surface
+from cvpl.cli import audit, compare, demo, diff, init, protect, report, reproduce, simulate, split, surface
 from cvpl.cli.output import tell
 from cvpl.errors import CvplError, ExitCode, InputError
 
@@ -40,6 +40,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 
 app.command("audit", epilog=audit.EXIT_CODES, no_args_is_help=True)(audit.command)
+app.command("compare", epilog=compare.EXIT_CODES, no_args_is_help=True)(compare.command)
 app.command("init", no_args_is_help=True)(init.command)
 app.command("report", no_args_is_help=True)(report.command)
 app.command("diff", no_args_is_help=True)(diff.command)

@@ -95,6 +95,10 @@ class Plan:
             raise UsageError(f"there is no attacker {named}; choose among {', '.join(self.attackers)}")
         return replace(self, attackers={name: self.attackers[name] for name in names})
 
+    def within(self, memory: int | None) -> Plan:
+        """The same plan within so many bytes of memory; None leaves it as it is."""
+        return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
+
     def with_drawn(self, seed: int, *, reference: bool) -> Plan:
         """The same plan with attackers drawn by `seed` as well."""
         return replace(self, attackers=self.attackers | drawn_attackers(self.config, seed, reference=reference))

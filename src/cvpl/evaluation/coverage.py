@@ -7,6 +7,7 @@ of that kind. A method is offered where that is at least 0.93 at a nominal 0.95,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,6 +57,26 @@ MEASURED: dict[tuple[Figure, Kind], Lowest] = {
 """Printed by `python docs/measurements/coverage.py table`."""
 
 
+DIFFERENCES: dict[tuple[Figure, Kind], Lowest] = {
+    ("attributable_rate", "people"): Lowest(0.955, 0.997),
+    ("attributable_rate", "blocks"): Lowest(0.971, 1.000),
+    ("attributable_rate", "groups"): Lowest(0.939, 0.998),
+    ("left_out", "people"): Lowest(0.942, 0.997),
+    ("left_out", "blocks"): Lowest(0.968, 1.000),
+    ("left_out", "groups"): Lowest(0.953, 0.999),
+    ("power", "people"): Lowest(0.964, 0.999),
+    ("power", "blocks"): Lowest(0.979, 1.000),
+    ("power", "groups"): Lowest(0.952, 0.999),
+    ("power_left_out", "people"): Lowest(0.963, 1.000),
+    ("power_left_out", "blocks"): Lowest(1.000, 1.000),
+    ("power_left_out", "groups"): Lowest(0.0, 0.0),
+}
+"""The same for the difference between two releases of the same people (docs/measurements/paired_coverage.py).
+
+The power with the own match left out has no interval over groups, and so no difference; nothing was measured.
+"""
+
+
 @dataclass(frozen=True)
 class Offer:
     """What was measured where an interval is offered; why not, where it is refused."""
@@ -79,6 +100,15 @@ def offer(
     if beyond is not None and beyond < FEWEST_BEYOND:
         return _refused(f"{beyond:.3g} controls above the threshold, and {FEWEST_BEYOND} are needed to read it off")
     lowest = MEASURED[figure, kind]
+    if lowest.at_95 < ENOUGH:
+        return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
+    return Offer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
+
+
+def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> Offer:
+    """Whether the interval of a difference is offered: by the lower of what was measured for the two figures."""
+    found = [DIFFERENCES[it] for it in figures]
+    lowest = Lowest(min(it.at_95 for it in found), min(it.at_999 for it in found))
     if lowest.at_95 < ENOUGH:
         return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
     return Offer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")

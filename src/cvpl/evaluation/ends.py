@@ -98,17 +98,26 @@ def attributable_ends(originals: Sample, controls: Sample, threshold: float, con
     A drawn unit brings its originals and its controls. What hangs on the rows of the release moves both rates alike and
     cancels. None where every control is linked: nothing is left to attribute.
     """
-    mine, base = originals.linked(threshold), controls.linked(threshold)
-    rate, control = float(mine.mean()), float(base.mean())
-    if control == 1:
+    parts = attributable_parts(originals, controls, threshold)
+    if parts is None:
         return None
-    weight = (1 - rate) / (1 - control)
-    parts = [Part(mine, originals.unit), Part(base, controls.unit, -weight)]
+    mine, base = (part.success for part in parts)
+    rate, control = float(mine.mean()), float(base.mean())
     drawn = drawn_in(parts, least=LEAST_EFFECT, alike=originals.alike)
     ends = drawn.cautious_ends(rate, len(mine), confidence), drawn.ends(control, len(base), confidence)
     top, bottom = ((1 - it, 1 - high, 1 - low) for it, (low, high) in zip((rate, control), ends, strict=True))
     low, high = ratio_ends(top, bottom)
     return 1 - high, 1 - low
+
+
+def attributable_parts(originals: Sample, controls: Sample, threshold: float) -> list[Part] | None:
+    """What originals and controls each do to (1 - LR) / (1 - c), up to a factor; None where every control is linked."""
+    mine, base = originals.linked(threshold), controls.linked(threshold)
+    control = float(base.mean())
+    if control == 1:
+        return None
+    weight = (1 - float(mine.mean())) / (1 - control)
+    return [Part(mine, originals.unit), Part(base, controls.unit, -weight)]
 
 
 def paired_ends(originals: Sample, wrong: Floats, threshold: float, confidence: float) -> Ends | None:
@@ -136,23 +145,32 @@ def power_ends(
     squares. The steepness of the ROC between those ends weighs the controls against the originals in a unit.
     """
     roc = roc or Roc.of(originals.best, controls.best)
-    power, (mine, base) = roc.power(false_rate), roc.counted(false_rate)
-
-    def read_off(drawn: Drawn) -> tuple[float, float, float]:
-        """The ROC at the two ends of α, and its steepness between them."""
-        ends = drawn.cautious_ends(false_rate, len(base), confidence)
-        least, most = roc.power(ends[0]), roc.power(ends[1])
-        return least, most, (most - least) / (ends[1] - ends[0])
-
-    _, _, slope = read_off(Drawn(len(base), LEAST_EFFECT))
-    parts = [Part(mine, originals.unit), Part(base, controls.unit, -slope)]
+    power = roc.power(false_rate)
+    parts = power_parts(originals, controls, false_rate, confidence, roc)
     drawn = drawn_in(parts, least=LEAST_EFFECT, alike=originals.alike)
-    low, high = drawn.cautious_ends(power, len(mine), confidence)
-    least, most, _ = read_off(drawn)
+    low, high = drawn.cautious_ends(power, len(originals.best), confidence)
+    least, most, _ = _read_off(roc, false_rate, drawn, confidence)
     return (
         max(0.0, power - float(np.hypot(power - low, power - least))),
         min(1.0, power + float(np.hypot(high - power, most - power))),
     )
+
+
+def power_parts(
+    originals: Sample, controls: Sample, false_rate: float, confidence: float, roc: Roc | None = None
+) -> list[Part]:
+    """What originals and controls each do to the power at α: the controls by the steepness of the ROC there."""
+    roc = roc or Roc.of(originals.best, controls.best)
+    mine, base = roc.counted(false_rate)
+    _, _, slope = _read_off(roc, false_rate, Drawn(len(base), LEAST_EFFECT), confidence)
+    return [Part(mine, originals.unit), Part(base, controls.unit, -slope)]
+
+
+def _read_off(roc: Roc, false_rate: float, drawn: Drawn, confidence: float) -> tuple[float, float, float]:
+    """The ROC at the two ends of α, and its steepness between them."""
+    ends = drawn.cautious_ends(false_rate, len(roc.controls), confidence)
+    least, most = roc.power(ends[0]), roc.power(ends[1])
+    return least, most, (most - least) / (ends[1] - ends[0])
 
 
 def _share_ends(sample: Sample, success: Floats, among: NDArray[np.bool_], confidence: float) -> Ends | None:

@@ -6,36 +6,43 @@ from pathlib import Path
 
 from cvpl.errors import UsageError
 from cvpl.reports.audit_page import audit_page
+from cvpl.reports.comparison_page import comparison_page
 from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.pdf import to_pdf
 from cvpl.reports.surface_page import surface_page
-from cvpl.result import AuditResult, SurfaceResult
+from cvpl.result import AuditResult, ComparisonResult, SurfaceResult
 from cvpl.whole_file import write_whole
 
 FORMATS = ("html", "pdf", "md")
 
 
-def write_report(result: AuditResult | SurfaceResult, path: str | Path) -> Path:
-    """Write the report of an audit or a surface to `path`, whole or not at all; `.html`, `.pdf` or `.md` by the ending.
+def write_report(result: AuditResult | ComparisonResult | SurfaceResult, path: str | Path) -> Path:
+    """Write the report of an audit, a comparison or a surface to `path`, whole or not at all.
 
-    HTML is one file without a script or a request to anywhere. PDF takes an installed Chromium, or the extra
-    `cvpl[pdf]`. A surface has no Markdown. Raises UsageError for another ending, and where there is nothing to make a
-    PDF with.
+    The ending says how: `.html`, `.pdf` or `.md`. HTML is one file without a script or a request to anywhere. PDF takes
+    an installed Chromium, or the extra `cvpl[pdf]`. Markdown is there for audits only. Raises UsageError for another
+    ending, and where there is nothing to make a PDF with.
     """
     file = Path(path)
     kind = file.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
         raise UsageError(f"{file}: the ending of a report is .html, .pdf or .md. Name the file so.")
     content: str | bytes
-    if isinstance(result, SurfaceResult):
-        if kind == "md":
-            raise UsageError(f"{file}: a surface is written as .html or .pdf. Name the file so.")
-        content = surface_page(result) if kind == "html" else to_pdf(surface_page(result, opened=True))
-    elif kind == "html":
-        content = audit_page(result)
+    if kind == "html":
+        content = _page(result, opened=False)
     elif kind == "pdf":
-        content = to_pdf(audit_page(result, opened=True))
+        content = to_pdf(_page(result, opened=True))
+    elif not isinstance(result, AuditResult):
+        raise UsageError(f"{file}: a comparison or a surface is written as .html or .pdf. Name the file so.")
     else:
         content = audit_markdown(result)
     write_whole(file, content)
     return file
+
+
+def _page(result: AuditResult | ComparisonResult | SurfaceResult, *, opened: bool) -> str:
+    if isinstance(result, ComparisonResult):
+        return comparison_page(result, opened=opened)
+    if isinstance(result, SurfaceResult):
+        return surface_page(result, opened=opened)
+    return audit_page(result, opened=opened)

@@ -1,7 +1,15 @@
-"""The result of an audit, part by part: figures only, never a record. It is what `result.json` holds."""
+"""The results of audits and comparisons, part by part: figures only, never a record."""
 
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema
+from cvpl.result.comparison import (
+    ComparedRelease,
+    ComparedUtility,
+    ComparisonResult,
+    PairedDifference,
+    Places,
+    comparison_schema,
+)
 from cvpl.result.figures import (
     Attributable,
     Calibration,
@@ -48,7 +56,7 @@ from cvpl.result.trust import (
     Variation,
     Warning_,
 )
-from cvpl.result.utility import UtilityFigures
+from cvpl.result.utility import MeanUtility, UtilityFigures
 
 __all__ = [
     "AlignedColumn",
@@ -63,6 +71,9 @@ __all__ = [
     "Canaries",
     "Canary",
     "ColumnLikeness",
+    "ComparedRelease",
+    "ComparedUtility",
+    "ComparisonResult",
     "Contribution",
     "Contributions",
     "Control",
@@ -77,8 +88,11 @@ __all__ = [
     "Input",
     "Ladder",
     "MaximumRate",
+    "MeanUtility",
     "Overlap",
+    "PairedDifference",
     "Picked",
+    "Places",
     "PolicyOutcome",
     "Power",
     "ProjectionSummary",
@@ -100,6 +114,7 @@ __all__ = [
     "Variation",
     "Warning_",
     "WeakestSetting",
+    "comparison_schema",
     "json_schema",
     "surface_schema",
 ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
+from cvpl.result.document import Document
 from cvpl.result.figures import (
     Attributable,
     Calibration,
@@ -27,7 +26,6 @@ from cvpl.result.people import AtRisk
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
-from cvpl.whole_file import write_whole
 from cvpl.wording import percent, printable, span
 
 
@@ -59,8 +57,10 @@ class Provenance(Section):
     randomization: Randomization | None = None
 
 
-class AuditResult(Section):
+class AuditResult(Document):
     """Everything an audit found. The figures at the top are those of the headline attacker."""
+
+    FILE: ClassVar[str] = "result.json"
 
     schema_: Literal["cvpl/audit/1"] = Field(default="cvpl/audit/1", alias="schema")
     inputs: dict[str, Input]
@@ -97,23 +97,6 @@ class AuditResult(Section):
     search: Search | None = None
     lower_bound: bool
     provenance: Provenance
-
-    def to_json(self) -> str:
-        """The result as JSON, the same bytes for the same result."""
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> AuditResult:
-        """Read a result, of this version or an earlier one."""
-        return cls.model_validate_json(text)
-
-    def write(self, directory: str | Path) -> Path:
-        """Write `result.json` into `directory`, whole or not at all; returns its path."""
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "result.json"
-        write_whole(path, self.to_json())
-        return path
 
     def _repr_html_(self) -> str:
         """The answer and the main figures, for a notebook."""

@@ -16,7 +16,7 @@ from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.surface_answer import answer, named, score
 from cvpl.result.trust import Warning_
-from cvpl.result.utility import UtilityFigures
+from cvpl.result.utility import MeanUtility
 from cvpl.whole_file import write_whole
 from cvpl.wording import percent, span
 
@@ -57,7 +57,7 @@ class SurfaceSetting(Section):
     attributable_rate: Attributable | None
     power: list[Power] | None
     top1_hit_rate: float | None
-    utility: UtilityFigures
+    utility: MeanUtility
     doubts: list[str]
     safe: bool | None
     cells: list[SurfaceCell]
@@ -91,7 +91,7 @@ class WeakestSetting(Section):
     estimate: float | None
     low: float | None
     high: float | None
-    utility: UtilityFigures
+    utility: MeanUtility
     held_against: list[str]
 
 

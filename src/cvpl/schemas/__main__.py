@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 from cvpl.config.written import AuditConfig
-from cvpl.result import json_schema, surface_schema
+from cvpl.result import comparison_schema, json_schema, surface_schema
 
 SCHEMAS = {
     "result.json": json_schema(),
+    "comparison.json": comparison_schema(),
     "surface.json": surface_schema(),
     "config.json": AuditConfig.model_json_schema(),
 }

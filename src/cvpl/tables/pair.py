@@ -47,7 +47,8 @@ class Inputs:
     """What reading gives: the pair for the attacker, and apart from it what only the evaluation reads.
 
     `groups` tells which rows of originals and control belong together; None where every row stands alone. `subgroups`
-    are columns of the originals, and of the control where it has them, by which rates are told apart.
+    are columns of the originals, and of the control where it has them, by which rates are told apart. `lacking` names
+    the columns to compare that a table does not have.
     """
 
     pair: Pair
@@ -55,6 +56,7 @@ class Inputs:
     descriptions: dict[str, InputDescription]
     groups: dict[str, Ints] | None = None
     subgroups: dict[str, tuple[ColumnData, ColumnData | None]] = field(default_factory=dict)
+    lacking: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_inputs(
@@ -146,7 +148,7 @@ def read_inputs(
         for source in sources
     }
     pair = Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices))
-    return Inputs(pair, matches, descriptions, bound, told_apart)
+    return Inputs(pair, matches, descriptions, bound, told_apart, _lacking(specs, sources))
 
 
 def _folder() -> tempfile.TemporaryDirectory[str] | None:
@@ -183,6 +185,11 @@ def _present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem
     elif lacking:
         notices.append(f"column '{spec.name}' is absent from {' and '.join(lacking)} and left out of the comparison")
     return not lacking
+
+
+def _lacking(specs: Sequence[ColumnSpec], sources: Sequence[Source]) -> dict[str, tuple[str, ...]]:
+    """By table, the columns to compare that it does not have."""
+    return {source.table: tuple(spec.name for spec in specs if spec.name not in source.types) for source in sources}
 
 
 def _put(columns: Sequence[ColumnData], places: Sequence[Place]) -> list[Fetch]:

@@ -1,0 +1,268 @@
+# ruff: noqa: T201 - this script prints its tables
+"""How often the interval of a difference between two releases of the same people holds the true difference.
+
+Run from the top of the project:
+
+    python docs/measurements/paired_coverage.py [--runs 500] [world ...]
+
+One run of a world draws people and control anew, makes two releases of them, attacks both, and takes the difference of
+every figure. The truth is the mean of the difference over all runs; where each release is attacked by several and the
+strongest speaks, it is that of the two that were picked. The attributable rate is read at three thresholds, at which
+about 2%, 50% and 97% of the originals are linked in the first release.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from coverage_worlds import Found, World, attacked, centres, population, released
+from threadpoolctl import threadpool_limits
+
+from cvpl.evaluation.control import power_at
+from cvpl.evaluation.coverage import FEWEST_BEYOND
+from cvpl.evaluation.ends import Sample
+from cvpl.evaluation.paired import (
+    Asked,
+    Told,
+    attributable_told,
+    confidence_of_picked,
+    correlation,
+    difference_ends,
+    power_told,
+)
+from cvpl.evaluation.uncertainty import Uncertainty
+from cvpl.evaluation.units import FEWEST_BLOCKS
+from cvpl.streams import stream
+
+LEVELS = (0.95, 0.999)
+RATES = (0.02, 0.5, 0.97)
+FALSE_RATE = 0.05
+ALL = (slice(None),)
+FIGURES = ("attributable_rate", "left_out", "power", "power_left_out")
+
+
+@dataclass(frozen=True)
+class Two:
+    """A world, what its second release changes, and who attacks: slices of the dimensions that each attacker sees."""
+
+    first: World
+    change: dict[str, Any]
+    attackers: tuple[slice, ...] = ALL
+    second_attackers: tuple[slice, ...] | None = None
+    half: bool = False
+    """Whether the first release is read against half of the control only, as where the other half is reference."""
+
+    nested: bool = False
+    """Whether both releases have the same draws of noise, as where one is a weaker form of the other."""
+
+    @property
+    def second(self) -> World:
+        """The world as the second release is made."""
+        return replace(self.first, **self.change)
+
+    @property
+    def others(self) -> tuple[slice, ...]:
+        """Who attacks the second release."""
+        return self.second_attackers or self.attackers
+
+
+PARTS = (slice(0, 2), slice(1, 3), slice(2, 4), slice(0, 3))
+WORLDS = (
+    Two(World("fifty people", 50, 50), {"noise": 0.6}),
+    Two(World("few people", 200, 200), {"noise": 0.6}),
+    Two(World("few people, strong release", 200, 200, noise=0.05, replaced=0.05), {"noise": 0.3}),
+    Two(World("the same twice", 1000, 1000), {}),
+    Two(World("almost the same", 1000, 1000), {"noise": 0.35}),
+    Two(World("weak and strong", 1000, 1000, noise=0.03, replaced=0.02), {"noise": 0.3, "replaced": 0.3}),
+    Two(World("noise and synthetic rows", 1000, 1000), {"replaced": 1.0}),
+    Two(World("synthetic rows twice", 1000, 1000, replaced=1.0), {}),
+    Two(World("small control", 1000, 200), {"noise": 0.5}),
+    Two(World("half of the control", 1000, 400), {"noise": 0.5}, half=True),
+    Two(World("another attacker", 1000, 500), {}, (slice(0, 3),), (slice(1, 4),)),
+    Two(World("a tenth released", 1000, 500, released=0.1), {"released": 0.5}),
+    Two(World("classes of five", 1000, 500, blocks=8), {"classes": 5}),
+    Two(World("rounded values", 1000, 500, rounded=1.0, dimensions=5), {"noise": 0.6}),
+    Two(World("the same noise", 1000, 1000), {"noise": 0.35}, nested=True),
+    Two(World("the same noise, small control", 1000, 200), {"replaced": 0.4}, nested=True),
+    Two(World("the same noise, few people", 200, 200, noise=0.1), {"noise": 0.15}, nested=True),
+    Two(World("the same noise, strong release", 500, 500, noise=0.03, replaced=0.02), {"noise": 0.05}, nested=True),
+    Two(World("the same noise, synthetic rows", 1000, 1000, replaced=1.0), {"noise": 0.4}, nested=True),
+    Two(World("the same noise, even blocks", 1000, 1000, blocks=50), {"noise": 0.35}, nested=True),
+    Two(World("the same noise, households", 600, 600, household=3.0), {"noise": 0.35}, nested=True),
+    Two(World("the same noise, picked of four", 400, 400), {"noise": 0.35}, PARTS, nested=True),
+    Two(World("even blocks", 1000, 1000, blocks=50), {"noise": 0.5}),
+    Two(World("few people, even blocks", 200, 200, blocks=25), {"noise": 0.5}),
+    Two(World("heavy-tailed blocks", 1000, 1000, blocks=60, tail=1.2), {"replaced": 0.4}),
+    Two(World("heavy-tailed blocks, small control", 1000, 200, blocks=60, tail=1.2), {"replaced": 0.4}),
+    Two(World("households", 600, 600, household=3.0), {"noise": 0.4}),
+    Two(World("large households", 600, 600, household=8.0, close=0.05), {"noise": 0.4}),
+    Two(World("several rows a person", 600, 400, household=4.0, same_person=True, close=0.1), {"replaced": 0.4}),
+    Two(World("households, blocks", 600, 600, blocks=30, household=3.0), {"noise": 0.4}),
+    Two(World("picked of four", 400, 400), {"noise": 0.4}, PARTS),
+    Two(World("picked of four, the same twice", 400, 400), {}, PARTS),
+    Two(World("picked of four, and one", 400, 400), {"noise": 0.4}, PARTS, (slice(0, 3),)),
+    Two(World("picked of four, no risk", 400, 400, replaced=1.0), {}, PARTS),
+)
+
+
+def kinds(two: Two) -> list[str]:
+    """The units of which an interval would be offered in such a world."""
+    if two.first.household > 1:
+        return ["groups"]
+    return ["people", *(["blocks"] if two.first.blocks >= FEWEST_BLOCKS else [])]
+
+
+def told(found: Found, kind: Any, control: Any, at: list[float]) -> Iterator[tuple[str, float, Told | None]]:
+    """Every figure of one attack, with its name and where it is read; `control` are the rows that serve as control."""
+    units: tuple[Any, Any] = None, None
+    if kind == "blocks":
+        units = found.block, found.control_block[control]
+    if kind == "groups":
+        units = found.group, found.control_group[control] + int(found.group.max()) + 1
+    mine = Sample(found.best, units[0], kind, found.row, found.second)
+    base = Sample(
+        found.control_best[control], units[1], kind, found.control_row[control], found.control_second[control]
+    )
+    n, m = len(found.best), len(found.control_best)
+    asked = Asked(np.arange(n), control, (n, m))
+    with_control = Uncertainty(mine, base, "control")
+    left_out = Uncertainty(mine, Sample(found.wrong, mine.unit, kind), "own_match_left_out")
+    for rate, tau in zip(RATES, at, strict=True):
+        yield "attributable_rate", rate, attributable_told(with_control, asked, tau)
+        yield "left_out", rate, attributable_told(left_out, asked, tau)
+    if FALSE_RATE * len(control) >= FEWEST_BEYOND:
+        yield "power", FALSE_RATE, power_told(with_control, asked, FALSE_RATE)
+    if n * FALSE_RATE >= FEWEST_BEYOND:
+        yield "power_left_out", FALSE_RATE, power_told(left_out, asked, FALSE_RATE)
+
+
+def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Any]:
+    """One draw: for every figure, kind of unit and pair of attackers the difference and, for the pair picked, its ends.
+
+    Only the ends of the picked pair are computed; the other differences are there for the truth.
+    """
+    rng = stream(number, f"paired {two.first.name}")
+    drawn = population(two.first, fixed, rng)
+    noise = [stream(number, f"noise {0 if two.nested else place} {two.first.name}") for place in range(2)]
+    found = [
+        [attacked(world, drawn, release, seen) for seen in who]
+        for world, release, who in (
+            (two.first, released(two.first, drawn, noise[0]), two.attackers),
+            (two.second, released(two.second, drawn, noise[1]), two.others),
+        )
+    ]
+    every = np.arange(two.first.controls)
+    rows = [every[::2] if two.half else every, every]
+    powers = [
+        [power_at(it.best, it.control_best[part], FALSE_RATE) for it in side]
+        for side, part in zip(found, rows, strict=True)
+    ]
+    picked = tuple(int(np.argmax(side)) for side in powers)
+    counts = tuple(len(side) for side in powers)
+    for kind in kinds(two):
+        groups = None
+        if kind == "groups":
+            groups = drawn.group, drawn.control_group + int(drawn.group.max()) + 1
+        sides = [[list(told(it, kind, part, at)) for it in side] for side, part in zip(found, rows, strict=True)]
+        for i, first in enumerate(sides[0]):
+            for j, second in enumerate(sides[1]):
+                for (figure, place, a), (_, _, b) in zip(first, second, strict=True):
+                    if a is None or b is None:
+                        continue
+                    value = a.estimate - b.estimate
+                    if (i, j) != picked:
+                        yield figure, kind, place, (i, j), value, None
+                        continue
+                    yield figure, kind, place, (i, j), value, list(ends(a, b, counts, groups))
+
+
+def ends(a: Told, b: Told, counts: Any, groups: Any) -> Iterator[Any]:
+    """The ends of a difference, paired and as if the two had nothing to do with each other, at every level."""
+    together = correlation(a, b, groups)
+    for level in LEVELS:
+        # What is left for the pair that was picked, at a level other than 95% in the same proportion.
+        confidence = confidence_of_picked(*counts, by_this_figure=a.figure.startswith("power"))
+        confidence = 1 - (1 - level) * (1 - confidence) / 0.05
+        alone = [it.interval(confidence) for it in (a, b)]
+        if alone[0].low is None or alone[1].low is None:
+            continue
+        sides: Any = [(it.estimate, (own.low, own.high)) for it, own in zip((a, b), alone, strict=True)]
+        yield level, "paired", difference_ends(*sides, together)
+        yield level, "unpaired", difference_ends(*sides, 0.0)
+
+
+def measure(two: Two, runs: int) -> dict[Any, tuple[float, float]]:
+    """For every figure, kind, place, level and method, the coverage and the mean width."""
+    fixed = centres(two.first, stream(0, f"centres {two.first.name}"))
+    rng = stream(0, f"pilot {two.first.name}")
+    best = []
+    for _ in range(10):
+        drawn = population(two.first, fixed, rng)
+        best.append(attacked(two.first, drawn, released(two.first, drawn, rng), two.attackers[0]).best)
+    at = [float(np.quantile(np.concatenate(best), 1 - rate, method="higher")) for rate in RATES]
+    values: dict[Any, list[float]] = defaultdict(list)
+    intervals: dict[Any, list[Any]] = defaultdict(list)
+    for number in range(runs):
+        for figure, kind, place, pair, value, found in run(two, fixed, at, number):
+            values[figure, place, kind, pair].append(value)
+            for level, method, (low, high) in found or ():
+                intervals[figure, place, kind, level, method].append((pair, low, high))
+    result = {}
+    for (figure, place, kind, level, method), rows in intervals.items():
+        true = np.array([np.mean(values[figure, place, kind, pair]) for pair, _, _ in rows])
+        low, high = np.array([row[1:] for row in rows]).T
+        held = (low <= true + 1e-12) & (true <= high + 1e-12)
+        result[figure, place, kind, level, method] = float(held.mean()), float((high - low).mean())
+    return result
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, and print the docs' table and what the package holds."""
+    runs = 500
+    if arguments[:1] == ["--runs"]:
+        runs, arguments = int(arguments[1]), arguments[2:]
+    lowest: dict[Any, float] = {}
+    print(f"| world | originals, controls | drawn | {' | '.join(FIGURES)} | width of power, paired / unpaired |")
+    print(f"|{'---|' * (len(FIGURES) + 4)}")
+    for two in WORLDS:
+        if arguments and two.first.name not in arguments:
+            continue
+        began = time.perf_counter()
+        with threadpool_limits(limits=1):
+            found = measure(two, runs)
+        for (figure, _, kind, level, method), (held, _) in found.items():
+            if method == "paired":
+                key = figure, kind, level
+                lowest[key] = min(held, lowest.get(key, 1.0))
+        for kind in kinds(two):
+            cells = []
+            for figure in FIGURES:
+                here = [
+                    held
+                    for (name, _, unit, level, method), (held, _) in found.items()
+                    if (name, unit, level, method) == (figure, kind, LEVELS[0], "paired")
+                ]
+                cells.append(f"{min(here):.3f}" if here else "")
+            widths = [found.get(("power", FALSE_RATE, kind, LEVELS[0], it)) for it in ("paired", "unpaired")]
+            ratio = "" if widths[0] is None or widths[1] is None else f"{widths[0][1] / widths[1][1]:.2f}"
+            size = f"{two.first.originals:,}, {two.first.controls:,}"
+            print(f"| {two.first.name} | {size} | {kind} | {' | '.join(cells)} | {ratio} |", flush=True)
+        print(f"{two.first.name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    print("\nDIFFERENCES: dict[tuple[Figure, Kind], Lowest] = {")
+    for figure in FIGURES:
+        for kind in ("people", "blocks", "groups"):
+            if (figure, kind, LEVELS[0]) in lowest:
+                low, strict = (math.floor(1000 * lowest[figure, kind, level] + 1e-9) / 1000 for level in LEVELS)
+                print(f'    ("{figure}", "{kind}"): Lowest({low:.3f}, {strict:.3f}),')
+    print("}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

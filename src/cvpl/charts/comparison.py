@@ -1,0 +1,189 @@
+"""Releases side by side: utility against risk, and the columns that give people away in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from cvpl.charts.style import (
+    BLUE,
+    FAINT,
+    GREY,
+    HEIGHT,
+    INK,
+    PALE,
+    WIDTH,
+    Chart,
+    colours,
+    data,
+    finished,
+    percent_axis,
+    unlike,
+)
+from cvpl.result import ComparedRelease, ComparisonResult, Contribution
+from cvpl.wording import UNKNOWN, percent, places, points, printable, span
+
+_LINE = 15
+"""Height of a name beside the plot."""
+_LONGEST = 22
+_MOST_COLUMNS = 10
+"""So many columns are drawn; the table has all of them."""
+_KINDS = {"efficient": BLUE, "beaten by another": GREY}
+_SHAPES = {"efficient": "circle", "beaten by another": "square"}
+
+
+def frontier(result: ComparisonResult) -> Chart | None:
+    """Utility against risk, with the efficient frontier; None where no release has both.
+
+    Names stand in a column beside the plot, a line leads to each, so that they never meet.
+    """
+    known = [it for it in result.releases if it.on_frontier is not None]
+    if not known:
+        return None
+    labels = unlike([printable(it.name) for it in known], _LONGEST)
+    height = max(HEIGHT, _LINE * (len(known) + 1))
+    utilities = [it.utility.score or 0.0 for it in known]
+    room = max(0.01, 0.08 * (max(utilities) - min(utilities)))
+    bottom, top = min(utilities) - room, max(utilities) + room
+    most = min(1.0, 1.06 * max(_high(it) for it in known))
+    beside = _apart(utilities, (top - bottom) * _LINE / height, bottom, top)
+    rows: list[dict[str, Any]] = [
+        {
+            "name": label,
+            "series": "efficient" if it.on_frontier else "beaten by another",
+            "risk": _power(it),
+            "low": None if it.power is None else it.power.low,
+            "high": None if it.power is None else it.power.high,
+            "utility": utility,
+            "edge": most,
+            "beside": place,
+        }
+        for label, it, utility, place in zip(labels, known, utilities, beside, strict=True)
+    ]
+    x = alt.X(
+        "risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis("risk: power at 5%", tickCount=4)
+    )
+    scale = alt.Scale(domain=[bottom, top], nice=False)
+    y = alt.Y("utility:Q", scale=scale, axis=alt.Axis(title="utility", tickCount=5, format=".2f"))
+    used = {kind: colour for kind, colour in _KINDS.items() if any(row["series"] == kind for row in rows)}
+    base = alt.Chart(data(rows))
+    layers: list[Any] = [
+        base.mark_rule(color=FAINT).encode(x=x, y=y, x2="edge:Q", y2="beside:Q"),
+    ]
+    line = sorted((row for row in rows if row["series"] == "efficient"), key=lambda row: row["risk"])
+    if len(line) > 1:
+        steps = [row | {"order": at} for at, row in enumerate(line)]
+        drawn = alt.Chart(data(steps)).mark_line(color=BLUE, strokeDash=[4, 3], strokeWidth=1.5)
+        layers.append(drawn.encode(x=x, y=y, order="order:Q"))
+    ends = [row for row in rows if row["low"] is not None and row["high"] is not None]
+    if ends:
+        bars = alt.Chart(data(ends)).mark_rule(strokeWidth=2)
+        layers.append(bars.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colours(used)))
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_SHAPES[kind] for kind in used]))
+    layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=colours(used), shape=shape))
+    names = base.mark_text(align="left", baseline="middle", dx=5, color=INK, fontSize=11)
+    layers.append(names.encode(x=alt.X("edge:Q"), y=alt.Y("beside:Q", scale=scale), text="name:N"))
+    plot = alt.layer(*layers).properties(width=WIDTH - 110, height=height)
+    efficient = ", ".join(printable(name) for name in result.frontier)
+    description = (
+        f"Utility against risk of {len(known)} releases; lower risk lies to the left, higher utility above. "
+        f"Efficient, from the lowest risk: {efficient}. Lines across are 95% intervals of the risk."
+    )
+    heads = ("release", "place by risk", "power at 5%", "95% interval", "utility", "efficient", "beaten by")
+    return finished(plot, "Utility against risk", description, heads, [_row(it) for it in result.releases])
+
+
+def contributions(result: ComparisonResult) -> Chart | None:
+    """By how much power falls without each column, release by release; else shares of the links, or of the space."""
+    ways = (
+        ("power_drop", "fall of the power at 5% without the column"),
+        ("link", "share of the links' similarity"),
+        ("structural", "share of the space of comparison"),
+    )
+    told = [{it.column: it for it in release.feature_contribution.columns} for release in result.releases]
+    names = list(dict.fromkeys(name for found in told for name in found))
+
+    def value(found: dict[str, Contribution], name: str, field: str) -> float | None:
+        return None if name not in found else getattr(found[name], field)
+
+    def most(name: str, field: str) -> float:
+        return max((value(found, name, field) or 0.0 for found in told), default=0.0)
+
+    chosen = next((way for way in ways if any(value(it, name, way[0]) is not None for it in told for name in it)), None)
+    if chosen is None:
+        return None
+    field, title = chosen
+    names.sort(key=lambda name: -most(name, field))
+    releases = unlike([printable(it.name) for it in result.releases], _LONGEST)
+    drawn = names[:_MOST_COLUMNS]
+    columns = unlike([printable(name) for name in drawn], _LONGEST)
+    rows = [
+        {"column": label, "release": release, "value": figure}
+        for name, label in zip(drawn, columns, strict=True)
+        for release, found in zip(releases, told, strict=True)
+        if (figure := value(found, name, field)) is not None
+    ]
+    header = alt.Header(
+        labelAngle=0, labelAlign="left", labelAnchor="start", labelOrient="top", labelPadding=2, title=None
+    )
+    plot = (
+        alt.Chart(data(rows))
+        .mark_bar(color=PALE, height=8)
+        .encode(
+            x=alt.X("value:Q", axis=percent_axis(title, tickCount=4)),
+            y=alt.Y("release:N", sort=releases, axis=alt.Axis(title=None, labelFontSize=10, labelOverlap=False)),
+            row=alt.Row("column:N", sort=columns, header=header, spacing=14),
+        )
+        .properties(width=WIDTH - 90, height=12 * len(releases))
+    )
+    description = (
+        f"{title.capitalize()}, for {len(drawn)} columns in {len(releases)} releases. Most: {printable(names[0])} with "
+        f"{percent(most(names[0], field))} at most."
+    )
+    table = [
+        (printable(name), *(_shown(value(found, name, field), drop=field == "power_drop") for found in told))
+        for name in names
+    ]
+    heads = ("column", *(printable(it.name) for it in result.releases))
+    return finished(plot, "Which columns give people away, release by release", description, heads, table, releases)
+
+
+def _apart(values: Sequence[float], gap: float, bottom: float, top: float) -> list[float]:
+    """Places near the values, at least `gap` from each other, between bottom and top as far as there is room."""
+    order = sorted(range(len(values)), key=lambda at: values[at])
+    found = [0.0] * len(values)
+    last = bottom - gap / 2
+    for at in order:
+        last = found[at] = max(values[at], last + gap)
+    limit = top + gap / 2
+    for at in reversed(order):
+        limit = found[at] = min(found[at], limit - gap)
+    return found
+
+
+def _shown(value: float | None, *, drop: bool) -> str:
+    return points(None if value is None else -value) if drop else percent(value)
+
+
+def _power(it: ComparedRelease) -> float:
+    return 0.0 if it.power is None else it.power.power
+
+
+def _high(it: ComparedRelease) -> float:
+    return _power(it) if it.power is None or it.power.high is None else it.power.high
+
+
+def _row(it: ComparedRelease) -> tuple[str, ...]:
+    ends = "" if it.power is None else span(it.power.low, it.power.high)
+    efficient = UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no"
+    return (
+        printable(it.name),
+        UNKNOWN if it.risk_places is None else places(it.risk_places.first, it.risk_places.last),
+        percent(None if it.power is None else it.power.power) if it.assessable else "not assessable",
+        ends if it.assessable else "",
+        UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
+        efficient,
+        ", ".join(map(printable, it.beaten_by)),
+    )

@@ -1,0 +1,161 @@
+"""Releases held against each other: paired differences, places with ties, the efficient frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl import result as out
+from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
+from cvpl.evaluation.paired import Asked, Difference, Told, confidence_of_picked, difference
+from cvpl.utility import Utility
+
+Ints = NDArray[np.int64]
+Figure = Literal["power", "attributable_rate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stood:
+    """What is kept of one release once its attackers are done: figures, and what its people add to them.
+
+    `power` and `attributable` are None where there is nothing to read them against, and where no attacker may speak.
+    """
+
+    section: out.ComparedRelease
+    utility: Utility
+    power: Told | None
+    attributable: Told | None
+    asked: Asked
+    among: int
+    groups: tuple[Ints, Ints | None] | None
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The releases from the highest risk to the lowest, their differences, and those that nobody beats."""
+
+    releases: list[out.ComparedRelease]
+    differences: list[out.PairedDifference]
+    frontier: list[str]
+    utility_figures: list[str]
+
+
+def ranked(found: Sequence[Stood]) -> Ranked:
+    """Put releases in order of the headline's power at 5%; those without one come last, as they were given."""
+    told = sorted((it for it in found if it.power is not None), key=lambda it: -_risk(it))
+    rest = [it for it in found if it.power is None]
+    differences: list[out.PairedDifference] = []
+    above = np.zeros((len(told), len(told)), dtype=bool)
+    for i, j in combinations(range(len(told)), 2):
+        by_power = _difference(told[i], told[j], "power")
+        above[i, j] = not by_power.tied and (by_power.estimate or 0) > 0
+        differences.append(by_power)
+        if told[i].attributable is not None and told[j].attributable is not None:
+            differences.append(_difference(told[i], told[j], "attributable_rate"))
+    risk_places = dict(zip(map(_name, told), places(above), strict=True))
+    scores, figures = _scores(found)
+    known = [it for it in found if scores[_name(it)] is not None]
+    utility_places = dict(
+        zip(map(_name, known), places_by_value([scores[_name(it)] or 0.0 for it in known]), strict=True)
+    )
+    # Powers read against different people are not held against each other.
+    bases = {it.power.basis for it in told if it.power is not None}
+    basis = "control" if "control" in bases else "own_match_left_out"
+    compared = [it for it in told if it in known and it.power is not None and it.power.basis == basis]
+    beaten = beaten_by([_risk(it) for it in compared], [scores[_name(it)] or 0.0 for it in compared])
+    better = {_name(it): [_name(compared[j]) for j in by] for it, by in zip(compared, beaten, strict=True)}
+    clear = {(_name(told[i]), _name(told[j])) for i, j in np.argwhere(above)}
+    releases = []
+    for it in (*told, *rest):
+        name, score = _name(it), scores[_name(it)]
+        releases.append(
+            it.section.model_copy(
+                update={
+                    "utility": it.section.utility.model_copy(
+                        update={"score": score, "reason": _why(it, found) if score is None else None}
+                    ),
+                    "risk_places": _places(risk_places.get(name)),
+                    "utility_places": _places(utility_places.get(name)),
+                    "on_frontier": not better[name] if name in better else None,
+                    "beaten_by": better.get(name, []),
+                    "clearly_beaten_by": [by for by in better.get(name, []) if (name, by) in clear],
+                }
+            )
+        )
+    frontier = [_name(it) for it in reversed(compared) if not better[_name(it)]]
+    return Ranked(releases, differences, frontier, figures)
+
+
+def _name(it: Stood) -> str:
+    return it.section.name
+
+
+def _risk(it: Stood) -> float:
+    assert it.power is not None  # noqa: S101 - asked only of those that have one
+    return it.power.estimate
+
+
+def _places(found: Place | None) -> out.Places | None:
+    return None if found is None else out.Places(first=found.first, last=found.last)
+
+
+def _difference(first: Stood, second: Stood, figure: Figure) -> out.PairedDifference:
+    sides = [it.power if figure == "power" else it.attributable for it in (first, second)]
+    one, other = sides
+    assert one is not None  # noqa: S101 - asked only of those that have it
+    assert other is not None  # noqa: S101
+    # A score without a scale is read by its power, also where the attributable rate is asked for.
+    by_power = all(it.figure in ("power", "power_left_out") for it in (one, other))
+    confidence = confidence_of_picked(first.among, second.among, by_this_figure=by_power)
+    found: Difference = difference(one, other, confidence, first.groups)
+    originals, controls = first.asked.both(second.asked)
+    return out.PairedDifference(
+        figure=figure,
+        first=_name(first),
+        second=_name(second),
+        estimate=found.estimate,
+        low=found.interval.low,
+        high=found.interval.high,
+        method=found.interval.method,
+        coverage=found.interval.coverage,
+        confidence=confidence,
+        correlation=found.correlation,
+        originals=originals,
+        controls=controls if one.basis == "control" else 0,
+        tied=found.tied,
+    )
+
+
+def _scores(found: Sequence[Stood]) -> tuple[dict[str, float | None], list[str]]:
+    """The utility of each release as it can be compared, and the figures whose mean it is.
+
+    A release that withholds a column which others hold has none: what that costs is not in the figures. Of the rest,
+    the figures that all have count; distances only where those of the same people were compared in every release,
+    since distributions of distances are close to 1 for almost anything.
+    """
+    whole = [it for it in found if _why(it, found) is None]
+    every = whole[0].utility.figures if whole else ()
+    names = [name for name in every if all(it.utility.figures[name] is not None for it in whole)]
+    if any(it.utility.distance.basis != "same_people" for it in whole):
+        names = [name for name in names if name != "distance_preservation"]
+    scores = {_name(it): None if it not in whole else _mean(it.utility, names) for it in found}
+    return scores, names
+
+
+def _mean(kept: Utility, names: Sequence[str]) -> float | None:
+    values = [value for name in names if (value := kept.figures[name]) is not None]
+    return float(np.mean(values)) if values else None
+
+
+def _why(it: Stood, found: Sequence[Stood]) -> str | None:
+    """Why the utility of a release cannot be compared; None where it can."""
+    missing = {name for other in found for name in other.section.utility.columns} - set(it.section.utility.columns)
+    if not missing:
+        return None
+    listed = ", ".join(f"'{name}'" for name in sorted(missing))
+    return f"no value of {listed} is released, and what that costs is not in the figures"

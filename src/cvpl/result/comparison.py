@@ -1,0 +1,117 @@
+"""The result of a comparison: several releases of one original side by side. It is what `comparison.json` holds."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from cvpl.result.attackers import AttackerRow, Picked
+from cvpl.result.audit import Provenance
+from cvpl.result.document import Document
+from cvpl.result.figures import Attributable, Power, Rate
+from cvpl.result.section import Section
+from cvpl.result.setting import Contributions, Input
+from cvpl.result.trust import Warning_
+from cvpl.result.utility import UtilityFigures
+
+
+class Places(Section):
+    """The places in an order that a release may have, from `first` to `last`; the same where it is tied with none."""
+
+    first: int
+    last: int
+
+
+class ComparedUtility(UtilityFigures):
+    """How much of the original's structure a release keeps: four figures, and `score`, the mean that is compared.
+
+    The score is the mean of the figures under `utility_figures` of the comparison, which all releases have. It is
+    null, and `reason` says why, where the release withholds columns that others hold: what that costs is not counted.
+    """
+
+    score: float | None
+    accuracy_of_originals: float | None
+    accuracy_of_release: float | None
+    accuracy_of_guessing: float | None
+    columns: list[str]
+    reason: str | None = None
+
+
+class ComparedRelease(Section):
+    """One release: the headline attacker's figures, the utility, and where it stands among the others.
+
+    `risk_places` counts from the highest risk, `utility_places` from the highest utility. `on_frontier` is null where
+    risk or utility cannot be compared. `beaten_by` names the releases with no more risk and no less utility,
+    `clearly_beaten_by` those of them whose risk is lower beyond error.
+    """
+
+    name: str
+    input: Input
+    scenario: Literal["simulation", "controlled", "partial", "blind"]
+    assessable: bool
+    reasons: list[str]
+    attacker: str
+    threshold: float | None
+    asked: int
+    power: Power | None
+    attributable_rate: Attributable | None
+    linkage_rate: Rate
+    control_rate: float | None
+    top1_hit_rate: float | None
+    top1_low: float | None
+    top1_high: float | None
+    picked: Picked | None
+    utility: ComparedUtility
+    risk_places: Places | None
+    utility_places: Places | None
+    on_frontier: bool | None
+    beaten_by: list[str]
+    clearly_beaten_by: list[str]
+    feature_contribution: Contributions
+    attackers: list[AttackerRow]
+    lower_bound: bool
+    warnings: list[Warning_]
+
+
+class PairedDifference(Section):
+    """A figure of the first release minus that of the second, with an interval paired person by person.
+
+    `originals` and `controls` count those whom both headline attackers asked, `correlation` is how far the two
+    estimates go together. `confidence` allows for the attackers having been picked. `tied` is true where the interval
+    holds 0, and where there is none; `method` then says why.
+    """
+
+    figure: Literal["power", "attributable_rate"]
+    first: str
+    second: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    method: str
+    coverage: str
+    confidence: float
+    correlation: float | None
+    originals: int
+    controls: int
+    tied: bool
+
+
+class ComparisonResult(Document):
+    """Several releases of one original: the one with the highest risk first, and those that cannot be assessed last."""
+
+    FILE: ClassVar[str] = "comparison.json"
+
+    schema_: Literal["cvpl/compare/1"] = Field(default="cvpl/compare/1", alias="schema")
+    inputs: dict[str, Input]
+    false_rate: float
+    releases: list[ComparedRelease]
+    differences: list[PairedDifference]
+    frontier: list[str]
+    utility_figures: list[str]
+    provenance: Provenance
+
+
+def comparison_schema() -> dict[str, Any]:
+    """The JSON schema of `comparison.json`."""
+    return ComparisonResult.model_json_schema(by_alias=True)

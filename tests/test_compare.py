@@ -1,0 +1,638 @@
+"""Several releases side by side: paired differences, places with ties, the frontier, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+
+import html5lib
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from rich.console import Console
+
+import cvpl
+from cvpl import charts
+from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.cli.main import run
+from cvpl.evaluation import coverage
+from cvpl.evaluation.control import power_at
+from cvpl.evaluation.coverage import Lowest
+from cvpl.evaluation.ends import Sample
+from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
+from cvpl.evaluation.paired import (
+    Asked,
+    attributable_by_power,
+    attributable_told,
+    confidence_of_picked,
+    correlation,
+    difference,
+    difference_ends,
+    power_told,
+)
+from cvpl.evaluation.uncertainty import Uncertainty
+from cvpl.protection import Perturbation
+from cvpl.reports.comparison import comparison_headline, show_comparison
+from cvpl.reports.comparison_page import comparison_page
+from cvpl.result import Contributions, Places, comparison_schema
+from cvpl.simulation import Touchpoints
+from shared_data import SHARED
+
+ADULT = SHARED / "adult_study_2021"
+PAPER = yaml.safe_load(DEMO) | {"attacker": "paper"}
+PEOPLE = 400
+
+
+# Order
+
+
+@pytest.mark.parametrize(
+    ("above", "expected"),
+    [
+        ([], [(1, 3), (1, 3), (1, 3)]),
+        ([(0, 1), (0, 2), (1, 2)], [(1, 1), (2, 2), (3, 3)]),
+        ([(0, 1), (0, 2)], [(1, 1), (2, 3), (2, 3)]),
+        ([(0, 2), (1, 2)], [(1, 2), (1, 2), (3, 3)]),
+        ([(0, 2)], [(1, 2), (1, 3), (2, 3)]),
+    ],
+    ids=["all tied", "none tied", "the last two", "the first two", "each with its neighbour"],
+)
+def test_places_by_hand(above, expected):
+    found = np.zeros((3, 3), dtype=bool)
+    for pair in above:
+        found[pair] = True
+    assert places(found) == [Place(*it) for it in expected]
+
+
+def test_equal_values_share_their_places():
+    assert places_by_value([0.5, 0.9, 0.5, 0.1]) == [Place(2, 3), Place(1, 1), Place(2, 3), Place(4, 4)]
+
+
+@pytest.mark.parametrize(
+    ("risks", "utilities", "expected"),
+    [
+        ([0.8, 0.3, 0.1], [0.9, 0.8, 0.5], [[], [], []]),
+        ([0.8, 0.3, 0.4], [0.9, 0.8, 0.5], [[], [], [1]]),
+        ([0.8, 0.3], [0.5, 0.9], [[1], []]),
+        ([0.3, 0.3], [0.5, 0.9], [[1], []]),
+        ([0.3, 0.3], [0.5, 0.5], [[], []]),
+        ([0.2], [0.5], [[]]),
+    ],
+    ids=["a trade-off", "one is off it", "worse in both", "equal in risk", "equal in both", "alone"],
+)
+def test_the_frontier_by_hand(risks, utilities, expected):
+    assert beaten_by(risks, utilities) == expected
+
+
+# Paired differences
+
+
+def world(rng, shared, originals=600, controls=500):
+    """Scores of two attacks on the same people; `shared` is how much of a person's score both have."""
+    here = rng.normal(size=originals), rng.normal(size=controls)
+    found = []
+    for risk in (1.2, 0.7):
+        mine, base = (shared * it + np.sqrt(1 - shared**2) * rng.normal(size=len(it)) for it in here)
+        found.append((mine + risk, base))
+    return found
+
+
+def told(scores, asked=None, units=None, figure="power"):
+    mine, base = scores
+    rows = asked or Asked(np.arange(len(mine)), np.arange(len(base)), (len(mine), len(base)))
+    kind = "people" if units is None else "groups"
+    own, theirs = (None, None) if units is None else units
+    spread = Uncertainty(Sample(mine, own, kind), Sample(base, theirs, kind), "control")
+    return power_told(spread, rows, 0.05) if figure == "power" else attributable_told(spread, rows, 1.0)
+
+
+def slow_correlation(first, second, unit_of):
+    """Σ_u A_u B_u / sqrt(V_A V_B) in plain loops; `unit_of` tells the unit of ("original" or "control", row)."""
+    sums = []
+    for it in (first, second):
+        units = {}
+        for table, values in (("original", it.originals), ("control", it.controls)):
+            for row, value in enumerate(values):
+                name = unit_of(table, row)
+                units[name] = units.get(name, 0.0) + float(value)
+        sums.append(units)
+    shared = sum(value * sums[1][name] for name, value in sums[0].items())
+    return shared / (first.variance * second.variance) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "together", "expected"),
+    [
+        ((0.5, (0.4, 0.6)), (0.3, (0.2, 0.4)), 0.0, (0.2 - 0.02**0.5, 0.2 + 0.02**0.5)),
+        ((0.5, (0.4, 0.6)), (0.3, (0.2, 0.4)), 0.5, (0.1, 0.3)),
+        ((0.5, (0.4, 0.6)), (0.5, (0.4, 0.6)), 1.0, (0.0, 0.0)),
+        ((0.5, (0.4, 0.6)), (0.3, (0.2, 0.4)), -1.0, (0.0, 0.4)),
+        ((0.5, (0.2, 0.6)), (0.1, (0.0, 0.5)), 0.0, (0.4 - 0.5, 0.4 + 0.02**0.5)),
+    ],
+    ids=["apart", "half together", "together", "against each other", "lopsided"],
+)
+def test_the_ends_of_a_difference_by_hand(first, second, together, expected):
+    assert difference_ends(first, second, together) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("figure", ["power", "attributable"])
+def test_the_correlation_is_that_of_plain_loops(figure):
+    """Also where one attack asked some of the people only: the others add to one figure and not to both."""
+    rng = np.random.default_rng(0)
+    (mine, base), other = world(rng, 0.8)
+    rows, strangers = np.arange(0, 600, 2), np.arange(100, 400)
+    first = told((mine[rows], base[strangers]), Asked(rows, strangers, (600, 500)), figure=figure)
+    second = told(other, figure=figure)
+    expected = slow_correlation(first, second, lambda table, row: (table, row))
+    assert expected > 0.1
+    assert correlation(first, second) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_correlation_over_groups_is_that_of_plain_loops():
+    rng = np.random.default_rng(1)
+    units = rng.integers(80, size=600), rng.integers(80, 150, size=500)
+    first, second = (told(it, units=units) for it in world(rng, 0.8))
+    expected = slow_correlation(first, second, lambda table, row: int(units[table == "control"][row]))
+    assert correlation(first, second, units) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.9])
+def test_the_interval_of_a_difference_is_about_as_wide_as_a_paired_bootstrap_s(shared):
+    """People drawn anew, the same in both; the formula allows for the release's rows too, hence is a little wider."""
+    rng = np.random.default_rng(2)
+    first, second = world(rng, shared, 1500, 1500)
+    found = difference(told(first), told(second))
+    values = []
+    for _ in range(400):
+        i, j = rng.integers(1500, size=1500), rng.integers(1500, size=1500)
+        values.append(power_at(first[0][i], first[1][j], 0.05) - power_at(second[0][i], second[1][j], 0.05))
+    width = 2 * 1.96 * float(np.std(values))
+    assert found.estimate == pytest.approx(power_at(*first, 0.05) - power_at(*second, 0.05))
+    assert 0.95 * width < found.interval.high - found.interval.low < 1.45 * width
+
+
+def test_what_people_share_makes_the_difference_surer():
+    rng = np.random.default_rng(3)
+    first, second = (told(it) for it in world(rng, 0.95))
+    paired = difference(first, second)
+    alone = difference(first, replace(second, originals=np.zeros(600), controls=np.zeros(500)))
+    assert paired.correlation > 0.4
+    assert paired.interval.high - paired.interval.low < 0.8 * (alone.interval.high - alone.interval.low)
+
+
+def test_a_difference_turned_round_has_its_ends_turned_round():
+    rng = np.random.default_rng(4)
+    first, second = (told(it) for it in world(rng, 0.5))
+    one, other = difference(first, second), difference(second, first)
+    assert (one.estimate, one.interval.low, one.interval.high) == pytest.approx(
+        (-other.estimate, -other.interval.high, -other.interval.low)
+    )
+
+
+def test_the_same_scores_are_tied():
+    scores = world(np.random.default_rng(5), 0.5)[0]
+    found = difference(told(scores), told(scores))
+    assert found.estimate == 0
+    assert found.tied
+
+
+def test_what_is_attributable_by_power_follows_the_power():
+    """(a - α) / (1 - α) - (b - α) / (1 - α) = (a - b) / (1 - α), and so do the ends."""
+    first, second = (told(it) for it in world(np.random.default_rng(6), 0.5))
+    power = difference(first, second)
+    found = difference(attributable_by_power(first, 0.05), attributable_by_power(second, 0.05))
+    expected = [it / 0.95 for it in (power.estimate, power.interval.low, power.interval.high)]
+    assert [found.estimate, found.interval.low, found.interval.high] == pytest.approx(expected)
+
+
+def test_a_difference_is_refused_where_either_interval_is():
+    rng = np.random.default_rng(7)
+    few = told(world(rng, 0.5, 600, 60)[0])
+    found = difference(told(world(rng, 0.5)[0]), replace(few, controls=np.zeros(500)))
+    assert found.interval.method.startswith("refused: 3 controls above the threshold")
+    assert found.tied
+
+
+def test_a_difference_between_two_kinds_of_base_is_refused():
+    first, second = (told(it) for it in world(np.random.default_rng(8), 0.5))
+    found = difference(first, replace(second, basis="own_match_left_out"))
+    assert found.interval.low is None
+    assert found.tied
+
+
+def test_a_difference_that_was_measured_not_to_hold_is_refused(monkeypatch):
+    first, second = (told(it) for it in world(np.random.default_rng(9), 0.5))
+    assert difference(first, second).interval.low is not None
+    monkeypatch.setitem(coverage.DIFFERENCES, ("power", "people"), Lowest(0.929, 0.99))
+    found = difference(first, second)
+    assert found.interval.method == "refused: it held the truth in 0.929 of the runs of a world, and 0.93 is asked for"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "by_this_figure", "missed"),
+    [(1, 1, True, 0.05), (1, 1, False, 0.05), (4, 4, True, 0.05 / 4), (7, 3, True, 0.01), (4, 5, False, 0.05 / 20)],
+)
+def test_the_confidence_allows_for_having_been_picked(first, second, by_this_figure, missed):
+    assert 1 - confidence_of_picked(first, second, by_this_figure=by_this_figure) == pytest.approx(missed)
+
+
+# The whole
+
+
+def frame(table):
+    return pd.DataFrame(table.to_columns())
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(31)
+    original, control = (Touchpoints(records=PEOPLE).draw(rng) for _ in range(2))
+    releases = {
+        level: frame(Perturbation(level).protect(original, np.random.default_rng(at)))
+        for at, level in enumerate(("low", "high"))
+    }
+    return frame(original), frame(control), releases
+
+
+@pytest.fixture(scope="module")
+def compared(people):
+    original, control, releases = people
+    return cvpl.compare(original, releases, PAPER, control=control)
+
+
+def test_the_weaker_release_comes_first_and_the_order_holds(compared):
+    low, high = compared.releases
+    assert (low.name, high.name) == ("low", "high")
+    assert low.power.power > high.power.power
+    assert [(it.risk_places.first, it.risk_places.last) for it in compared.releases] == [(1, 1), (2, 2)]
+    assert compared.frontier == ["high", "low"]
+    (power,) = (it for it in compared.differences if it.figure == "power")
+    assert power.estimate == pytest.approx(low.power.power - high.power.power)
+    assert 0 < power.low < power.estimate < power.high
+    assert (power.originals, power.controls, power.tied) == (PEOPLE, PEOPLE, False)
+
+
+def test_a_release_s_figures_are_those_of_its_audit(people, compared):
+    original, control, releases = people
+    for it in compared.releases:
+        audited = cvpl.audit(original, releases[it.name], PAPER, control=control)
+        assert it.linkage_rate == audited.linkage_rate
+        assert it.attributable_rate == audited.attributable_rate
+        assert it.power == next(power for power in audited.power if power.false_rate == 0.05)
+        assert it.top1_hit_rate == audited.truth.top1_hit_rate
+        assert it.feature_contribution == audited.feature_contribution
+
+
+def test_two_equal_releases_are_tied_and_neither_beats_the_other(people):
+    original, control, releases = people
+    same = releases["high"]
+    turned = same.sample(frac=1, random_state=1).reset_index(drop=True)
+    found = cvpl.compare(original, {"one": same, "other": turned}, PAPER, control=control)
+    assert [(it.risk_places.first, it.risk_places.last) for it in found.releases] == [(1, 2), (1, 2)]
+    assert all(it.estimate == 0 and it.tied for it in found.differences)
+    assert all(it.on_frontier for it in found.releases)
+
+
+def test_the_result_validates_and_comes_back_from_its_json(compared, tmp_path):
+    content = json.loads(compared.to_json())
+    jsonschema.validate(content, comparison_schema())
+    path = compared.write(tmp_path)
+    assert path.name == "comparison.json"
+    assert cvpl.ComparisonResult.from_json(path.read_bytes()) == compared
+
+
+def test_the_published_schema_is_that_of_the_code():
+    text = Path(cvpl.__file__).parent / "schemas" / "comparison.json"
+    assert json.loads(text.read_text(encoding="utf-8")) == comparison_schema()
+
+
+def test_the_same_comparison_gives_the_same_bytes(people, compared):
+    original, control, releases = people
+    assert cvpl.compare(original, releases, PAPER, control=control).to_json() == compared.to_json()
+
+
+def test_headlines_with_half_of_the_control_are_paired_over_those_whom_both_asked(people):
+    """The rarity attacker holds half of the control as reference, by the same draw in both releases."""
+    original, control, releases = people
+    settings = yaml.safe_load(DEMO) | {"canaries": False, "sensitivity": False}
+    found = cvpl.compare(original, releases, settings, control=control, attackers=["rarity_reference"])
+    power = found.differences[0]
+    assert (power.originals, power.controls) == (PEOPLE, PEOPLE // 2)
+    assert power.confidence == pytest.approx(0.95)
+
+
+def test_a_release_that_withholds_a_column_has_risk_and_no_comparable_utility(people):
+    original, control, releases = people
+    withheld = releases["high"].assign(ad_channel=None)
+    found = cvpl.compare(original, {"low": releases["low"], "withheld": withheld}, PAPER, control=control)
+    whole, some = found.releases
+    assert some.name == "withheld"
+    assert some.power is not None
+    assert some.utility.score is None
+    assert some.utility_places is None
+    assert "'ad_channel'" in some.utility.reason
+    assert (whole.on_frontier, some.on_frontier) == (True, None)
+
+
+def test_a_release_of_which_nothing_can_be_said_comes_last_and_is_not_on_the_frontier(people):
+    """Every released record is the same: the lowest risk there is, if it were read as one."""
+    original, control, releases = people
+    dead = pd.concat([releases["low"].iloc[:1]] * PEOPLE, ignore_index=True)
+    found = cvpl.compare(original, {"dead": dead, "low": releases["low"]}, PAPER, control=control)
+    assert [it.name for it in found.releases] == ["low", "dead"]
+    last = found.releases[-1]
+    assert not last.assessable
+    assert last.reasons
+    assert (last.risk_places, last.on_frontier) == (None, None)
+    assert found.frontier == ["low"]
+    assert found.differences == []
+
+
+def test_without_control_and_truth_nothing_is_put_in_order(people):
+    original, _, releases = people
+    blind = {key: value for key, value in PAPER.items() if key != "truth"}
+    blind["columns"] = {name: it for name, it in PAPER["columns"].items() if name != "person_id"}
+    found = cvpl.compare(original, releases, blind)
+    assert all(it.risk_places is None and it.power is None for it in found.releases)
+    assert [it.name for it in found.releases] == ["low", "high"]
+    assert found.frontier == []
+    assert shown(found).startswith("The releases cannot be put in order")
+
+
+def shown(result, width=100):
+    page = io.StringIO()
+    show_comparison(result, Console(width=width, highlight=False, file=page))
+    return page.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_the_summary_tells_the_order_with_its_figures(compared, width):
+    text = shown(compared, width)
+    assert text.startswith("'low' has the highest risk, 'high' the lowest.")
+    assert f"{compared.releases[0].power.power:.1%}" in text
+    assert "differ" in text
+
+
+def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):
+    """Of three, the first stands above the last, and the second is tied with both."""
+    low, high = compared.releases
+    spans = {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
+    releases = [
+        low.model_copy(update={"name": name, "risk_places": Places(first=first, last=last)})
+        for name, (first, last) in spans.items()
+    ]
+    found = comparison_headline(compared.model_copy(update={"releases": releases}))
+    assert found == "'a' or 'b' has the highest risk, 'b' or 'c' the lowest."
+    equal = [it.model_copy(update={"risk_places": Places(first=1, last=3)}) for it in releases]
+    found = comparison_headline(
+        compared.model_copy(update={"releases": [*equal, high.model_copy(update={"risk_places": None})]})
+    )
+    assert found == "The risks of 3 releases cannot be told apart. Of 1 nothing can be said."
+
+
+def test_no_cell_stands_in_the_result_or_the_summary(people):
+    original, control, releases = people
+    cell = "zzcellzz"
+    marked = {name: it.assign(brand_product=[cell, *it.brand_product[1:]]) for name, it in releases.items()}
+    found = cvpl.compare(original.assign(brand_product=cell), marked, PAPER, control=control)
+    assert cell not in found.to_json()
+    assert cell not in shown(found)
+
+
+@pytest.mark.skipif(
+    not ADULT.is_dir(), reason="the shared data folder with the Adult study is not beside the repository"
+)
+def test_adult_with_a_tenth_flipped_is_riskier_than_with_nine_tenths_flipped(tmp_path):
+    def some(name, rows):
+        with gzip.open(ADULT / f"{name}.csv.gz", "rt") as file:
+            (tmp_path / f"{name}.csv").write_text("".join(islice(file, rows + 1)))
+        return tmp_path / f"{name}.csv"
+
+    numeric = ("age", "capital-gain", "capital-loss", "hours-per-week")
+    names = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "native-country")
+    columns = {name: {"role": "quasi_identifier", "type": "numeric"} for name in numeric}
+    columns |= {name: {"role": "quasi_identifier", "type": "category"} for name in names}
+    attacker = {"similarity": "rarity", "evidence": "reference", "blocking": "none"}
+    settings = {"columns": columns, "attacker": attacker}
+    releases = [some("flip90", 8000), some("flip10", 8000)]
+    found = cvpl.compare(some("trn", 800), releases, settings, control=some("val", 1600))
+    assert [it.name for it in found.releases] == ["flip10.csv", "flip90.csv"]
+    assert [(it.risk_places.first, it.risk_places.last) for it in found.releases] == [(1, 1), (2, 2)]
+
+
+# Charts and the page
+
+
+@pytest.fixture(scope="module")
+def crowded(compared):
+    """Eight releases whose utilities are all but equal, and one that cannot be compared."""
+    one = compared.releases[0]
+    releases = []
+    for at in range(9):
+        kept = one.utility.model_copy(update={"score": 0.9 + at / 10_000})
+        update = {"name": f"release {at}", "utility": kept, "on_frontier": None if at == 8 else at % 2 == 0}
+        releases.append(one.model_copy(update=update))
+    return compared.model_copy(update={"releases": releases, "frontier": [f"release {at}" for at in (6, 4, 2, 0)]})
+
+
+def rows_of(drawn, layer):
+    """The rows of a layer, wherever Altair has put them."""
+    found = layer["data"]
+    return found["values"] if "values" in found else drawn["datasets"][found["name"]]
+
+
+def test_names_beside_the_plot_never_meet(crowded):
+    """Each is a line's height from the next, in the order of the utilities, inside the plot."""
+    drawn = charts.frontier(crowded).to_dict()
+    (names,) = (it for it in drawn["layer"] if it["mark"]["type"] == "text")
+    bottom, top = names["encoding"]["y"]["scale"]["domain"]
+    places_ = [row["beside"] for row in rows_of(drawn, names)]
+    pixels = [(place - bottom) / (top - bottom) * drawn["height"] for place in places_]
+    assert len(pixels) == 8
+    assert all(later - earlier > 14 for earlier, later in pairwise(pixels))
+    assert -8 < pixels[0] < pixels[-1] < drawn["height"] + 8
+
+
+def test_the_frontier_joins_the_efficient_releases_from_the_lowest_risk(compared):
+    drawn = charts.frontier(compared).to_dict()
+    (line,) = (it for it in drawn["layer"] if it["mark"]["type"] == "line")
+    assert [row["name"] for row in rows_of(drawn, line)] == ["high", "low"]
+    told = charts.numbers(charts.frontier(compared))
+    assert [row[:2] for row in told.rows] == [("low", "1"), ("high", "2")]
+    assert "Efficient, from the lowest risk: high, low." in told.description
+
+
+def test_the_columns_stand_side_by_side_in_every_release(compared):
+    told = charts.numbers(charts.compared_contributions(compared))
+    assert told.columns == ("column", "low", "high")
+    shown_columns = {it.column for it in compared.releases[0].feature_contribution.columns}
+    assert {row[0] for row in told.rows} == shown_columns
+
+
+@pytest.mark.parametrize("name", ["frontier", "compared_contributions"])
+def test_every_chart_carries_its_numbers_and_an_alternative_text(compared, name):
+    chart = getattr(charts, name)(compared)
+    found = charts.numbers(chart)
+    assert found.title and len(found.description) > 30 and found.description.endswith(".")
+    assert found.rows and all(len(row) == len(found.columns) for row in found.rows)
+    picture = charts.svg(chart)
+    assert picture.startswith("<svg") and 'role="img"' in picture and "aria-label=" in picture
+    assert charts.png(chart).startswith(b"\x89PNG")
+
+
+def test_without_risk_or_columns_there_is_no_chart(compared):
+    bare = compared.releases[0].model_copy(
+        update={"on_frontier": None, "feature_contribution": Contributions(columns=[], removal_asked=None)}
+    )
+    empty = compared.model_copy(update={"releases": [bare], "frontier": []})
+    assert charts.frontier(empty) is None
+    assert charts.compared_contributions(empty) is None
+    assert "<svg" not in comparison_page(empty)
+
+
+def elements(page):
+    return [it.tag for it in html5lib.parse(page, namespaceHTMLElements=False).iter()]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<script>alert(1)</script>", "<img src=x onerror=y>", "{{ 7 * 7 }}", "`code`", "=1+1", "a&b\"'>", "\x1b[31m"],
+)
+def test_a_hostile_name_adds_no_element_to_the_page(compared, name):
+    def renamed(other):
+        releases = [
+            it.model_copy(update={"name": other if it.name == "low" else it.name, "beaten_by": [other]})
+            for it in compared.releases
+        ]
+        differences = [it.model_copy(update={"first": other}) for it in compared.differences]
+        update = {"releases": releases, "differences": differences, "frontier": ["high", other]}
+        return comparison_page(compared.model_copy(update=update))
+
+    found = renamed(name)
+    assert elements(found) == elements(renamed("plain"))
+    assert "<script" not in found
+
+
+def test_the_page_asks_nobody_for_anything(compared, tmp_path):
+    page = cvpl.write_report(compared, tmp_path / "comparison.html").read_text(encoding="utf-8")
+    without_names = page.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("http://www.w3.org/1999/xlink", "")
+    assert "http" not in without_names.replace("http-equiv", "")
+    assert len(page) < 1_000_000
+    assert "&#39;low&#39; has the highest risk" in page
+
+
+def test_a_comparison_is_not_written_as_markdown(compared, tmp_path):
+    with pytest.raises(cvpl.UsageError, match=r"\.html or \.pdf"):
+        cvpl.write_report(compared, tmp_path / "comparison.md")
+
+
+# The command line, and wrong inputs
+
+
+@pytest.fixture(scope="module")
+def files(people, tmp_path_factory):
+    original, control, releases = people
+    place = tmp_path_factory.mktemp("files")
+    tables = {"original": original, "control": control, **releases}
+    for name, table in tables.items():
+        table.to_csv(place / f"{name}.csv", index=False)
+    (place / "twin.csv").write_bytes((place / "low.csv").read_bytes())
+    releases["high"].drop(columns=["ad_channel"]).to_csv(place / "fewer.csv", index=False)
+    releases["high"].drop(columns=["region", "gender"]).to_csv(place / "fewest.csv", index=False)
+    releases["high"][["person_id"]].to_csv(place / "nothing.csv", index=False)
+    releases["high"].assign(age="old").to_csv(place / "text.csv", index=False)
+    (place / "folder").mkdir()
+    releases["high"].to_csv(place / "folder" / "low.csv", index=False)
+    (place / "audit.yaml").write_text(yaml.safe_dump(PAPER))
+    return place
+
+
+def call(files, *arguments):
+    names = [str(files / it) if it.endswith(".csv") else it for it in arguments]
+    return run(["compare", *names, "--config", str(files / "audit.yaml"), "--control", str(files / "control.csv")])
+
+
+def test_the_command_prints_the_order_and_writes_the_result(files, tmp_path, capsys):
+    assert call(files, "original.csv", "high.csv", "low.csv", "--out", str(tmp_path / "out")) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
+    written = cvpl.ComparisonResult.from_json((tmp_path / "out" / "comparison.json").read_bytes())
+    assert [it.name for it in written.releases] == ["low.csv", "high.csv"]
+    assert written.inputs.keys() == {"original", "control"}
+    assert (tmp_path / "out" / "comparison.html").is_file()
+    assert written.releases[0].input.sha256 is not None
+
+
+def test_the_command_prints_json_of_the_attackers_asked_for(files, capsys):
+    assert call(files, "original.csv", "low.csv", "--json", "--attackers", "main", "--memory", "2GB") == 0
+    found = cvpl.ComparisonResult.from_json(capsys.readouterr().out)
+    assert [it.name for it in found.releases] == ["low.csv"]
+    assert (found.releases[0].risk_places.first, found.releases[0].on_frontier) == (1, True)
+    assert found.differences == []
+
+
+def test_releases_with_one_name_are_told_apart_by_their_folders(files):
+    tables = [files / "low.csv", files / "folder" / "low.csv"]
+    found = cvpl.compare(files / "original.csv", tables, PAPER, control=files / "control.csv")
+    assert {it.name for it in found.releases} == {f"{files.name}/low.csv", "folder/low.csv"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["original.csv"], 2, ["RELEASE"]),
+        (["original.csv", "low.csv", "--attackers", "nobody"], 2, ["there is no attacker 'nobody'"]),
+        (["original.csv", "low.csv", "--memory", "much"], 2, ["--memory much"]),
+        (["original.csv", "low.csv", "low.csv"], 3, ["low.csv: this is the same release as low.csv"]),
+        (["original.csv", "low.csv", "twin.csv"], 3, ["twin.csv: this is the same release as low.csv"]),
+        (
+            ["original.csv", "gone.csv", "low.csv", "lost.csv"],
+            3,
+            ["2 problems found", "gone.csv: there is no such file", "lost.csv: there is no such file"],
+        ),
+        (["gone.csv", "high.csv", "low.csv"], 3, ["1 problem found", "gone.csv: there is no such file"]),
+        (
+            ["original.csv", "fewer.csv", "low.csv", "fewest.csv"],
+            3,
+            [
+                "3 problems found",
+                "fewer.csv, column 'ad_channel': the release lacks a column that other releases have",
+                "fewest.csv, column 'gender'",
+                "fewest.csv, column 'region'",
+            ],
+        ),
+        (
+            ["original.csv", "low.csv", "nothing.csv", "text.csv", "gone.csv"],
+            3,
+            ["held against nothing.csv: no observable column", "text.csv, row 1, column 'age'", "gone.csv"],
+        ),
+    ],
+    ids=["no release", "attacker", "memory", "twice", "same bytes", "missing", "original", "columns", "all at once"],
+)
+def test_wrong_inputs_are_told_all_at_once_with_their_files(files, capsys, arguments, code, expected):
+    assert call(files, *arguments) == code
+    told = capsys.readouterr().err
+    for text in expected:
+        assert text in told
+
+
+def test_in_python_no_release_and_a_single_path_are_refused():
+    with pytest.raises(cvpl.UsageError, match="no release"):
+        cvpl.compare("original.csv", [], "audit.yaml")
+    with pytest.raises(cvpl.UsageError, match="one path"):
+        cvpl.compare("original.csv", "released.csv", "audit.yaml")
+
+
+def test_problems_of_the_configuration_and_of_all_files_are_told_together(files):
+    with pytest.raises(cvpl.InputError) as caught:
+        cvpl.compare(files / "gone.csv", [files / "lost.csv"], {"columns": {}, "attacker": "papre"})
+    told = str(caught.value)
+    assert "gone.csv" in told
+    assert "lost.csv" in told
+    assert "papre" in told or "configuration" in told
