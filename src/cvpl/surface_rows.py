@@ -15,15 +15,11 @@ from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.gate import doubts
 from cvpl.notices import notices
+from cvpl.provenance import described
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.streams import stream
-from cvpl.tables.pair import InputDescription, Inputs
+from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
-
-
-def input_of(it: InputDescription) -> out.Input:
-    """What a result says of a table."""
-    return out.Input(name=it.name, rows=it.rows, columns=it.columns, sha256=it.sha256)
 
 
 def utility_of(inputs: Inputs, contender: Contender) -> out.MeanUtility:
@@ -54,7 +50,7 @@ def setting_row(
     done = measured.attack
     return out.SurfaceSetting(
         strength=strength,
-        release=input_of(inputs.descriptions["protected"]),
+        release=described(inputs)["protected"],
         asked=done.original.rows,
         pairs=done.blocks.pairs,
         threshold=measured.threshold,

@@ -16,10 +16,10 @@ from cvpl.evaluation.contradictions import Notice
 from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.gate import gate
-from cvpl.provenance import provenance
+from cvpl.provenance import described, provenance
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.streams import stream
-from cvpl.surface_rows import input_of, setting_row, with_steepness
+from cvpl.surface_rows import setting_row, with_steepness
 from cvpl.tables.pair import Inputs
 
 Report = Callable[[str, float | None], None]
@@ -92,7 +92,7 @@ class Sweep:
         chosen = standing.chosen
         attacker = chosen.measured.attack.attacker
         self._sweeper = Sweeper(standing.headline, attacker, standing.among, standing.confidence, chosen.canaries)
-        self._inputs = {role: input_of(it) for role, it in inputs.descriptions.items() if role != "protected"}
+        self._inputs = {role: it for role, it in described(inputs).items() if role != "protected"}
         if inputs.matches is not None:
             self._scenario = inputs.matches.scenario
         self._notices = _notices(standing, inputs, self.plan)
