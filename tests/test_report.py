@@ -266,6 +266,24 @@ def test_the_report_is_written_from_the_json_alone(tmp_path, capsys):
     assert "report.html" in capsys.readouterr().out
 
 
+def test_comparisons_and_surfaces_have_reports_too(tmp_path, capsys):
+    people = Touchpoints(records=120).draw(np.random.default_rng(1))
+    original = pd.DataFrame(people.to_columns())
+
+    def release(level):
+        return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(2)).to_columns())
+
+    config = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
+    cvpl.compare(original, {it: release(it) for it in ("low", "high")}, config).write(tmp_path)
+    assert run(["report", str(tmp_path)]) == 0
+    cvpl.surface(original, release, ["low", "high"], config).write(tmp_path)
+    assert run(["report", str(tmp_path / "surface.json")]) == 0
+    assert run(["report", str(tmp_path / "surface.json"), "--format", "md"]) == 2
+    made = {it.name for it in tmp_path.iterdir()}
+    assert made == {"comparison.json", "comparison.html", "surface.json", "surface.html"}
+    assert "a surface is written as .html" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

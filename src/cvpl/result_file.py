@@ -1,4 +1,4 @@
-"""Reading a `result.json` that a person names."""
+"""Reading a result that a person names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cvpl.errors import InputError, Problem
-from cvpl.result import AuditResult
+from cvpl.result import AuditResult, ComparisonResult, SurfaceResult
 
 
 def read_result(path: Path) -> AuditResult:
@@ -21,6 +21,33 @@ def read_result(path: Path) -> AuditResult:
     except ValidationError:
         cure = "Name a result.json that `cvpl audit --out` wrote with this version or an earlier one."
         raise InputError([Problem(str(file), "this is not the result of an audit", cure)]) from None
+
+
+KINDS: dict[str, type[AuditResult | ComparisonResult | SurfaceResult]] = {
+    "result.json": AuditResult,
+    "comparison.json": ComparisonResult,
+    "surface.json": SurfaceResult,
+}
+"""The files that commands write, and what is in them."""
+
+
+def read_any(path: Path) -> tuple[AuditResult | ComparisonResult | SurfaceResult, Path]:
+    """The result of an audit, a comparison or a surface, and its file; of a folder, the first that is there."""
+    file = path
+    if path.is_dir():
+        file = next((path / name for name in KINDS if (path / name).is_file()), path / "result.json")
+    try:
+        content = file.read_bytes()
+    except OSError:
+        cure = f"Name a file that cvpl wrote ({', '.join(KINDS)}), or its folder."
+        raise InputError([Problem(str(file), "there is no such file, or it cannot be opened", cure)]) from None
+    for kind in KINDS.values():
+        try:
+            return kind.from_json(content), file
+        except ValidationError:
+            continue
+    cure = f"Name a file that cvpl wrote ({', '.join(KINDS)}) with this version or an earlier one."
+    raise InputError([Problem(str(file), "this is not a result", cure)])
 
 
 def read_results(before: Path, after: Path) -> tuple[AuditResult, AuditResult]:

@@ -1,4 +1,4 @@
-"""`cvpl report`: a page from a result.json alone."""
+"""`cvpl report`: a page from a result alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class Format(StrEnum):
 
 def command(
     result: Path = typer.Argument(
-        metavar="RESULT", help="A result.json, or the folder that holds it.", show_default=False
+        metavar="RESULT",
+        help="A result.json, comparison.json or surface.json, or the folder that holds it.",
+        show_default=False,
     ),
     kind: Format = typer.Option(
         Format.html,
@@ -29,18 +31,20 @@ def command(
         "cvpl\\[pdf]. md: a short one for a pull request.",
     ),
     out: Path | None = typer.Option(
-        None, metavar="FILE", help="The file; by default report.html, .pdf or .md beside the result."
+        None,
+        metavar="FILE",
+        help="The file; by default report.html (comparison.html, surface.html), .pdf or .md beside the result.",
     ),
 ) -> None:
-    """Write the report of an audit that was done before: nothing is computed anew."""
-    folder = result if result.is_dir() else result.parent
-    file = folder / f"report.{kind}" if out is None else out
-    if file.suffix.lower() != f".{kind}":
+    """Write the report of an audit, a comparison or a surface that was made before: nothing is computed anew."""
+    if out is not None and out.suffix.lower() != f".{kind}":
         raise typer.BadParameter(f"the file's ending must be .{kind}, as in report.{kind}", param_hint="--out")
 
     from cvpl.reports.files import write_report  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.result_file import read_result  # noqa: PLC0415
+    from cvpl.result_file import read_any  # noqa: PLC0415
 
-    found = read_result(result)
+    found, source = read_any(result)
+    stem = "report" if source.stem == "result" else source.stem
+    file = source.with_name(f"{stem}.{kind}") if out is None else out
     check_file(file, "--out")
     typer.echo(f"Written: {write_report(found, file)}")

@@ -1,0 +1,71 @@
+"""Pages of comparisons and surfaces show whatever names, labels and settings hold as text."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import cvpl
+from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.protection import Perturbation
+from cvpl.reports.comparison_page import comparison_page
+from cvpl.reports.surface_page import surface_page
+from cvpl.simulation import Touchpoints
+from payloads import OBEYED, PAYLOADS, elements, tags_of
+
+OURS = {
+    "schema", "scenario", "method", "coverage", "basis", "role", "figure", "figures", "sweep", "axis", "judged", "form",
+    "docs", "rule", "distance_basis", "sha256", "utility_figures", "kind", "bound", "config",
+
+}  # fmt: skip
+"""Keys whose texts are chosen from a list of ours, or are settings that a page spells out whole."""
+CONFIG = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A comparison and a surface, with the function that makes a page of each."""
+    people = Touchpoints(records=200).draw(np.random.default_rng(1))
+    original = pd.DataFrame(people.to_columns())
+    control = pd.DataFrame(Touchpoints(records=200).draw(np.random.default_rng(3)).to_columns())
+
+    def release(level):
+        return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(2)).to_columns())
+
+    compared = cvpl.compare(original, {it: release(it) for it in ("low", "high")}, CONFIG, control=control)
+    swept = cvpl.surface(original, release, ["low", "high"], CONFIG, control=control, target=0.05)
+    return {"comparison": (compared, comparison_page), "surface": (swept, surface_page)}
+
+
+def planted(found, text):
+    """Every text from outside with `text` behind it."""
+    if isinstance(found, dict):
+        return {key: it if key in OURS else planted(it, text) for key, it in found.items()}
+    if isinstance(found, list):
+        return [planted(it, text) for it in found]
+    return f"{found}{text}" if isinstance(found, str) else found
+
+
+def page_of(made, kind, text):
+    result, page = made[kind]
+    content = planted(json.loads(result.to_json()), text)
+    config = content["provenance"]["config"]
+    config["columns"] = {f"{name}{text}": it for name, it in config["columns"].items()}
+    return page(type(result).model_validate(content))
+
+
+@pytest.fixture(scope="module")
+def plain(made):
+    return {kind: elements(page_of(made, kind, "plain")) for kind in made}
+
+
+@pytest.mark.parametrize("kind", ["comparison", "surface"])
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_the_page_has_the_same_elements_as_with_plain_text(made, plain, kind, payload):
+    page = page_of(made, kind, payload)
+    assert elements(page) == plain[kind]
+    assert not OBEYED.search(tags_of(page))
