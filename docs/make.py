@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -62,11 +63,30 @@ def pictures() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if run(["demo", "--out", folder]) != 0:
             sys.exit("the demo failed")
-        summary(read_result(Path(folder)))
-        shots(Path(folder) / "report.html", "report")
+        demo = Path(folder)
+        summary(read_result(demo))
+        shots(demo / "report.html", "report", SHOTS)
+        # The other pages by one attacker, which suffices for a picture.
+        config = demo / "paper.yaml"
+        written = (demo / "audit.yaml").read_text(encoding="utf-8")
+        config.write_text(written.replace("attacker: default", "attacker: paper"), encoding="utf-8")
+        people, told = str(demo / "original.csv"), ["--config", str(config)]
+        held = [*told, "--control", str(demo / "holdout.csv"), "--out", folder]
+        releases = demo / "releases"
+        made = [
+            ["protect", people, *told, "--method", "perturbation", "--out", str(releases)],
+            ["protect", people, *told, "--method", "synthetic", "--strength", "0.5", "--out", str(releases)],
+            ["surface", people, *held, "--mechanism", "perturbation", "--target", "0.15"],
+        ]
+        if any(run(it) != 0 for it in made):
+            sys.exit("a command failed")
+        if run(["compare", people, *map(str, sorted(releases.glob("*.csv"))), *held]) != 0:
+            sys.exit("the comparison failed")
+        for name in ("comparison", "surface"):
+            shots(demo / f"{name}.html", name, dict.fromkeys(SHOTS, 1_700))
 
 
-def shots(page: Path, name: str) -> None:
+def shots(page: Path, name: str, windows: Mapping[tuple[int, str], int | None]) -> None:
     """A page as a wide and a narrow window show it, light and dark."""
     browser_at = next((found for it in BROWSERS if (found := shutil.which(it))), None)
     if browser_at is None:
@@ -74,7 +94,7 @@ def shots(page: Path, name: str) -> None:
         return
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=browser_at, args=["--no-sandbox", "--disable-lcd-text"])
-        for (width, scheme), high in SHOTS.items():
+        for (width, scheme), high in windows.items():
             window = browser.new_page(
                 viewport={"width": width, "height": high or 900}, color_scheme=scheme, device_scale_factor=SMALLER
             )

@@ -35,7 +35,7 @@ def contributions(result: AuditResult) -> Chart | None:
         low, high = ends_of(it)
         rows.append({"name": label, "value": getattr(it, field), "low": low, "high": high, "zero": 0})
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
-    x = alt.X("value:Q", axis=percent_axis(title, tickCount=5))
+    x = alt.X("value:Q", axis=percent_axis(title, tickCount=4))
     layers: list[Any] = [
         alt.Chart(data(rows)).mark_bar(color=PALE, height=BAR - 8).encode(x=x, y=y),
     ]

@@ -90,6 +90,7 @@ def finished(
             tickColor=FAINT,
             labelLimit=190,
             labelOverlap="greedy",
+            labelFlush=False,
             labelSeparation=10,
             titlePadding=8,
         )
