@@ -190,3 +190,20 @@ def test_a_policy_file_that_cannot_be_used_is_bad_input(files, written, told, ca
     assert call(files, "--policy", str(files / "policy.yaml")) == 3
     shown = capsys.readouterr().err
     assert told in shown and "policy.yaml" in shown
+
+
+def test_without_a_control_the_right_persons_found_keep_the_gate_closed():
+    """Pairs of equal records: without its own each finds the other, so nothing is attributable, and half are found.
+
+    Forty people are released as others, and find nobody with or without their record.
+    """
+    rng = np.random.default_rng(4)
+    pairs = np.repeat(rng.normal(size=(80, 6)), 2, axis=0)
+    sides = [np.concatenate([pairs, rng.normal(size=(40, 6))]) for _ in range(2)]
+    original, released = (pd.DataFrame(it, columns=list(NUMBERS)).assign(who=np.arange(200)) for it in sides)
+    policy = {"figure": "attributable_rate", "bound": "estimate", "max": 0.2}
+    result = cvpl.audit(original, released, SETTINGS | {"policy": policy, "threshold": 0.99})
+    assert result.attributable_rate.basis == "own_match_left_out"
+    assert result.attributable_rate.estimate <= 0.2 < result.truth.top1_hit_rate
+    assert not result.policy.met
+    assert any("there is no control" in reason for reason in result.policy.reasons)

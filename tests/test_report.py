@@ -207,10 +207,10 @@ def test_an_unmet_policy_comes_first(result):
 @pytest.mark.parametrize(
     ("top1", "high", "told"),
     [
-        (0.05, 0.08, ": below 0.09"),
+        (0.05, 0.08, ": on average below 0.09"),
         (0.05, 0.10, ": not below 0.09"),
         (0.5, 0.6, ": not below 0.09"),
-        (0.05, None, ": below"),
+        (0.05, None, ": on average below"),
     ],
 )
 def test_the_nine_percent_bound_the_upper_end_of_top_1(result, top1, high, told):
@@ -251,6 +251,28 @@ def test_the_command_repeats_the_audit(result):
     assert "'my people.csv'" in command(changed(result, inputs=named))
 
 
+def test_without_a_control_the_answer_points_at_the_right_persons_found(result):
+    rate = {"estimate": 0.0, "low": -0.01, "high": 0.01, "method": "people", "basis": "own_match_left_out"}
+    inputs = {role: it for role, it in json.loads(result.to_json())["inputs"].items() if role != "control"}
+    evidence = json.loads(result.to_json())["evidence"] | {"controls": None, "controls_without": None}
+    found = changed(result, attributable_rate=rate, control=None, inputs=inputs, evidence=evidence, warnings=[])
+    assert "there is no control" in answer(found)
+    assert f"the right person for {result.truth.top1_hit_rate:.1%}" in answer(found)
+    nothing = [{"false_rate": 0.05, "power": 0.05, "low": 0.04, "high": 0.06}]
+    assert not any("no column needs" in it for it in next_steps(changed(found, power=nothing)))
+    text = words(audit_page(found))
+    assert "of the control are" not in text and "people in no release" not in text
+    assert command(found).endswith("--attackers paper,rarity,margin")
+
+
+def test_a_group_that_may_not_be_told_makes_the_largest_rate_a_lower_bound(result):
+    risk = json.loads(result.to_json())["at_risk"]
+    risk["maximum"] |= {"estimate": 0.4, "high": 1.0, "table": None, "label": None, "untold": 1, "at_least": True}
+    found = changed(result, at_risk=risk)
+    assert "at least 40.0%" in words(audit_page(found))
+    assert "at least 40.0%" in {it.asked: it.value for it in questions(found)}["Maximum risk"]
+
+
 def test_a_notebook_shows_the_answer_briefly(result):
     shown = result._repr_html_()
     assert answer(result).split(" ")[0] in shown and len(shown) < 1_500
@@ -281,7 +303,7 @@ def test_comparisons_and_surfaces_have_reports_too(tmp_path, capsys):
     assert run(["report", str(tmp_path / "surface.json"), "--format", "md"]) == 2
     made = {it.name for it in tmp_path.iterdir()}
     assert made == {"comparison.json", "comparison.html", "surface.json", "surface.html"}
-    assert "a surface is written as .html" in capsys.readouterr().err
+    assert "it is written as .html" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

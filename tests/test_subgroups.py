@@ -269,3 +269,17 @@ def test_a_rarer_record_is_never_in_a_commoner_decile(values):
     order = np.argsort(values)
     assert np.all(np.diff(found[order]) >= 0)
     assert all(len(set(found[np.array(values) == it])) == 1 for it in set(values))
+
+
+def test_where_a_row_cannot_be_told_the_maximum_is_at_least_the_average():
+    """Tenths of 50 people; in the last 40 are linked, elsewhere 3: hidden, and the last against subtraction."""
+    codes = np.repeat(np.arange(10), 50)
+    linked = np.concatenate([np.repeat([1.0, 0.0], [3, 47])] * 9 + [np.repeat([1.0, 0.0], [40, 10])])
+    found = subgroups([Grouping("tenths", tuple("abcdefghij"), codes)], linked)
+    most = found.maximum
+    if most.untold:
+        assert most.at_least and most.high == 1.0
+        assert most.estimate >= found.average
+    else:
+        assert most.estimate == 0.8 and not most.at_least
+    assert most.high >= 0.8

@@ -231,6 +231,16 @@ def test_a_low_rate_that_top_1_contradicts_is_never_safe(people):
     assert "which cannot be relied on" in answer(found)
 
 
+def test_no_cell_is_safe_where_more_than_the_target_are_found(people):
+    """Whatever the rate reads: the best candidate is the right person for nearly everybody."""
+    original, control = people
+    result = cvpl.surface(original, lambda _: original, [1.0], config(attacker=OPEN), control=control, target=0.6)
+    row = result.settings[0]
+    assert row.top1_hit_rate > 0.6
+    assert not row.safe and not any(cell.safe for cell in row.cells)
+    assert any("more than the target" in it for it in row.doubts)
+
+
 def test_a_setting_that_is_inside_by_luck_is_not_named(people):
     """The dial jumps back: the third setting releases the table itself, so only what is beyond it counts."""
     turns = {"a": 1.0, "b": 0.0, "c": 1.0}

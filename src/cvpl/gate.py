@@ -43,7 +43,8 @@ def gate(
         values = [_bounded(measured, it, people.get(name)) for name, measured in running.items()]
         known = [value for value in values if value is not None]
         value = max(known) if len(known) == len(values) else None
-        verdict = judge(it.figure, it.bound, it.max, value, doubts(headline, standing.reasons, it.figure))
+        found = (*doubts(headline, standing.reasons, it.figure), *_without_control(headline, it))
+        verdict = judge(it.figure, it.bound, it.max, value, found)
         outcomes.append(
             out.PolicyOutcome(
                 figure=it.figure,
@@ -85,6 +86,17 @@ def doubts(headline: Measurement, reasons: tuple[str, ...], figure: Figure) -> t
     if recall_near_zero(seen):
         found.append("blocking recall is near zero")
     return tuple(found)
+
+
+def _without_control(headline: Measurement, policy: PolicyConfig) -> tuple[str, ...]:
+    """Without a control a rate is blind to releases of equal records; the top-1 hit rate must stay below too."""
+    if headline.basis != "own_match_left_out" or headline.truth is None or policy.figure == "top1_hit_rate":
+        return ()
+    hits = _bounded(headline, policy.model_copy(update={"figure": "top1_hit_rate"}), None)
+    hits = top1_hit_rate(headline.truth) if hits is None else hits
+    if hits is None or hits <= policy.max:
+        return ()
+    return (f"there is no control, and the top-1 hit rate of up to {hits:.1%} is above the limit",)
 
 
 def _bounded(measured: Measurement, policy: PolicyConfig, people: Subgroups | None) -> float | None:

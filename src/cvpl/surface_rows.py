@@ -45,7 +45,7 @@ def setting_row(
     measured = contender.measured.at_confidence(confidence)
     standing = Standing.of({name: contender})
     judged: JudgedFigure = "linkage_rate" if measured.basis is None else "attributable_rate"
-    found = doubts(measured, standing.reasons, judged)
+    found = (*doubts(measured, standing.reasons, judged), *_found_more(measured, target))
     interval = measured.rate_interval if judged == "linkage_rate" else measured.attributable_interval
     done = measured.attack
     return out.SurfaceSetting(
@@ -97,11 +97,19 @@ def _cells(
     cells = []
     for point in assembly.curve(measured, measured.grid):
         at = measured if point.threshold is None else _read_at(measured, point.threshold)
-        contradicted = bool(doubts(at, reasons, judged))
+        contradicted = bool(doubts(at, reasons, judged) or _found_more(measured, target))
         high = point.high if judged == "linkage_rate" else point.attributable_high
         safe = _safe(high, target, contradicted=contradicted)
         cells.append(out.SurfaceCell(**point.model_dump(), contradicted=contradicted, safe=safe))
     return cells
+
+
+def _found_more(measured: Measurement, target: float | None) -> tuple[str, ...]:
+    """Where the best candidate is the right person for more than the target, no rate below it counts."""
+    hits = None if measured.truth is None else top1_hit_rate(measured.truth)
+    if target is None or hits is None or hits <= target:
+        return ()
+    return (f"the best candidate is the right person for {hits:.1%}, more than the target",)
 
 
 def _safe(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:

@@ -34,6 +34,12 @@ def power_at_5(powers: list[Power] | None) -> Power | None:
     return next((it for it in powers or [] if it.false_rate == _FALSE_RATE), None)
 
 
+def others(result: AuditResult) -> str:
+    """Whom the originals are held against: the control, or themselves without their own record."""
+    rate = result.attributable_rate
+    return "people without their own record" if rate is not None and rate.basis != "control" else "the control"
+
+
 def scale(result: AuditResult) -> Chart | None:
     """Where the release lies between a release with nobody in it and the originals themselves, by power at 5%.
 
@@ -70,8 +76,9 @@ def scale(result: AuditResult) -> Chart | None:
     layers.append(name.encode(x=x, text="label:N"))
     told = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
     description = (
-        f"A scale from 0% to 100% of the originals linked where 5% of the control are. {names[0].capitalize()} lies at "
-        f"{percent(low)}, {names[1]} at {percent(high)}, this release at {percent(own.power)}{told}."
+        f"A scale from 0% to 100% of the originals linked where 5% of {others(result)} are. "
+        f"{names[0].capitalize()} lies at {percent(low)}, {names[1]} at {percent(high)}, this release at "
+        f"{percent(own.power)}{told}."
     )
     table = [
         (names[0], percent(low), ""),
@@ -92,12 +99,13 @@ def risk_curve(result: AuditResult) -> Chart | None:
     if not result.risk_curve:
         return None
     by_rate = result.risk_curve[0].threshold is None
-    title = "share of the control that is linked" if by_rate else "threshold"
-    series = {"linked": BLUE, "attributable": ORANGE, "control": GREY}
+    title = f"share of {others(result)} that is linked" if by_rate else "threshold"
+    base = "control" if others(result) == "the control" else "own record left out"
+    series = {"linked": BLUE, "attributable": ORANGE, base: GREY}
     rows, bands, table = [], [], []
     for point in result.risk_curve:
         at = point.false_rate if by_rate else point.threshold
-        values = {"linked": point.linkage_rate, "attributable": point.attributable_rate, "control": point.control_rate}
+        values = {"linked": point.linkage_rate, "attributable": point.attributable_rate, base: point.control_rate}
         ends = {
             "linked": (point.low, point.high),
             "attributable": (point.attributable_low, point.attributable_high),
@@ -113,7 +121,7 @@ def risk_curve(result: AuditResult) -> Chart | None:
                 percent(at) if by_rate else f"{at:.3g}",
                 percent(values["linked"]),
                 span(*ends["linked"]),
-                percent(values["control"]),
+                percent(values[base]),
                 percent(values["attributable"]),
                 span(*ends["attributable"]),
             )
@@ -125,7 +133,7 @@ def risk_curve(result: AuditResult) -> Chart | None:
         axis=percent_axis(title) if by_rate else alt.Axis(title=title, format=".2~f"),
     )
     y = alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=percent_axis("share of the people"))
-    dashes = {"linked": [1, 0], "attributable": [7, 3], "control": [2, 3]}
+    dashes = {"linked": [1, 0], "attributable": [7, 3], base: [2, 3]}
     dash = alt.StrokeDash(
         "series:N", scale=alt.Scale(domain=list(known), range=[dashes[name] for name in known]), legend=_STROKES
     )
@@ -148,15 +156,15 @@ def risk_curve(result: AuditResult) -> Chart | None:
         layers.append(rule.encode(x=x))
     drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     first, last = result.risk_curve[0], result.risk_curve[-1]
-    where = "where 1% to 30% of the control are" if by_rate else f"as the threshold rises to {last.threshold:.3g}"
+    where = f"where 1% to 30% of {others(result)} are" if by_rate else f"as the threshold rises to {last.threshold:.3g}"
     description = (
         f"The share of originals linked {where}: from {percent(first.linkage_rate)} to {percent(last.linkage_rate)}"
         + (
             ""
             if first.control_rate is None or by_rate
-            else f", the control's from {percent(first.control_rate)} to {percent(last.control_rate)}"
+            else f", the {base}'s from {percent(first.control_rate)} to {percent(last.control_rate)}"
         )
         + ". Bands are 95% intervals; the dotted line is where the headline is read."
     )
-    columns = (title, "linked", "95% interval", "control", "attributable", "95% interval")
+    columns = (title, "linked", "95% interval", base, "attributable", "95% interval")
     return finished(drawn, "The risk curve", description, columns, table)

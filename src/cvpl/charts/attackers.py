@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from cvpl.charts.answer import power_at_5
+from cvpl.charts.answer import others, power_at_5
 from cvpl.charts.style import (
     BAR,
     BLUE,
@@ -54,8 +54,9 @@ def attackers(result: AuditResult) -> Chart | None:
         )
     used = {kind: colour for kind, colour in kinds.items() if any(row["series"] == kind for row in rows)}
     shapes = {"the headline": "circle", "other attackers": "circle", "out of the running": "cross"}
+    title = "power: linked where 5% of the control are" if others(result) == "the control" else "power at 5%"
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
-    x = alt.X("power:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis("power: linked where 5% of the control are"))
+    x = alt.X("power:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis(title))
     base = alt.Chart(data(rows))
     layers: list[Any] = [
         alt.Chart(data([{"power": _FALSE_RATE}])).mark_rule(color=MUTED, strokeDash=[1, 2]).encode(x=x),

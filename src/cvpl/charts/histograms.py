@@ -27,8 +27,10 @@ def evidence(result: AuditResult) -> Chart | None:
         {name: it for name, it in shares.items() if it is not None},
         series,
         found.read_at,
-        "The originals' best evidence, beside that of people in no release. To the right of the dotted line a person "
-        "counts as linked. The further apart the two, the more the release gives away.",
+        "The originals' best evidence"
+        + (", beside that of people in no release" if found.controls is not None else "")
+        + ". To the right of the dotted line a person counts as linked."
+        + (" The further apart the two, the more the release gives away." if found.controls is not None else ""),
     )
 
 

@@ -8,6 +8,7 @@ import altair as alt
 
 from cvpl.charts.style import BAR, BLUE, ORANGE, WIDTH, Chart, data, finished, unlike, whole_axis
 from cvpl.result import AuditResult
+from cvpl.result.people import where
 from cvpl.wording import UNKNOWN, percent, printable, span
 
 _LONGEST = 32
@@ -76,12 +77,10 @@ def at_risk(result: AuditResult) -> Chart | None:
     )
     drawn = alt.layer(*layers).properties(width=WIDTH - 120, height=BAR * len(rows))
     most = found.maximum
-    where = (
-        "" if most.table is None else f" in {printable(most.table)}: {printable(most.label or 'small groups together')}"
-    )
+    least = "at least " if most.at_least else ""
     description = (
-        f"The share linked in {len(rows)} groups. The largest is {percent(most.estimate)}{where}; the dashed line is "
-        f"the average, {percent(found.average)}."
+        f"The share linked in {len(rows)} groups. The largest is {least}{percent(most.estimate)}, {where(most)}; the "
+        f"dashed line is the average, {percent(found.average)}."
     )
     heads = ("by", "group", "originals", "linked", "95% interval", "control", "attributable")
     return finished(drawn, "Who is at risk", description, heads, table, names)

@@ -72,7 +72,9 @@ class Maximum:
     """The largest rate over the groups that are shown, of `rows` rows, of which `untold` cannot be told.
 
     The largest true rate lies between `low` and `high` with 95% confidence, however many groups there are. `table` and
-    `label` are those of the largest estimate; it is null where no group's share is shown.
+    `label` are those of the largest estimate. Where a row cannot be told, or its share is only bounded from below,
+    the estimate is `at_least` so much: some group has no less than the average, so neither has the largest; and
+    nothing is known of how large it is at most.
     """
 
     estimate: float | None
@@ -82,6 +84,7 @@ class Maximum:
     label: str | None
     rows: int
     untold: int
+    at_least: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ def subgroups(
         ]
         tables.append(GroupTable(grouping.name, tuple(told)))
     known = [row.attributable for table in tables for row in table.rows if row.attributable is not None]
-    return Subgroups(tuple(tables), float(linked.mean()), _maximum(tables), max(known, default=None))
+    average = float(linked.mean())
+    return Subgroups(tuple(tables), average, _maximum(tables, average), max(known, default=None))
 
 
 def _counted(codes: Ints, labels: int, records: int) -> Ints:
@@ -188,7 +192,7 @@ def _row(
     return GroupRow(label, groups, size, None, at_most, at_least, low, high, base, None)
 
 
-def _maximum(tables: Sequence[GroupTable]) -> Maximum:
+def _maximum(tables: Sequence[GroupTable], average: float) -> Maximum:
     rows = [(table.name, row) for table in tables for row in table.rows]
     told = [(name, row) for name, row in rows if row.linked is not None or row.at_least is not None]
     lows = [row.low for _, row in rows if row.low is not None]
@@ -199,4 +203,8 @@ def _maximum(tables: Sequence[GroupTable]) -> Maximum:
     name, row = (None, None) if top is None else top
     estimate = None if row is None else row.linked if row.linked is not None else row.at_least
     label = None if row is None else row.label
-    return Maximum(estimate, max(lows, default=None), max(known, default=None), name, label, len(rows), untold)
+    high = 1.0 if untold else max(known, default=None)
+    bounded = untold > 0 or (row is not None and row.linked is None)
+    if untold and (estimate is None or estimate < average):
+        estimate, name, label = average, None, None
+    return Maximum(estimate, max(lows, default=None), high, name, label, len(rows), untold, bounded)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import yaml
 
 from cvpl import charts
 from cvpl.charts import Numbers
-from cvpl.charts.answer import power_at_5
+from cvpl.charts.answer import others, power_at_5
 from cvpl.config.family import FAMILY
 from cvpl.reports.limits import limits
 from cvpl.reports.next_steps import next_steps
@@ -86,16 +87,16 @@ def facts(result: AuditResult) -> list[Fact]:
             Fact("attributable rate", percent(rate.estimate), span(rate.low, rate.high), "linked beyond look-alikes")
         )
     if (own := power_at_5(result.power)) is not None:
-        meaning = "linked where 5% of people in no release are"
+        meaning = f"linked where 5% of {others(result)} are"
         found.append(Fact("power at 5%", percent(own.power), span(own.low, own.high), meaning))
     if result.truth is not None and result.truth.top1_hit_rate is not None:
         ends = span(result.truth.top1_low, result.truth.top1_high)
         found.append(Fact("top-1 hit rate", percent(result.truth.top1_hit_rate), ends, "best candidate is the person"))
     if result.at_risk is not None and result.at_risk.maximum.estimate is not None:
         most = result.at_risk.maximum
-        found.append(
-            Fact("largest rate of a group", percent(most.estimate), span(most.low, most.high), "look-alikes included")
-        )
+        least = "at least " if most.at_least else ""
+        told = f"{least}{percent(most.estimate)}"
+        found.append(Fact("largest rate of a group", told, span(most.low, most.high), "look-alikes included"))
     rate_told = result.linkage_rate
     if result.attributable_rate is None and rate_told.estimate is not None:
         ends = span(rate_told.low, rate_told.high)
@@ -175,8 +176,10 @@ def trust(result: AuditResult) -> Numbers:
         rows.append(("shift between originals and release", f"{valid.shift:.2f}", "standard deviations"))
     ends = result.canaries
     if ends is not None:
-        rows.append(("canary: the originals released as they are, power at 5%", percent(ends.identity.power), ""))
-        rows.append(("canary: columns drawn independently, power at 5%", percent(ends.independent.power), ""))
+        rows.append(("canary: the originals as they are, top-1 hit rate", percent(ends.identity.top1_hit_rate), ""))
+        if ends.identity.power is not None:
+            rows.append(("canary: the originals as they are, power at 5%", percent(ends.identity.power), ""))
+            rows.append(("canary: columns drawn independently, power at 5%", percent(ends.independent.power), ""))
     if result.control_likeness is not None:
         alike = "alike" if result.control_likeness.alike else "unlike"
         told = "" if result.control_likeness.enough else "few people: little would show"
@@ -204,9 +207,10 @@ def _sensitivity(result: AuditResult) -> Choices | None:
         )
         for it in found.variations
     )
+    figure = "the power at 5%" if found.variations[0].power is not None else "the linkage rate"
     spreads = {"blocking": found.spread_by_blocking, "encoding and scaling": found.spread_by_encoding}
     told = "; ".join(
-        f"with {name} the figures move by {points(it).lstrip('+')} points"
+        f"with {name} {figure} moves by {points(it).lstrip('+')} points"
         for name, it in spreads.items()
         if it is not None
     )
@@ -238,12 +242,18 @@ def command(result: AuditResult) -> str:
     drawn_at = result.provenance.randomization
     named = [row.name for row in result.attackers if drawn_at is None or row.name not in drawn_at.attackers]
     written = result.provenance.config.get("attackers") or FAMILY
-    # Those who need a control are left out without being named.
-    if len(named) > 1 and named != [it for it in written if it in named or "control" in result.inputs]:
+    # Members of the family who need a control are left out without being named.
+    able = [it for it in written if "control" in result.inputs or not _needs_control(written[it])]
+    family = (result.provenance.config.get("attacker") or {}).get("preset") == "default"
+    if (family or len(written) > 1) and named != able and not set(named) - set(written):
         words += ["--attackers", ",".join(named)]
     if drawn_at is not None:
         words += ["--randomize-seed", str(drawn_at.seed)]
     return " ".join(shlex.quote(printable(word)) for word in words)
+
+
+def _needs_control(settings: Mapping[str, object]) -> bool:
+    return settings.get("evidence") in ("reference", "density")
 
 
 def configuration(result: AuditResult) -> str:

@@ -50,6 +50,10 @@ def comparison_headline(result: ComparisonResult) -> str:
         text = f"{_named(most)} has the highest risk, {_named(least)} the lowest."
     if len(told) < count:
         text += f" Of {count - len(told)} nothing can be said."
+    if "control" not in result.inputs:
+        hits = [f"'{printable(it.name)}' {percent(it.top1_hit_rate)}" for it in told if it.top1_hit_rate is not None]
+        text += " There is no control, and without one these risks are blind where records are alike"
+        text += f": compare the top-1 hit rates ({', '.join(hits)})." if hits else "."
     return text
 
 

@@ -154,7 +154,8 @@ def _steps(result: ComparisonResult) -> list[str]:
     elif len(result.frontier) > 1:
         steps.append("Choose among the efficient releases; which trade-off is right is no figure's to say.")
     if any(it.tied for it in result.differences if it.figure == "power"):
-        steps.append("Where releases are tied, more originals and a larger control would tell them apart.")
+        more = "a larger control" if "control" in result.inputs else "a control"
+        steps.append(f"Where releases are tied, more originals and {more} might tell them apart.")
     if len({len(it.attackers) for it in result.releases}) == 1 and len(result.releases[0].attackers) == 1:
         again = typed("attacker: default")
         steps.append(f"Compare again with {again}: one attacker alone may miss what another finds.")

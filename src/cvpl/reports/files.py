@@ -33,7 +33,7 @@ def write_report(result: AuditResult | ComparisonResult | SurfaceResult, path: s
     elif kind == "pdf":
         content = to_pdf(_page(result, opened=True))
     elif not isinstance(result, AuditResult):
-        raise UsageError(f"{file}: a comparison or a surface is written as .html or .pdf. Name the file so.")
+        raise UsageError(f"{file}: a comparison or a surface has no Markdown; it is written as .html or .pdf.")
     else:
         content = audit_markdown(result)
     write_whole(file, content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cvpl.charts.answer import power_at_5
 from cvpl.result import AuditResult, Contribution
+from cvpl.result.people import where
 from cvpl.wording import percent, points, printable, span, typed
 
 MATTERS = 0.02
@@ -72,7 +73,10 @@ def _columns(result: AuditResult) -> list[str]:
     known = [it for it in result.feature_contribution.columns if it.power_drop is not None]
     telling = sorted((it for it in known if (it.power_drop_low or 0.0) > 0), key=_drop, reverse=True)
     telling = [it for it in telling if _drop(it) >= MATTERS]
+    blind = result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out"
     if own is not None and own.low is not None and own.low <= CHANCE:
+        if blind:
+            return []
         return ["Nothing beyond look-alikes shows against these attackers; no column needs to be coarsened for them."]
     if not known:
         return _by_links(result)
@@ -117,10 +121,9 @@ def _people(result: AuditResult) -> list[str]:
     if found is None or found.maximum.estimate is None or found.maximum.estimate < found.average + 0.10:
         return []
     most = found.maximum
-    where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
     ends = span(most.low, most.high)
-    told = f"{percent(most.estimate)}{f' ({ends})' if ends else ''}"
+    told = f"{'at least ' if most.at_least else ''}{percent(most.estimate)}{f' ({ends})' if ends else ''}"
     return [
-        f"Protect some people more than others: in one group ({where}) {told} are linked, on average "
+        f"Protect some people more than others: in one group ({where(most)}) {told} are linked, on average "
         f"{percent(found.average)}. Suppress or coarsen rare values, or leave these people out."
     ]

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from cvpl.reports.layout import heading, plain_table
 from cvpl.result import AuditResult, GroupRate
+from cvpl.result.people import where
 from cvpl.wording import UNKNOWN, percent, printable, span
 
 
@@ -18,24 +19,17 @@ def show_people(result: AuditResult, console: Console) -> None:
     heading("Who is at risk", console)
     most = found.maximum
     if most.estimate is None:
-        console.print(Text("No group is large enough for its rate to be told."))
+        console.print(Text("No group's rate can be told."))
     else:
         hidden = any(row.linked is None for it in found.tables for row in it.rows)
-        bound = any(
-            row.label == most.label and row.linked is None and row.at_least is not None
-            for it in found.tables
-            if it.name == most.table
-            for row in it.rows
-        )
-        where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
         ends = span(most.low, most.high)
         told = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
         beyond = found.maximum_attributable
         more = ""
         if beyond is not None:
             more = f" Beyond look-alikes: {'at least ' if hidden else ''}{percent(beyond)} of a group."
-        least = "at least " if bound else ""
-        console.print(Text(f"Most: {least}{told}, {where}; on average {percent(found.average)}.{more}"))
+        least = "at least " if most.at_least else ""
+        console.print(Text(f"Most: {least}{told}, {where(most)}; on average {percent(found.average)}.{more}"))
     for grouping in found.tables:
         rows = plain_table(
             (printable(grouping.name), "left"),

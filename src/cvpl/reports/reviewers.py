@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cvpl.charts.answer import power_at_5
+from cvpl.charts.answer import others, power_at_5
 from cvpl.result import AuditResult
+from cvpl.result.people import where
 from cvpl.wording import percent, printable, span
 
 NINE_PERCENT = 0.09
@@ -44,7 +45,7 @@ def _singling_out(result: AuditResult) -> Question:
     low_rate = next((it for it in result.power or [] if it.false_rate == 0.01), None)
     value = "not known: there is neither a control nor truth"
     if low_rate is not None:
-        value = f"{percent(low_rate.power)}{_ends(low_rate.low, low_rate.high)} linked where 1% of strangers are"
+        value = f"{percent(low_rate.power)}{_ends(low_rate.low, low_rate.high)} linked where 1% of {others(result)} are"
     if result.truth is not None and result.truth.top1_hit_rate is not None:
         value += f"; best candidate is the right person for {percent(result.truth.top1_hit_rate)}"
     return Question(
@@ -90,10 +91,10 @@ def _maximum(result: AuditResult) -> Question:
     value = "not known: nobody can be called linked or not"
     if found is not None and found.maximum.estimate is not None:
         most = found.maximum
-        where = f"{printable(most.table or '')}: {printable(most.label or 'small groups together')}"
-        value = f"{percent(most.estimate)}{_ends(most.low, most.high)} in {where}"
+        least = "at least " if most.at_least else ""
+        value = f"{least}{percent(most.estimate)}{_ends(most.low, most.high)}, {where(most)}"
     elif found is not None:
-        value = "no group is large enough for its rate to be told"
+        value = "no group's rate can be told"
     return Question(
         "Maximum risk",
         "ISO/IEC 27559",
@@ -122,13 +123,14 @@ def _nine_percent(result: AuditResult) -> Question:
     if truth is not None and truth.top1_hit_rate is not None:
         value = f"top-1 hit rate {percent(truth.top1_hit_rate)}{_ends(truth.top1_low, truth.top1_high)}"
         high = truth.top1_high if truth.top1_high is not None else truth.top1_hit_rate
-        value += ": below 0.09" if high <= NINE_PERCENT else ": not below 0.09"
+        value += ": on average below 0.09" if high <= NINE_PERCENT else ": not below 0.09"
     return Question(
         "Threshold of 0.09",
         "EMA policy 0070, Health Canada",
         "the top-1 hit rate: the chance that the best candidate is the person",
         value,
-        "The linkage rate and the attributable rate: 0.09 does not bound them.",
+        "Single people: it is an average, and the threshold is often held against the largest risk. Linkage and "
+        "attributable rate are not what it bounds.",
     )
 
 

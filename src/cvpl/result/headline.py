@@ -32,7 +32,10 @@ def answer(result: AuditResult) -> str:
         told = f"{percent(attributable.estimate)} of the people{_interval(attributable)} can be linked to this release "
         told += f"by {who}, beyond what look-alikes explain"
     rules = {warning.rule for warning in result.warnings}
-    if result.truth is not None and {"top1_above_rate", "top1_above_attributable"} & rules:
+    if attributable is not None and attributable.basis == "own_match_left_out" and result.truth is not None:
+        told += "; but there is no control, and without one this figure is blind where records are alike: the best "
+        told += f"candidate is the right person for {percent(result.truth.top1_hit_rate)}"
+    elif result.truth is not None and {"top1_above_rate", "top1_above_attributable"} & rules:
         told += f"; the best candidate is the right person for {percent(result.truth.top1_hit_rate)}"
     elif "power_above_attributable" in rules:
         own = next((it.power for it in result.power or [] if it.false_rate == 0.05), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cvpl.result.section import Section
+from cvpl.wording import printable
 
 
 class GroupRate(Section):
@@ -31,7 +32,10 @@ class GroupRates(Section):
 
 
 class MaximumRate(Section):
-    """The largest rate over all groups that are told; its interval allows for having looked at all of them."""
+    """The largest rate over all groups; its interval allows for having looked at all of them.
+
+    With `at_least` it is no less than this: a group of which nothing may be told can have more.
+    """
 
     estimate: float | None
     low: float | None
@@ -40,6 +44,7 @@ class MaximumRate(Section):
     label: str | None
     rows: int
     untold: int
+    at_least: bool = False
 
 
 class AtRisk(Section):
@@ -50,3 +55,10 @@ class AtRisk(Section):
     maximum_attributable: float | None
     suppress_below: int
     tables: list[GroupRates]
+
+
+def where(most: MaximumRate) -> str:
+    """The group with the largest rate, in words."""
+    if most.table is None:
+        return "in a group of which nothing more may be told"
+    return f"{printable(most.table)}: {printable(most.label or 'small groups together')}"
