@@ -148,7 +148,9 @@ def test_a_sentence_has_a_capital_letter_and_one_full_stop():
         (
             {"attributable_rate": {"basis": "own_match_left_out"}, "truth": {"false_link_rate": 0.062}},
             "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 6.2% would do so "
-            "without their own record, so 28.4% (95% interval 25.3% to 31.5%) is attributable to the release.",
+            "without their own record, so 28.4% (95% interval 25.3% to 31.5%) is attributable to the release. "
+            "But there is no control, and where records are alike this figure is blind: the best candidate is the "
+            "right person for 29.5% of those who have a match.",
         ),
         (
             {"attributable_rate": None, "control": None},

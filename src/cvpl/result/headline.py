@@ -93,7 +93,14 @@ def _objections(result: AuditResult) -> list[str]:
     """Findings that contradict the rate, told in one breath with it."""
     rules = {warning.rule for warning in result.warnings}
     found = []
-    if result.truth is not None and "top1_above_rate" in rules:
+    rate = result.attributable_rate
+    if result.truth is not None and rate is not None and rate.basis == "own_match_left_out":
+        hits = percent(result.truth.top1_hit_rate)
+        found.append(
+            "But there is no control, and where records are alike this figure is blind: the best candidate is the "
+            f"right person for {hits} of those who have a match."
+        )
+    elif result.truth is not None and "top1_above_rate" in rules:
         hits = percent(result.truth.top1_hit_rate)
         found.append(
             f"But the best candidate is the right person for {hits} of those who have a match: "
