@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from cvpl.result.attackers import Canaries, Picked
 from cvpl.result.audit import Provenance
+from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.surface_answer import answer, named, score
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import MeanUtility
-from cvpl.whole_file import write_whole
 from cvpl.wording import percent, span
 
 Strength = int | float | str
@@ -109,13 +107,15 @@ class SurfaceTarget(Section):
     weakest: WeakestSetting | None
 
 
-class SurfaceResult(Section):
+class SurfaceResult(Document):
     """A risk surface: a row of cells for each strength, from the weakest to the strongest.
 
     In a sweep of blockings the rows go from the most pairs, the coarsest blocking, to the fewest. `function` tells that
     the mechanism is the caller's own, `asked_for` the attacker that was named, null where it was chosen. `rises_at`
     names the strengths whose risk is above that of the next weaker one: there the surface is not monotone.
     """
+
+    FILE: ClassVar[str] = "surface.json"
 
     schema_: Literal["cvpl/surface/1"] = Field(default="cvpl/surface/1", alias="schema")
     inputs: dict[str, Input]
@@ -144,23 +144,6 @@ class SurfaceResult(Section):
             if it.strength == strength:
                 return it
         raise KeyError(strength)
-
-    def to_json(self) -> str:
-        """The result as JSON, the same bytes for the same result."""
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> SurfaceResult:
-        """Read a result, of this version or an earlier one."""
-        return cls.model_validate_json(text)
-
-    def write(self, directory: str | Path) -> Path:
-        """Write `surface.json` into `directory`, whole or not at all; returns its path."""
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / "surface.json"
-        write_whole(path, self.to_json())
-        return path
 
     def _repr_html_(self) -> str:
         """The answer and a line for each strength, for a notebook."""
