@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 
-from cvpl.attack import attack, hyperplanes
+from cvpl.attack import attack
 from cvpl.diagnostics.self_linkage import leave_one_out
 from cvpl.evaluation import rates, truth
 from cvpl.evaluation.calibration import smallest_threshold
@@ -24,6 +24,7 @@ from cvpl.evaluation.measurement import measure
 from cvpl.operators.threshold import Grid
 from cvpl.representation import linear
 from cvpl.search.budget import Budget
+from cvpl.table_blocks import hyperplanes
 from oracle import figures
 from oracle.attack import attack as oracle_attack
 from worlds import BASE, World, package_attacker, worlds

@@ -457,7 +457,7 @@ def test_blocks_and_controls_are_coarse_as_well():
     for alignment in ("none", "release"):
         changes = {"blocking": blocking, "alignment": alignment}
         done = attack(inputs.pair, plan.attackers["main"].model_copy(update=changes))
-        codes = done.blocks.codes[0]
+        codes = done.blocks.schemes[0].codes
         pairs = codes["original"][inputs.matches.original], codes["protected"][inputs.matches.protected]
         together[alignment] = float(np.mean(pairs[0] == pairs[1]))
         if alignment == "release":

@@ -12,41 +12,21 @@ from numpy.typing import NDArray
 from cvpl.attacker import Attacker
 from cvpl.errors import UsageError
 from cvpl.operators.alignment import Granularity, detect
-from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, lsh_sides, scheme_codes
 from cvpl.operators.similarity import AgreementScorer, Source
-from cvpl.operators.vectorization import FeatureSpace
 from cvpl.representation import Representation, fit_representation
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
-from cvpl.search.levers import Levers, cut_off, draw, sub_divide
+from cvpl.search.levers import Levers
 from cvpl.search.log_means import log_means
 from cvpl.streams import stream
+from cvpl.table_blocks import Blocks, assign_blocks, narrowed
 from cvpl.tables.columns import Pair, Table
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """The block of every record of every table under every scheme; `codes[scheme][table]`."""
-
-    codes: tuple[dict[str, Ints], ...]
-
-    def partitions(self, queries: str, candidates: str, rows: Ints | None = None) -> tuple[Partition, ...]:
-        """The partitions for a search of one table (or some of its rows) in another."""
-        return tuple(
-            Partition(table[queries] if rows is None else table[queries][rows], table[candidates])
-            for table in self.codes
-        )
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of an original and a protected record share a block, over all schemes."""
-        return sum(Partition(table["original"], table["protected"]).pairs for table in self.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +181,7 @@ def attack(
     # Phase 4: for every original the best candidate of its block; thresholds come later, from what is found once.
     searched = narrowed(blocks, levers, tables, representation.space, seed)
     for table in tables:
-        representation.arrange(table, searched.codes[0][table.name])
+        representation.arrange(table, searched.schemes[0].codes[table.name])
     scorer = representation.scorer(original, protected)
     partitions = searched.partitions("original", "protected")
     found = find_best(scorer, partitions, budget=budget, ann=levers.ann, progress=progress)
@@ -226,54 +206,6 @@ def attack(
         held_control,
         granularity,
     )
-
-
-def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
-    """The blocks of all tables under every scheme; keys on columns that the tables lack are dropped."""
-    known = blocking.only([spec.name for spec in tables[0].specs])
-    codes = []
-    for scheme in known.any_of:
-        if isinstance(scheme, Lsh):
-            planes = hyperplanes(space, tables[0], scheme.lsh.bits, seed)
-            sides = [
-                np.concatenate([lsh_sides(piece.project(planes, space.neutral)) for _, piece in space(table).pieces()])
-                for table in tables
-            ]
-            assigned = lsh_codes(sides, scheme.lsh.bits)
-        else:
-            assigned = scheme_codes(scheme, tables)
-        codes.append(dict(zip((table.name for table in tables), assigned, strict=True)))
-    return Blocks(tuple(codes))
-
-
-def narrowed(blocks: Blocks, levers: Levers, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
-    """The blocks as they are searched: the same ones, unless somebody asked to look at fewer pairs."""
-    codes = []
-    for number, scheme in enumerate(blocks.codes):
-        tables_codes = dict(scheme)
-        if levers.sub_block is not None:
-            keys = assign_blocks(Blocking(any_of=(levers.sub_block.by,)), tables, space, seed).codes[0]
-            tables_codes = sub_divide(tables_codes, keys, "protected", levers.sub_block.above)
-        nobody = 1 + max(int(table.max(initial=0)) for table in tables_codes.values())
-        if levers.sample is not None:
-            rng = stream(seed, "sampled candidates")
-            tables_codes["protected"] = draw(tables_codes["protected"], levers.sample, nobody, rng)
-        if levers.max_block is not None:
-            rng = stream(seed, f"cutoff {number}")
-            tables_codes["protected"] = cut_off(tables_codes["protected"], levers.max_block, nobody, rng)
-        codes.append(tables_codes)
-    return Blocks(tuple(codes))
-
-
-def hyperplanes(space: FeatureSpace, table: Table, bits: int, seed: int) -> NDArray[np.float64]:
-    """Random normals (features x bits) over the features of the quasi-identifiers, 0 elsewhere.
-
-    Drawn one hyperplane after the other, so that fewer bits are the first of more.
-    """
-    keys = space.restricted([spec.name for spec in table.specs if spec.role == "quasi_identifier"])
-    planes = np.zeros((space.width, bits))
-    planes[keys] = stream(seed, "lsh").normal(size=(bits, int(keys.sum()))).T
-    return planes
 
 
 def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.attack import assign_blocks, narrowed
 from cvpl.attacker import Attacker
 from cvpl.config.plan import Plan
 from cvpl.errors import LimitError
 from cvpl.operators.alignment import detect
 from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
-from cvpl.search.blocks import Partition, sort_blocks
+from cvpl.search.blocks import sort_blocks
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
+from cvpl.table_blocks import assign_blocks, narrowed
 from cvpl.tables.columns import Labels, Place
 from cvpl.tables.pair import Inputs
 from cvpl.tables.shelf import Shelf
@@ -197,7 +197,7 @@ def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) ->
     space = attacker.vectorization.fit([original, protected])
     declared = assign_blocks(attacker.blocking, [original, protected], space, plan.config.seed)
     searched = narrowed(declared, plan.levers, [original, protected], space, plan.config.seed)
-    layouts = [sort_blocks(Partition(codes["original"], codes["protected"])) for codes in searched.codes]
+    layouts = [sort_blocks(partition) for partition in searched.partitions("original", "protected")]
     heights, widths = (
         np.concatenate([ends[:, 1] - ends[:, 0] for ends in sides])
         for sides in ([it.query_ends for it in layouts], [it.candidate_ends for it in layouts])

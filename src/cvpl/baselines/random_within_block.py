@@ -82,7 +82,7 @@ def pick_within(partitions: Sequence[Partition], rng: np.random.Generator) -> In
             candidate[here] = order[start[query] + place[here] - (ends[query, number] - size[query])]
         times = np.zeros(len(place), dtype=np.int64)
         for partition in partitions:
-            times += partition.queries[open_queries] == partition.candidates[candidate]
+            times += partition.shares(open_queries, candidate)
         kept = rng.random(len(place)) * times < 1
         picked[open_queries[kept]] = candidate[kept]
         open_queries = open_queries[~kept]

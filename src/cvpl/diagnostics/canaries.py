@@ -26,6 +26,7 @@ from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.operators.threshold import DEFAULT
 from cvpl.search.best import TIE
+from cvpl.search.blocks import together
 from cvpl.search.budget import Budget
 from cvpl.streams import stream
 from cvpl.tables.columns import ColumnData, Labels, Numbers, Pair, Table, Times
@@ -119,9 +120,7 @@ def _identity(done: Attack, threshold: float) -> Canary:
     """Whether people are found among themselves."""
     asked = np.arange(done.original.rows)
     own = done.scorer.pairs(asked, done.people)
-    in_block = np.zeros(len(asked), dtype=bool)
-    for partition in done.partitions:
-        in_block |= partition.queries == partition.candidates[done.people]
+    in_block = together(done.partitions, asked, done.people)
     hits = np.where(in_block & (own >= done.found.best - TIE), 1 / np.maximum(done.found.ties, 1), 0.0)
     # A gap agrees with whatever stands there, or with nothing: only people without one can be told apart for certain.
     compared = done.attacker.vectorization.compared(done.original)

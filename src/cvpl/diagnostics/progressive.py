@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cvpl.attack import Attack, assign_blocks
+from cvpl.attack import Attack
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.search.exact import find_best
+from cvpl.table_blocks import assign_blocks
 
 
 @dataclass(frozen=True)

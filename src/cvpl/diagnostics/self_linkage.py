@@ -69,7 +69,7 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator)
         # An aligned attacker coarsens whatever it compares, after the perturbation as after any other protection.
         copy = attack.granularity.apply(copy)
     representation = replace(attack.representation, arranged={})
-    representation.arrange(copy, attack.blocks.codes[0]["original"])
+    representation.arrange(copy, attack.blocks.schemes[0].codes["original"])
     scorer = representation.scorer(table, copy, rows)
     partitions = attack.blocks.partitions("original", "original", rows)
     found = find_best(scorer, partitions, budget=attack.budget)

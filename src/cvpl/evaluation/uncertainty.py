@@ -97,10 +97,7 @@ class Uncertainty:
 def units_of(attack: Attack, with_control: bool, method: Method, groups: Mapping[str, Ints] | None) -> Units:
     """The units of the people whom the attacker holds, and of the controls."""
     tables = ["original", "control"] if with_control else ["original"]
-    blocks = None
-    # Under several schemes a record has candidates from several blocks, so that none keeps them apart.
-    if len(attack.blocks.codes) == 1 and method in ("blocks", "block_bootstrap"):
-        blocks = [attack.blocks.codes[0][table] for table in tables]
+    blocks = attack.blocks.units(tables) if method in ("blocks", "block_bootstrap") else None
     bound = None
     if groups is not None:
         rows = {"original": attack.people, "control": attack.control_rows}

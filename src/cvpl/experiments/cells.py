@@ -237,7 +237,7 @@ def _dependence_kept(done: Attack) -> float | None:
 
 def _dispersion(done: Attack) -> Figures:
     """The linkage rates of single blocks: their spread and their tail."""
-    blocks = done.blocks.codes[0]["original"]
+    blocks = done.blocks.schemes[0].codes["original"]
     linked = (done.found.best >= THRESHOLD).astype(np.float64)
     sizes = np.bincount(blocks)
     rates = np.bincount(blocks, weights=linked)[sizes > 0] / sizes[sizes > 0]

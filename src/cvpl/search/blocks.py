@@ -30,6 +30,24 @@ class Partition:
         queries, candidates = (np.bincount(side, minlength=size) for side in (self.queries, self.candidates))
         return int(queries @ candidates)
 
+    def counts(self) -> Ints:
+        """|C(x)| of every query."""
+        size = int(max(self.queries.max(initial=0), self.candidates.max(initial=0))) + 1
+        counts: Ints = np.bincount(self.candidates, minlength=size)[self.queries]
+        return counts
+
+    def shares(self, queries: Ints | slice, candidates: Ints | slice) -> NDArray[np.bool_]:
+        """Which pairs of queries[i] and candidates[i] share a block."""
+        return np.asarray(self.queries[queries] == self.candidates[candidates])
+
+    def shared(self, queries: slice, candidates: slice) -> NDArray[np.bool_]:
+        """Which of some queries share a block with which of some candidates: queries x candidates."""
+        return np.asarray(self.queries[queries, None] == self.candidates[candidates])
+
+    def taken(self, queries: Ints, candidates: Ints) -> Partition:
+        """The same for some of the records, in this order."""
+        return Partition(self.queries[queries], self.candidates[candidates])
+
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
@@ -88,7 +106,7 @@ def sort_blocks(
     queries, query_ends = _runs(partition.queries, query_order)
     candidates, candidate_ends = _runs(partition.candidates, candidate_order)
     _, left, right = np.intersect1d(queries, candidates, assume_unique=True, return_indices=True)
-    apart = tuple(Partition(other.queries[query_order], other.candidates[candidate_order]) for other in earlier)
+    apart = tuple(other.taken(query_order, candidate_order) for other in earlier)
     skip = _skipped(left_out, query_order, candidate_order)
     return SortedBlocks(query_order, candidate_order, query_ends[left], candidate_ends[right], apart, *skip)
 
@@ -121,5 +139,5 @@ def together(partitions: Sequence[Partition], query: Ints, candidate: Ints) -> N
     """Which of some pairs share a block in any of the partitions."""
     shared = np.zeros(len(query), dtype=bool)
     for partition in partitions:
-        shared |= partition.queries[query] == partition.candidates[candidate]
+        shared |= partition.shares(query, candidate)
     return shared

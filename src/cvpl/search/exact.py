@@ -109,11 +109,10 @@ Task = Callable[[], "Outcome | list[Task]"]
 
 
 def _candidates(partition: Partition, left_out: LeftOut | None) -> Ints:
-    """|C(x)| of every query."""
-    size = int(max(partition.queries.max(initial=0), partition.candidates.max(initial=0))) + 1
-    counts: Ints = np.bincount(partition.candidates, minlength=size)[partition.queries]
+    """|C(x)| of every query, without those left out."""
+    counts = partition.counts()
     if left_out is not None and len(left_out.query):
-        inside = partition.queries[left_out.query] == partition.candidates[left_out.candidate]
+        inside = partition.shares(left_out.query, left_out.candidate)
         counts = counts - np.bincount(left_out.query[inside], minlength=len(counts))
     return counts
 

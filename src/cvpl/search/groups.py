@@ -83,7 +83,7 @@ class Group:
             self.candidate_rows[candidates],
             np.hstack([_from_zero(rectangles[:, :2]), _from_zero(rectangles[:, 2:])]),
             self.partial or partial,
-            tuple(Partition(other.queries[queries], other.candidates[candidates]) for other in self.apart),
+            tuple(other.taken(queries, candidates) for other in self.apart),
             *self._skipped(queries, candidates),
         )
 

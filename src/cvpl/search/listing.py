@@ -44,7 +44,7 @@ def candidates_only(group: Group, query: Ints, candidate: Ints) -> NDArray[np.bo
     """Which of the pairs are candidates: not in an earlier partition's block, not left out."""
     keep = np.ones(len(query), dtype=bool)
     for other in group.apart:
-        keep &= other.queries[query] != other.candidates[candidate]
+        keep &= ~other.shares(query, candidate)
     if len(group.skip_query):
         width = len(group.candidate_rows)
         skipped = np.sort(group.skip_query * width + group.skip_candidate)

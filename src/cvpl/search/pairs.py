@@ -82,7 +82,7 @@ def _candidates_among(
     """Which of the pairs are candidates: not in an earlier partition's block, not left out."""
     keep = np.ones(len(query), dtype=bool)
     for other in earlier:
-        keep &= other.queries[query] != other.candidates[row]
+        keep &= ~other.shares(query, row)
     if left_out is not None and len(left_out.query):
         width = int(max(row.max(initial=0), left_out.candidate.max())) + 1
         listed = left_out.query * width + left_out.candidate

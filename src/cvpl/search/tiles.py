@@ -72,8 +72,7 @@ class Tiled:
         """Set the scores of pairs that are no candidates to -inf; how many there were, a query."""
         excluded = np.zeros(len(tile), dtype=np.int64)
         for other in self.group.apart:
-            same = other.queries[self.queries, None] == other.candidates[columns]
-            tile[same] = -np.inf
+            tile[other.shared(self.queries, columns)] = -np.inf
         low, high = np.searchsorted(self.group.skip_query, [self.queries.start, self.queries.stop])
         row = self.group.skip_query[low:high] - self.queries.start
         column = self.group.skip_candidate[low:high] - columns.start
