@@ -20,7 +20,6 @@ from cvpl.config.plan import Plan
 from cvpl.errors import LimitError
 from cvpl.operators.alignment import detect
 from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
-from cvpl.search.blocks import sort_blocks
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
 from cvpl.table_blocks import assign_blocks, narrowed
 from cvpl.tables.columns import Labels, Place
@@ -197,11 +196,10 @@ def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) ->
     space = attacker.vectorization.fit([original, protected])
     declared = assign_blocks(attacker.blocking, [original, protected], space, plan.config.seed)
     searched = narrowed(declared, plan.levers, [original, protected], space, plan.config.seed)
-    layouts = [sort_blocks(partition) for partition in searched.partitions("original", "protected")]
-    heights, widths = (
-        np.concatenate([ends[:, 1] - ends[:, 0] for ends in sides])
-        for sides in ([it.query_ends for it in layouts], [it.candidate_ends for it in layouts])
-    )
+    sizes = [partition.sizes() for partition in searched.partitions("original", "protected")]
+    heights, widths = (np.concatenate(side) for side in zip(*sizes, strict=True))
+    both = (heights > 0) & (widths > 0)
+    heights, widths = heights[both], widths[both]
     large = np.minimum(heights, widths) >= TREE_RECORDS
     trees = large if int((heights * widths)[large].sum()) >= TREE_PAIRS else np.zeros(len(large), dtype=bool)
     pairs, asked = declared.pairs, original.rows

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import Source
-from cvpl.search.blocks import Partition, sort_blocks
+from cvpl.search.blocks import Partition, layouts
 from cvpl.search.budget import Budget
 from cvpl.search.groups import Group, groups
 from cvpl.search.listing import candidates_only, list_pairs
@@ -28,7 +28,8 @@ def listed_pairs(
     `most` is listed whole.
     """
     for number, partition in enumerate(partitions):
-        for group in groups(sort_blocks(partition, partitions[:number]), source, budget):
+        parts = layouts(partition, partitions[:number])
+        for group in (group for blocks in parts for group in groups(blocks, source, budget)):
             for rectangles in _bounded(group.rectangles, most):
                 query, candidate = list_pairs(rectangles)
                 if group.apart:

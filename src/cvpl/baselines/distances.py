@@ -55,7 +55,8 @@ def nearest_distances(attack: Attack, *, blocked: bool = True) -> NearestDistanc
     if blocked:
         partitions = attack.searched.partitions("protected", "original")
     else:
-        partitions = (Partition(*(np.zeros(len(side), dtype=np.int64) for side in (protected, original))),)
+        queries, candidates = (np.zeros(len(side), dtype=np.int64) for side in (protected, original))
+        partitions = (Partition(queries, candidates),)
     scorer = fit_euclidean(np.vstack([original, protected])).scorer(protected, original)
     found = find_best(scorer, partitions, budget=attack.budget)
     first, second = (_between(protected, original, row) for row in (found.row, found.second_row))

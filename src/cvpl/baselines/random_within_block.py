@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cvpl.attack import Attack
 from cvpl.baselines.block_pairs import listed_pairs
 from cvpl.evaluation.truth import Truth, share
-from cvpl.search.blocks import Partition, together
+from cvpl.search.blocks import Partition, ranges, sort_blocks, together
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,10 +91,12 @@ def pick_within(partitions: Sequence[Partition], rng: np.random.Generator) -> In
 
 def _layout(partition: Partition) -> tuple[Ints, Ints, Ints]:
     """The candidates in the order of their blocks, and for each query where its block begins and how many it has."""
-    order = np.argsort(partition.candidates, kind="stable")
-    ordered = partition.candidates[order]
-    start, end = (np.searchsorted(ordered, partition.queries, side=side) for side in ("left", "right"))
-    return order, start, end - start
+    blocks = sort_blocks(partition)
+    heights, widths = (ends[:, 1] - ends[:, 0] for ends in (blocks.query_ends, blocks.candidate_ends))
+    queries = blocks.query_order[ranges(blocks.query_ends[:, 0], heights)]
+    start, size = np.zeros((2, len(partition.queries)), dtype=np.int64)
+    start[queries], size[queries] = np.repeat(blocks.candidate_ends[:, 0], heights), np.repeat(widths, heights)
+    return blocks.candidate_order, start, size
 
 
 def _ratio(part: Ints, whole: Ints) -> Floats:

@@ -130,12 +130,13 @@ def resolve_attacker(
 def _blocking(written: Any, config: AuditConfig, key: str, name: str, problems: list[Problem]) -> Blocking:
     if written == "none":
         return Blocking()
-    if written == "columns":
+    if written in ("columns", "compatible"):
         keys = [Key(column=c, rule=entry.block) for c, entry in config.columns.items() if entry.block is not None]
-        return Blocking(any_of=(tuple(keys),))
-    schemes = written.any_of if isinstance(written, EnsembleConfig) else [written]
+        return Blocking(match="equality" if written == "columns" else "compatible", any_of=(tuple(keys),))
+    ensemble = written if isinstance(written, EnsembleConfig) else EnsembleConfig(any_of=[written])
     who = f"attacker '{key}'"
-    return Blocking(any_of=tuple(scheme_of(scheme, config, who, name, problems) for scheme in schemes))
+    schemes = tuple(scheme_of(scheme, config, who, name, problems) for scheme in ensemble.any_of)
+    return Blocking(match=ensemble.match, any_of=schemes)
 
 
 def scheme_of(written: Any, config: AuditConfig, who: str, name: str, problems: list[Problem]) -> Scheme:

@@ -11,7 +11,7 @@ from cvpl.attacker import Evidence
 from cvpl.config.sizes import parse_size
 from cvpl.evaluation.intervals import Method
 from cvpl.evaluation.policy import PRESETS, Bound, Figure
-from cvpl.operators.blocking import Bin, Level, Lsh, Prefix, Rule, Truncate
+from cvpl.operators.blocking import Bin, Level, Lsh, Match, Prefix, Rule, Truncate
 from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
 from cvpl.operators.similarity import Agreement, Rarity, Similarity
 from cvpl.operators.threshold import DEFAULT, Calibrate, Grid, Threshold
@@ -197,8 +197,8 @@ def _blocking(value: object) -> object:
     """One scheme, several, or a hash: told apart by what is written, so that only its own faults are told."""
     if isinstance(value, Mapping):
         return _one_of(value, {"any_of": EnsembleConfig, "lsh": Lsh})
-    if isinstance(value, str) and value not in ("columns", "none"):
-        raise ValueError("write columns, none, a list of columns, {any_of: [...]} or {lsh: {bits: n}}")
+    if isinstance(value, str) and value not in ("columns", "compatible", "none"):
+        raise ValueError("write columns, compatible, none, a list of columns, {any_of: [...]} or {lsh: {bits: n}}")
     return value
 
 
@@ -211,10 +211,18 @@ def _schemes(value: object) -> object:
 
 
 class EnsembleConfig(Settings):
-    """Blocking by several schemes; a pair that shares a block in any of them is compared."""
+    """Blocking by several schemes; a pair that shares a block in any of them is compared.
 
-    match: Literal["equality"] = "equality"
+    Keys share a block where they are equal, or, with `match: compatible`, where both can mean the same.
+    """
+
+    match: Match = "equality"
     any_of: Annotated[list[SchemeForm | Lsh], BeforeValidator(_schemes), Field(min_length=1)]
+
+
+BlockingForm = Annotated[
+    Literal["columns", "compatible", "none"] | SchemeForm | Lsh | EnsembleConfig, BeforeValidator(_blocking)
+]
 
 
 class LadderConfig(Settings):
@@ -234,9 +242,7 @@ class AttackerConfig(Settings):
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
     alignment: Literal["none", "release"] = "none"
-    blocking: Annotated[Literal["columns", "none"] | SchemeForm | Lsh | EnsembleConfig, BeforeValidator(_blocking)] = (
-        "columns"
-    )
+    blocking: BlockingForm = "columns"
     ladder: LadderConfig | None = None
     vectorization: VectorizationConfig = VectorizationConfig()
     projection: Annotated[Projection, BeforeValidator(_projection)] = Pca()

@@ -27,6 +27,8 @@ class SizeClass:
 class BlockSizes:
     """Sizes count the protected records of a block; work is the number of pairs that share one.
 
+    Where keys are matched by what they allow, a block is made of originals with the same candidates.
+
     `count` counts the blocks with both originals and protected records; those with one side only are counted apart.
     `sizes` are classes from each power of two to the next, those without a block in the middle included.
     """
@@ -47,8 +49,7 @@ class BlockSizes:
 
 def block_sizes(partition: Partition) -> BlockSizes:
     """The sizes under one scheme."""
-    count = int(max(partition.queries.max(initial=-1), partition.candidates.max(initial=-1))) + 1
-    queries, candidates = (np.bincount(side, minlength=count) for side in (partition.queries, partition.candidates))
+    queries, candidates = partition.sizes()
     both = (queries > 0) & (candidates > 0)
     sizes, pairs_of = candidates[both], (queries * candidates)[both]
     work = np.sort(pairs_of)[::-1]
@@ -58,7 +59,7 @@ def block_sizes(partition: Partition) -> BlockSizes:
     return BlockSizes(
         count=int(both.sum()),
         original_only=int(((queries > 0) & (candidates == 0)).sum()),
-        protected_only=int(((queries == 0) & (candidates > 0)).sum()),
+        protected_only=partition.unmet(),
         smallest=int(sizes.min(initial=sizes.max(initial=0))),
         median=float(np.median(sizes)) if len(sizes) else 0.0,
         mean=float(sizes.mean()) if len(sizes) else 0.0,

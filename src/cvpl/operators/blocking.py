@@ -3,11 +3,14 @@
 B maps a record to a block; the candidates of x are C(x) = {y in D' : B(x) = B(y)} (paper, eq. candidate-set). A scheme
 is a set of keys that must all agree; with several schemes a candidate shares a block under at least one. A missing
 key is a block of its own: it equals only another missing key.
+
+Under `match: compatible` two keys agree if some cell of the rule is open to both (`cells`); a missing key agrees with
+every other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -18,6 +21,7 @@ from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
 
 Codes = NDArray[np.int64]
+Match = Literal["equality", "compatible"]
 Unit = Literal["year", "month", "week", "day", "hour"]
 
 _COARSER: dict[Unit, tuple[Unit, ...]] = {
@@ -29,7 +33,7 @@ _COARSER: dict[Unit, tuple[Unit, ...]] = {
 }
 _ON_THE_PLANE = 1e-9
 """A record this close to a hyperplane lies on it but for rounding, and counts to its positive side."""
-_NUMPY_UNIT: dict[Unit, str] = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h"}
+_NUMPY_UNIT = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h", "microsecond": "us"}
 
 
 class Bin(Settings):
@@ -107,8 +111,12 @@ Scheme = tuple[Key, ...] | Lsh
 
 
 class Blocking(Settings):
-    """One scheme or several; a candidate shares a block under any of them. An empty scheme is no blocking at all."""
+    """One scheme or several; a candidate shares a block under any of them. An empty scheme is no blocking at all.
 
+    `match` says when two keys agree: where they are equal, or where both can mean the same. A hash is always equal.
+    """
+
+    match: Match = "equality"
     any_of: tuple[Scheme, ...] = ((),)
 
     @model_validator(mode="after")
@@ -132,10 +140,20 @@ class Blocking(Settings):
             tuple(key for key in scheme if key.column in names) if isinstance(scheme, tuple) else scheme
             for scheme in self.any_of
         )
-        return Blocking(any_of=tuple(dict.fromkeys(kept)))
+        return Blocking(match=self.match, any_of=tuple(dict.fromkeys(kept)))
 
     def relaxes(self, finer: Blocking) -> bool:
-        """Whether every pair that shares a block under `finer` shares one here (paper, def. blocking-relaxation)."""
+        """Whether every pair that shares a block under `finer` shares one here (paper, def. blocking-relaxation).
+
+        Compatible keys need not be equal, so that under equality only an empty scheme relaxes them. Equal keys are
+        compatible, unless they are the first characters of names: a group's and those of its members may differ.
+        """
+        if finer.match == "compatible" and self.match == "equality":
+            return () in self.any_of
+        if finer.match != self.match:
+            by_name = (key for scheme in finer.any_of if isinstance(scheme, tuple) for key in scheme)
+            if any(isinstance(key.rule, Prefix) for key in by_name):
+                return () in self.any_of
         return all(any(_implies(fine, coarse) for coarse in self.any_of) for fine in finer.any_of)
 
 
@@ -168,16 +186,22 @@ class Ladder(Settings):
 
 def scheme_codes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> list[Codes]:
     """The block of every record of every table, numbered together; equal codes are one block."""
-    combined: Codes = np.zeros(sum(table.rows for table in tables), dtype=np.int64)
+    specs = {spec.name: spec for spec in tables[0].specs}
+    columns = (
+        key_codes(key.rule, specs[key.column], [table.columns[key.column] for table in tables]) for key in scheme
+    )
+    return _per_table(combined_codes(columns, sum(table.rows for table in tables)), tables)
+
+
+def combined_codes(columns: Iterable[tuple[Codes, int]], rows: int) -> Codes:
+    """One code, from 0 up without a gap, for what a record has in all columns; each comes as codes below a count."""
+    combined: Codes = np.zeros(rows, dtype=np.int64)
     size = 1
-    for key in scheme:
-        spec = next(spec for spec in tables[0].specs if spec.name == key.column)
-        values, count = key_codes(key.rule, spec, [table.columns[key.column] for table in tables])
+    for values, count in columns:
         if size * count >= 1 << 62:
-            combined, size = _compressed(combined, size)
+            combined, size = compressed(combined, size)
         combined, size = combined * count + values, size * count
-    combined, _ = _compressed(combined, size)
-    return _per_table(combined, tables)
+    return compressed(combined, size)[0]
 
 
 def lsh_sides(products: NDArray[np.float64]) -> Codes:
@@ -189,7 +213,7 @@ def lsh_sides(products: NDArray[np.float64]) -> Codes:
 
 def lsh_codes(sides: Sequence[Codes], bits: int) -> list[Codes]:
     """The block of every record of every table, from the sides it lies on."""
-    codes, _ = _compressed(np.concatenate(sides), 1 << bits)
+    codes, _ = compressed(np.concatenate(sides), 1 << bits)
     return list(np.split(codes, np.cumsum([len(table) for table in sides])[:-1]))
 
 
@@ -208,10 +232,10 @@ def key_codes(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> tu
     else:
         times = [column for column in columns if isinstance(column, Times)]
         if isinstance(rule, Truncate):
-            return _whole(np.concatenate([_truncated(column.middle(), rule.truncate) for column in times]))
+            return _whole(np.concatenate([truncated(column.middle(), rule.truncate) for column in times]))
         ends = [np.concatenate([getattr(column, end) for column in times]) for end in ("first", "last")]
-    low, high = (_distinct(end) for end in ends)
-    return _compressed(low[0] * high[1] + high[0], low[1] * high[1])
+    low, high = (distinct(end) for end in ends)
+    return compressed(low[0] * high[1] + high[0], low[1] * high[1])
 
 
 def _label_codes(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], columns: Sequence[Labels]) -> tuple[Codes, int]:
@@ -227,7 +251,8 @@ def _label_codes(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], columns:
     return table[np.concatenate([column.codes for column in columns])], len(numbered) + 1
 
 
-def _truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:
+def truncated(times: NDArray[np.datetime64], unit: Unit | Literal["microsecond"]) -> NDArray[np.float64]:
+    """How many such units a time lies behind the start of 1970; a week begins on Monday. NaN where it is missing."""
     cut = times.astype(f"datetime64[{_NUMPY_UNIT[unit]}]")
     whole = np.where(np.isnat(cut), np.nan, cut.astype(np.int64).astype(np.float64))
     # 1970-01-01 was a Thursday: three days on, weeks start on Monday.
@@ -235,20 +260,21 @@ def _truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]
 
 
 def _whole(values: NDArray[np.float64]) -> tuple[Codes, int]:
-    """The codes that `_distinct` gives, without sorting where whole numbers lie close together."""
+    """The codes that `distinct` gives, without sorting where whole numbers lie close together."""
     low, high = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
     if not high - low <= len(values):
-        return _distinct(values)
+        return distinct(values)
     codes = np.where(np.isnan(values), high - low + 1, values - low).astype(np.int64)
-    return _compressed(codes, int(high - low) + 2)
+    return compressed(codes, int(high - low) + 2)
 
 
-def _distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Codes, int]:
+def distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Codes, int]:
+    """The values as codes from 0 up, in their order, and how many there are."""
     found, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.int64), len(found)
 
 
-def _compressed(codes: Codes, size: int) -> tuple[Codes, int]:
+def compressed(codes: Codes, size: int) -> tuple[Codes, int]:
     """The same partition with codes 0 .. count-1, in the order of the old codes."""
     if size <= 4 * len(codes) + 1024:
         present = np.bincount(codes, minlength=size) > 0

@@ -2,51 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.search.class_sets import ClassSets
+
 Ints = NDArray[np.int64]
 
 _SPARSE = 4
 """With more numbers than so many times the records, blocks are counted in the order of their numbers."""
+_MOST_PLACES = 1 << 24
+"""Candidates that are laid out at a time where they belong to several sets."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """One scheme's block of every query and every candidate; equal numbers are one block."""
+    """One scheme's block of every query and every candidate; equal numbers are one block.
+
+    With `sets` a query may be compared with candidates of several blocks: then its number is that of a set of them.
+    """
 
     queries: Ints
     candidates: Ints
+    sets: ClassSets | None = None
 
     @property
     def pairs(self) -> int:
         """How many pairs share a block."""
-        size = int(max(self.queries.max(initial=0), self.candidates.max(initial=0))) + 1
-        if size > _SPARSE * (len(self.queries) + len(self.candidates) + 256):
-            return sort_blocks(self).pairs
-        queries, candidates = (np.bincount(side, minlength=size) for side in (self.queries, self.candidates))
+        if self.sets is None:
+            size = int(max(self.queries.max(initial=0), self.candidates.max(initial=0))) + 1
+            if size > _SPARSE * (len(self.queries) + len(self.candidates) + 256):
+                return sort_blocks(self).pairs
+        queries, candidates = self.sizes()
         return int(queries @ candidates)
+
+    def sizes(self) -> tuple[Ints, Ints]:
+        """How many queries each block has, or each set, and how many candidates they are compared with."""
+        if self.sets is None:
+            size = int(max(self.queries.max(initial=-1), self.candidates.max(initial=-1))) + 1
+            queries, candidates = (np.bincount(side, minlength=size) for side in (self.queries, self.candidates))
+            return queries, candidates
+        queries = np.bincount(self.queries, minlength=len(self.sets))
+        return queries, self.sets.totals(np.bincount(self.candidates, minlength=self.sets.span))
+
+    def unmet(self) -> int:
+        """How many blocks of candidates no query is compared with."""
+        queries, candidates = self.sizes()
+        if self.sets is None:
+            return int(((queries == 0) & (candidates > 0)).sum())
+        asked = self.sets.classes[np.repeat(queries > 0, np.diff(self.sets.starts))]
+        return len(np.setdiff1d(self.candidates, asked))
 
     def counts(self) -> Ints:
         """|C(x)| of every query."""
-        size = int(max(self.queries.max(initial=0), self.candidates.max(initial=0))) + 1
-        counts: Ints = np.bincount(self.candidates, minlength=size)[self.queries]
+        counts: Ints = self.sizes()[1][self.queries]
         return counts
 
-    def shares(self, queries: Ints | slice, candidates: Ints | slice) -> NDArray[np.bool_]:
+    def shares(self, queries: Ints, candidates: Ints) -> NDArray[np.bool_]:
         """Which pairs of queries[i] and candidates[i] share a block."""
-        return np.asarray(self.queries[queries] == self.candidates[candidates])
+        return self._meet(self.queries[queries], self.candidates[candidates])
 
     def shared(self, queries: slice, candidates: slice) -> NDArray[np.bool_]:
         """Which of some queries share a block with which of some candidates: queries x candidates."""
-        return np.asarray(self.queries[queries, None] == self.candidates[candidates])
+        return self._meet(self.queries[queries, None], self.candidates[candidates])
+
+    def _meet(self, query: Ints, candidate: Ints) -> NDArray[np.bool_]:
+        return np.asarray(query == candidate) if self.sets is None else self.sets.hold(query, candidate)
 
     def taken(self, queries: Ints, candidates: Ints) -> Partition:
         """The same for some of the records, in this order."""
-        return Partition(self.queries[queries], self.candidates[candidates])
+        return Partition(self.queries[queries], self.candidates[candidates], self.sets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +101,7 @@ class LeftOut:
 class SortedBlocks:
     """A partition laid out so that a block is a range of sorted queries and a range of sorted candidates.
 
+    A candidate of several sets stands in the range of each; a query stands once, all its candidates in one range.
     Only blocks with both are listed. `apart` holds earlier partitions in the same order: a pair that shares a block
     there was a candidate already. `skip` lists left-out pairs by sorted position.
     """
@@ -84,6 +113,11 @@ class SortedBlocks:
     apart: tuple[Partition, ...] = ()
     skip_query: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     skip_candidate: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def rows(self) -> Iterator[tuple[Ints, Ints]]:
+        """The rows of each block's queries and of its candidates."""
+        for queries, candidates in zip(self.query_ends, self.candidate_ends, strict=True):
+            yield self.query_order[slice(*queries)], self.candidate_order[slice(*candidates)]
 
     @property
     def count(self) -> int:
@@ -102,6 +136,8 @@ def sort_blocks(
     partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
 ) -> SortedBlocks:
     """Lay a partition out in ranges; ties keep the rows' order."""
+    if partition.sets is not None:
+        return _sets_in_ranges(partition, np.arange(len(partition.sets)), earlier, left_out)
     query_order, candidate_order = _sorted(partition.queries), _sorted(partition.candidates)
     queries, query_ends = _runs(partition.queries, query_order)
     candidates, candidate_ends = _runs(partition.candidates, candidate_order)
@@ -109,6 +145,75 @@ def sort_blocks(
     apart = tuple(other.taken(query_order, candidate_order) for other in earlier)
     skip = _skipped(left_out, query_order, candidate_order)
     return SortedBlocks(query_order, candidate_order, query_ends[left], candidate_ends[right], apart, *skip)
+
+
+def layouts(
+    partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
+) -> Iterator[SortedBlocks]:
+    """The same in parts, each query in one of them: a candidate of several sets stands in each, which takes room."""
+    if partition.sets is None:
+        yield sort_blocks(partition, earlier, left_out)
+        return
+    queries, candidates = partition.sizes()
+    room = np.cumsum(np.where(queries > 0, candidates, 0)) // _MOST_PLACES
+    for sets in np.split(np.arange(len(queries)), np.flatnonzero(np.diff(room)) + 1):
+        yield _sets_in_ranges(partition, sets, earlier, left_out)
+
+
+def _sets_in_ranges(
+    partition: Partition, among: Ints, earlier: Sequence[Partition], left_out: LeftOut | None
+) -> SortedBlocks:
+    """Some of the sets in ranges: the candidates of a set ascend, and stand in every set that they are of."""
+    assert partition.sets is not None  # noqa: S101 - whoever calls has seen to it
+    query_order = _sorted(partition.queries)
+    numbers, query_ends = _runs(partition.queries, query_order)
+    heights, widths = partition.sizes()
+    here = np.zeros(len(heights), dtype=bool)
+    here[among] = True
+    here &= (heights > 0) & (widths > 0)
+    wanted = np.flatnonzero(here)
+    # The classes of the wanted sets, and the rows of each class, one after the other.
+    starts = partition.sets.starts
+    classes = partition.sets.classes[ranges(starts[wanted], starts[wanted + 1] - starts[wanted])]
+    by_class = _sorted(partition.candidates)
+    sizes = np.bincount(partition.candidates, minlength=partition.sets.span)
+    first = np.append(0, np.cumsum(sizes))[classes]
+    rows = by_class[ranges(first, sizes[classes])]
+    ends = np.cumsum(widths[wanted])
+    within = np.repeat(np.arange(len(wanted)), widths[wanted])
+    total = max(1, len(partition.candidates))
+    if not _ascending(keys := within * total + rows):
+        keys.sort()
+        rows = keys - within * total
+    query_ends = query_ends[np.isin(numbers, wanted)]
+    candidate_ends = np.column_stack([ends - widths[wanted], ends])
+    skip_query, skip_candidate = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    if left_out is not None and len(left_out.query):
+        number = np.full(len(heights), -1, dtype=np.int64)
+        number[wanted] = np.arange(len(wanted))
+        there = number[partition.queries[left_out.query]]
+        key = there * total + left_out.candidate
+        place = np.minimum(np.searchsorted(keys, key), max(0, len(keys) - 1))
+        inside = (there >= 0) & (keys[place] == key) if len(keys) else np.zeros(len(there), dtype=bool)
+        at = np.empty(len(query_order), dtype=np.int64)
+        at[query_order] = np.arange(len(query_order))
+        skip_query, skip_candidate = at[left_out.query[inside]], place[inside]
+        order = np.argsort(skip_query, kind="stable")
+        skip_query, skip_candidate = skip_query[order], skip_candidate[order]
+    apart = tuple(other.taken(query_order, rows) for other in earlier)
+    return SortedBlocks(query_order, rows, query_ends, candidate_ends, apart, skip_query, skip_candidate)
+
+
+def ranges(starts: Ints, lengths: Ints) -> Ints:
+    """start, start + 1, ... for each start, one after the other."""
+    ends = np.cumsum(lengths)
+    offsets = np.repeat(starts - (ends - lengths), lengths)
+    result: Ints = offsets + np.arange(len(offsets))
+    return result
+
+
+def _ascending(values: Ints) -> bool:
+    return bool(np.all(values[1:] >= values[:-1]))
 
 
 def _runs(codes: Ints, order: Ints) -> tuple[Ints, Ints]:

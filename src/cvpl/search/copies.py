@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.search import planting
-from cvpl.search.groups import ranges
+from cvpl.search.blocks import ranges
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

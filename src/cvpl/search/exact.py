@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from cvpl.operators.similarity import AgreementScorer, CosineScorer, Source
 from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, Outcome, ScoredPairs
-from cvpl.search.blocks import LeftOut, Partition, sort_blocks
+from cvpl.search.blocks import LeftOut, Partition, layouts
 from cvpl.search.budget import Budget
 from cvpl.search.groups import Group, groups
 from cvpl.search.levers import Approximate
@@ -80,9 +80,9 @@ def find_best(
     kept: list[ScoredPairs] = []
     examined = 0
     for number, partition in enumerate(partitions):
-        blocks = sort_blocks(partition, partitions[:number], left_out)
-        done, total, asked = 0, max(1, blocks.pairs), -1
-        for group in groups(blocks, scorer, budget):
+        done, total, asked = 0, max(1, partition.pairs), -1
+        parts = layouts(partition, partitions[:number], left_out)
+        for group in (group for blocks in parts for group in groups(blocks, scorer, budget)):
             if single and kept and int(group.query_rows[0]) != asked:  # all pieces of a block with them are through
                 ScoredPairs.joined(kept).reduce_into(found)
                 kept.clear()

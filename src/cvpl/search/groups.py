@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity import Scorer, Source
 from cvpl.search.best import ScoredPairs
-from cvpl.search.blocks import Partition, SortedBlocks
+from cvpl.search.blocks import Partition, SortedBlocks, ranges
 from cvpl.search.budget import Budget
 
 Ints = NDArray[np.int64]
@@ -135,11 +135,3 @@ def _from_zero(ends: Ints) -> Ints:
     lengths = ends[:, 1] - ends[:, 0]
     last = np.cumsum(lengths)
     return np.column_stack([last - lengths, last])
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """start, start + 1, ... for each start, one after the other."""
-    ends = np.cumsum(lengths)
-    offsets = np.repeat(starts - (ends - lengths), lengths)
-    result: Ints = offsets + np.arange(len(offsets))
-    return result

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.search.best import Counts, Outcome
-from cvpl.search.groups import Group, ranges
+from cvpl.search.blocks import ranges
+from cvpl.search.groups import Group
 
 Ints = NDArray[np.int64]
 

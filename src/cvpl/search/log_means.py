@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import AgreementScorer
-from cvpl.search.blocks import Partition, sort_blocks
+from cvpl.search.blocks import Partition, layouts
 from cvpl.search.budget import Budget
 
 Floats = NDArray[np.float64]
@@ -32,16 +32,14 @@ _LARGEST_EXPONENT = 600.0
 def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | None = None) -> Floats:
     """For every query, see the module; -inf without a candidate."""
     budget = budget or Budget()
-    blocks = sort_blocks(partition)
     found = np.full(scorer.queries, -np.inf)
     worth = scorer.worth
     held = worth.most < _LARGEST_EXPONENT and worth.least > -_LARGEST_EXPONENT
-    compiled = held and blocks.pairs >= COMPILED_PAIRS
+    compiled = held and partition.pairs >= COMPILED_PAIRS
 
     def tasks() -> Iterator[Callable[[], None]]:
-        for queries, candidates in zip(blocks.query_ends, blocks.candidate_ends, strict=True):
-            asked = blocks.query_order[slice(*queries)]
-            there = scorer.sorted(asked[:0], blocks.candidate_order[slice(*candidates)])
+        for asked, candidates in (block for blocks in layouts(partition) for block in blocks.rows()):
+            there = scorer.sorted(asked[:0], candidates)
             summed: Callable[[AgreementScorer], Floats] = partial(_in_tiles, budget.tile_bytes // 8)
             if compiled:
                 from cvpl.search.products import Products  # noqa: PLC0415 - loads the compiler

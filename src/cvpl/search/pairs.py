@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import Source
-from cvpl.search.blocks import LeftOut, Partition, SortedBlocks, sort_blocks
+from cvpl.search.blocks import LeftOut, Partition, SortedBlocks, layouts, sort_blocks
 from cvpl.search.budget import Budget
 from cvpl.search.groups import groups
 from cvpl.search.listing import candidates_only, list_pairs
@@ -53,8 +53,8 @@ def candidate_similarities(
             keep = _candidates_among(query, row, partitions[:at], left_out)
             values.append(scorer.pairs(query[keep], row[keep]))
             continue
-        blocks = sort_blocks(partition, partitions[:at], left_out)
-        for group in groups(blocks, scorer, budget or Budget()):
+        parts = layouts(partition, partitions[:at], left_out)
+        for group in (group for blocks in parts for group in groups(blocks, scorer, budget or Budget())):
             ends = np.flatnonzero(np.diff(np.cumsum(group.pairs) // _LISTED)) + 1
             for rectangles in np.split(group.rectangles, ends):
                 query, candidate = list_pairs(rectangles)

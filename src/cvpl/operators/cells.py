@@ -1,0 +1,161 @@
+"""Keys as ranges: for each value the cells of its blocking rule that it may lie in.
+
+Under `match: compatible` two records are compared if on every key column some cell is open to both: an age of 34 and
+"30-39", "Some-college" and "Higher education". A cell is a value under `exact`, a bin, a level's node, a prefix or a
+calendar unit otherwise, and stands on one axis:
+
+    number    low .. high                   under a bin floor(low / w) .. floor(high / w)
+    time      first .. last                 under a unit, the units from the first's to the last's
+    label     the leaves that it allows, ordered by their path, as runs; under a level or prefix, its nodes
+    missing   everything
+
+A group of a hierarchy is one run; a set such as {A, C} may be several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.blocking import (
+    Bin,
+    Codes,
+    Key,
+    Level,
+    Prefix,
+    Rule,
+    Truncate,
+    combined_codes,
+    compressed,
+    distinct,
+    truncated,
+)
+from cvpl.tables.allowed_labels import allowed_labels
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column's cells: a code for each record of all tables, stacked, and the runs that each code allows.
+
+    Run i belongs to the code `owner[i]`, ascending, and reaches from `low[i]` to `high[i]`, both included.
+    """
+
+    codes: Codes
+    owner: Codes
+    low: Floats
+    high: Floats
+
+    @property
+    def count(self) -> int:
+        """How many codes there are."""
+        return int(self.owner[-1]) + 1 if len(self.owner) else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """The kinds of records, each with the boxes (a run on every key column) that it allows; `owner` ascends."""
+
+    kinds: int
+    owner: Codes
+    low: Floats
+    high: Floats
+
+    def of(self, kinds: Codes) -> Boxes:
+        """The boxes of some kinds, which ascend; they keep their numbers."""
+        wanted = np.zeros(self.kinds, dtype=bool)
+        wanted[kinds] = True
+        keep = wanted[self.owner]
+        return Boxes(self.kinds, self.owner[keep], self.low[keep], self.high[keep])
+
+
+def scheme_boxes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> tuple[list[Codes], Boxes]:
+    """The kind of every record of every table, equal keys being one kind, and the boxes of the kinds."""
+    columns = []
+    for key in scheme:
+        spec = next(spec for spec in tables[0].specs if spec.name == key.column)
+        columns.append(cells(key.rule, spec, [table.columns[key.column] for table in tables]))
+    rows = sum(table.rows for table in tables)
+    kinds = combined_codes(((it.codes, it.count) for it in columns), rows)
+    count = int(kinds.max(initial=-1)) + 1
+    # Any record of a kind has its cells.
+    example = np.zeros(count, dtype=np.int64)
+    example[kinds] = np.arange(rows)
+    owner, low, high = np.arange(count), np.empty((count, 0)), np.empty((count, 0))
+    for it in columns:
+        first, last = (np.searchsorted(it.owner, it.codes[example[owner]], side) for side in ("left", "right"))
+        many = last - first
+        run = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+        box = np.repeat(np.arange(len(owner)), many)
+        owner = owner[box]
+        low, high = np.column_stack([low[box], it.low[run]]), np.column_stack([high[box], it.high[run]])
+    return list(np.split(kinds, np.cumsum([table.rows for table in tables])[:-1])), Boxes(count, owner, low, high)
+
+
+def cells(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> Cells:
+    """One column's cells over all tables, stacked."""
+    first = columns[0]
+    if isinstance(first, Labels):
+        codes = np.concatenate([column.codes for column in columns if isinstance(column, Labels)])
+        return _label_cells(rule, spec, first.labels, codes.astype(np.int64))
+    if isinstance(first, Numbers):
+        numbers = [column for column in columns if isinstance(column, Numbers)]
+        low, high = (np.concatenate([getattr(it, end) for it in numbers]) for end in ("low", "high"))
+        if isinstance(rule, Bin):
+            low, high = np.floor(low / rule.bin), _last_bin(high, rule.bin)
+    else:
+        times = [column for column in columns if isinstance(column, Times)]
+        ends = [np.concatenate([getattr(it, end) for it in times]) for end in ("first", "last")]
+        # Microseconds since 1970 are exact numbers until the year 2255, and units are always.
+        low, high = (truncated(end, rule.truncate if isinstance(rule, Truncate) else "microsecond") for end in ends)
+    return _ranges(low, high)
+
+
+def _last_bin(high: Floats, width: float) -> Floats:
+    """floor(high / width), also for the last number below 0, whose quotient is too small for a number."""
+    last: Floats = np.floor(high / width)
+    last[(high < 0) & (last == 0)] = -1
+    return last
+
+
+def _ranges(low: Floats, high: Floats) -> Cells:
+    """Ranges as cells, a missing one reaching from end to end."""
+    missing = np.isnan(low)
+    low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
+    (first, _), (last, many) = distinct(low), distinct(high)
+    codes, count = compressed(first * many + last, (int(first.max(initial=0)) + 1) * many)
+    example = np.zeros(count, dtype=np.int64)
+    example[codes] = np.arange(len(codes))
+    return Cells(codes, np.arange(count), low[example], high[example])
+
+
+def _label_cells(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], codes: Codes) -> Cells:
+    allowed = allowed_labels(spec, labels)
+    if isinstance(rule, Level):
+        nodes: list[object] = [spec.path(leaf)[: rule.level] for leaf in allowed.leaves]
+    elif isinstance(rule, Prefix):
+        nodes = [leaf[: rule.prefix] for leaf in allowed.leaves]
+    else:
+        nodes = list(allowed.leaves)
+    numbered: dict[object, int] = {}
+    node = np.array([numbered.setdefault(it, len(numbered)) for it in nodes], dtype=np.int64)
+    # Labels that allow the same nodes are one.
+    sets: dict[tuple[int, ...], int] = {}
+    own = [sets.setdefault(tuple(np.unique(node[list(members)])), len(sets)) for members in allowed.members]
+    runs = [(number, *run) for number, places in enumerate(map(np.array, sets)) for run in _runs(places)]
+    # The last code serves the missing value, whose code is -1 so far.
+    runs.append((len(sets), -np.inf, np.inf))
+    owner, low, high = (np.array(side, dtype=np.float64) for side in zip(*runs, strict=True))
+    return Cells(np.array([*own, len(sets)])[codes], owner.astype(np.int64), low, high)
+
+
+def _runs(places: Codes) -> list[tuple[float, float]]:
+    """First and last of every run of consecutive places, which ascend."""
+    breaks = np.flatnonzero(np.diff(places) > 1)
+    first, last = places[np.append(0, breaks + 1)], places[np.append(breaks, len(places) - 1)]
+    return list(zip(first.tolist(), last.tolist(), strict=True))

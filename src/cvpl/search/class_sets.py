@@ -1,0 +1,110 @@
+"""Sets of classes: where keys are matched by what they allow, a query has the candidates of several classes.
+
+Queries with the same classes are one block, however their own keys read: their candidates are laid out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.errors import LimitError
+
+Ints = NDArray[np.int64]
+
+MOST_MEMBERSHIPS = 200_000_000
+"""Pairs of a kind of query and a class that are held: 16 bytes each, while they are sorted."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSets:
+    """Sets of classes of candidates: set s holds classes[starts[s] : starts[s + 1]], ascending."""
+
+    starts: Ints
+    classes: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def totals(self, values: Ints) -> Ints:
+        """For each set, the sum of a value that every class has."""
+        return np.diff(np.append(0, np.cumsum(values[self.classes]))[self.starts])
+
+    @cached_property
+    def span(self) -> int:
+        """More than any class."""
+        return int(self.classes.max(initial=-1)) + 1
+
+    @cached_property
+    def keys(self) -> Ints:
+        """Set * span + class of every membership, ascending."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts)) * self.span + self.classes
+
+    def hold(self, sets: Ints, classes: Ints) -> NDArray[np.bool_]:
+        """Whether sets[i] holds classes[i]."""
+        if not len(self.classes):
+            return np.zeros(np.broadcast_shapes(sets.shape, classes.shape), dtype=bool)
+        wanted = sets * self.span + classes
+        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.asarray((self.keys[place] == wanted) & (classes < self.span))
+
+    @classmethod
+    def gathered(cls, pairs: Iterable[tuple[Ints, Ints]], kinds: int, classes: int) -> tuple[Ints, ClassSets]:
+        """The sets that occur, and the number of each kind's set, from pairs of a kind and a class in any order.
+
+        The same pair may come more than once; kinds without a pair have a set without a class.
+        """
+        parts: list[Ints] = []
+        total = 0
+        for kind, there in pairs:
+            parts.append(_without_repeats(kind * classes + there))
+            total += len(parts[-1])
+            if total > MOST_MEMBERSHIPS:
+                raise LimitError(
+                    "blocking by compatible keys leaves too many pairs of an original's key and a released one; "
+                    "block by fewer suppressed columns, or add a key that the release keeps"
+                )
+        keys = _without_repeats(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+        kind, member = keys // max(1, classes), keys % max(1, classes)
+        starts = np.searchsorted(kind, np.arange(kinds + 1))
+        marks = [_sums(_mixed(member, salt), starts) for salt in (1, 2)]
+        order = np.lexsort([*marks, np.diff(starts)])
+        new = np.ones(kinds, dtype=bool)
+        for mark in (*marks, np.diff(starts)):
+            ordered = mark[order]
+            new[1:] &= ordered[1:] == ordered[:-1]
+        new[1:] = ~new[1:]
+        number = np.empty(kinds, dtype=np.int64)
+        number[order] = np.cumsum(new) - 1
+        example = order[new] if kinds else order
+        lengths = (starts[1:] - starts[:-1])[example]
+        ends = np.append(0, np.cumsum(lengths))
+        places = np.repeat(starts[:-1][example] - ends[:-1], lengths) + np.arange(int(lengths.sum()))
+        return number, cls(ends, member[places])
+
+
+def _without_repeats(keys: Ints) -> Ints:
+    """The keys, ascending, each once."""
+    if np.any(keys[1:] < keys[:-1]):
+        keys = np.sort(keys)
+    first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
+    result: Ints = keys[first]
+    return result
+
+
+def _mixed(values: Ints, salt: int) -> NDArray[np.uint64]:
+    """A number of 64 bits for each value, with nothing of the order left; two of them tell sets apart for certain."""
+    mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * salt % (1 << 64))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _sums(values: NDArray[np.uint64], starts: Ints) -> NDArray[np.uint64]:
+    """The sum over each range, modulo 2^64."""
+    sums = np.append(np.uint64(0), np.cumsum(values, dtype=np.uint64))
+    return sums[starts[1:]] - sums[starts[:-1]]
