@@ -33,6 +33,7 @@ bench: $(READY)
 	for n in $(filter-out 1000 5000,$(SIZES)); do $(BIN)/python benchmarks/search_alone.py $(BENCH) $$n $(RELEASES); done
 	$(BIN)/python benchmarks/reproduction.py $(BENCH)/reproduction_timed
 	$(BIN)/python benchmarks/rare_values.py
+	$(BIN)/python benchmarks/compatible.py $(BENCH) $(filter 100000 1000000,$(SIZES))
 	$(BIN)/python benchmarks/destroyed_and_healthy.py $(BENCH)/destroyed_and_healthy.jsonl
 	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/adult_study.py $(DATA)/adult_study_2021 $(BENCH)/adult_study; fi
 

@@ -20,7 +20,7 @@ _RARITY = _OPEN | {"similarity": "rarity"}
 
 FAMILY: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
-    "aligned": {"alignment": "release"},
+    "aligned": {"alignment": "release", "blocking": "compatible"},
     "unblocked": _OPEN,
     "unprojected": _OPEN | {"projection": "identity"},
     "margin": _OPEN | {"evidence": "margin"},

@@ -1,8 +1,9 @@
 """How often each interval held the truth when it was measured, and the rule that follows: offered, or refused.
 
-Worlds were drawn anew 1,000 times each: people, release, control; then attacked (docs/measurements/coverage.py). What
-stands here is, for each figure and each kind of unit, the lowest coverage over all worlds, thresholds and false rates
-of that kind. A method is offered where that is at least 0.93 at a nominal 0.95, inside the range that was measured.
+Worlds were drawn anew 1,000 times each: people, release, control; then attacked
+(docs/measurements/interval_coverage.py). What stands here is, for each figure and each kind of unit, the lowest
+coverage over all worlds, thresholds and false rates of that kind. A method is offered where that is at least 0.93 at a
+nominal 0.95, inside the range that was measured.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ MEASURED: dict[tuple[Figure, Kind], Lowest] = {
     ("top1", "blocks"): Lowest(0.963, 1.000),
     ("top1", "groups"): Lowest(0.930, 0.997),
 }
-"""Printed by `python docs/measurements/coverage.py table`."""
+"""Printed by `python docs/measurements/interval_coverage.py table`."""
 
 
 DIFFERENCES: dict[tuple[Figure, Kind], Lowest] = {

@@ -3,8 +3,8 @@
 
 Run from the top of the project:
 
-    python docs/measurements/coverage.py measure [--runs 1000] [--out coverage.csv] [world ...]
-    python docs/measurements/coverage.py table [coverage.csv ...]
+    python docs/measurements/interval_coverage.py measure [--runs 1000] [--out coverage.csv] [world ...]
+    python docs/measurements/interval_coverage.py table [coverage.csv ...]
 
 One run of a world draws people, release and control anew, attacks, and computes every figure with every method's
 interval. The truth is the mean of the figure over all runs; coverage is the share of the intervals that hold it. Each
