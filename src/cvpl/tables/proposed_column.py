@@ -67,7 +67,8 @@ def is_plain(label: str) -> bool:
 
 def is_time(label: str) -> bool:
     """Whether the label is a day or a moment."""
-    return len(label) > 7 and read_time(label) is not None
+    span = read_time(label) if len(label) > 7 else None
+    return span is not None and span.first == span.last
 
 
 def guess_type(column: Column) -> tuple[str, str]:
