@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,8 @@ def load(
         source=described.source,
         licence=described.licence,
         citation=described.citation,
-        columns=described.columns,
-        reading=described.reading,
+        columns=deepcopy(dict(described.columns)),
+        reading=deepcopy(dict(described.reading)),
         control=control,
         releases=beside[0],
         truths={name: truth for name, truth in described.truths.items() if name in beside[0]},
