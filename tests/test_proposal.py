@@ -119,7 +119,7 @@ TYPES = {
     "a few whole numbers, then intervals": (["1", "2", "3"] * 20, ["1-3"] * 60, {"type": "numeric"}),
     "leading zeros": (["01", "02", "13"] * 20, ["02", "13", "01"] * 20, {"type": "category"}),
     "numbers and what R writes for none": (NUMBERS, ["NA", "(20,30]"] * 30, {"type": "numeric"}),
-    "numbers and pairs of ends": (NUMBERS, ["17,25"] * 60, {"type": "numeric"}),
+    "numbers and pairs of ends": (NUMBERS, ["20,25"] * 60, {"type": "numeric"}),
     "numbers and what can mean two things": (NUMBERS, ["1,250"] * 60, {"type": "category"}),
     "spans of years": (["2000-2005", "2006-2010"] * 30, ["2000-2005"] * 60, {"type": "category"}),
     "labels": (LETTERS, LETTERS[::-1], {"type": "category"}),

@@ -43,7 +43,7 @@ REFUSED = table("refused")
 
 def number(label, *, whole):
     """A number of a release, as reading has it."""
-    found = read_pair(label, whole=whole)
+    found = read_pair(label, whole=whole, smallest=SMALLEST, largest=LARGEST)
     return read_number(label, whole=whole, smallest=SMALLEST, largest=LARGEST) if found is None else found
 
 
@@ -111,6 +111,25 @@ def test_a_pair_of_ends_is_none_in_an_original(label):
         assert read_number(label, whole=whole, smallest=SMALLEST, largest=LARGEST) is None
 
 
+@pytest.mark.parametrize(
+    ("label", "ends", "expected"),
+    [
+        ("12285,1484705", (12285, 1484705), (12285, nextafter(1484706, 0), 748495.5)),
+        ("0,4356", (0, 4356), (0, nextafter(4357, 0), 2178.5)),
+        ("-5,9", (-5, 9), (-5, nextafter(10, 0), 2.5)),
+        ("-5,-1", (-5, 9), (-5, nextafter(0, -inf), -2.5)),
+        ("0,100", (0, 100), (0, nextafter(101, 0), 50.5)),
+        ("0,4356", (1, 4356), None),
+        ("0,4356", (0, 4355), None),
+        ("1,250", (0, 5000), None),
+        ("0,4356", (inf, -inf), None),
+    ],
+)
+def test_the_ends_of_a_pair_lie_among_the_originals(label, ends, expected):
+    found = read_pair(label, whole=True, smallest=ends[0], largest=ends[1])
+    assert found == (None if expected is None else Range(*expected))
+
+
 def test_an_open_end_where_the_original_has_no_value_stops_at_the_bound():
     assert read_number(">=80", whole=False, smallest=inf, largest=-inf) == Range(80, 80, 80)
     assert read_number("<=20", whole=False, smallest=inf, largest=-inf) == Range(20, 20, 20)
@@ -149,7 +168,8 @@ def test_a_range_holds_the_numbers_it_was_made_from(low, width, whole):
         f"{low}+",
     ]  # fmt: skip
     for label in labels:
-        found = read_pair(label, whole=whole) or read_number(label, whole=whole, smallest=-1000, largest=2000)
+        ends = {"whole": whole, "smallest": -1000, "largest": 2000}
+        found = read_pair(label, **ends) or read_number(label, **ends)
         assert found is not None
         assert found.low <= low <= high <= found.high
         assert found.low <= found.middle <= found.high

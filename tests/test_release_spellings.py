@@ -88,7 +88,12 @@ def test_a_pair_of_ends_is_a_range_beside_whole_originals(tmp_path):
 
 @pytest.mark.parametrize(
     ("original", "cells"),
-    [(["17.5", "90"], ["17", "17,25"]), (["17", "90"], ["17", "1,250"]), (["1.5"], ["1", "12**"])],
+    [
+        (["17.5", "90"], ["17", "17,25"]),
+        (["18", "90"], ["18", "17,25"]),
+        (["17", "90"], ["17", "1,250"]),
+        (["1.5"], ["1", "12**"]),
+    ],
 )
 def test_a_number_that_can_be_read_in_two_ways_is_refused_without_the_cell(tmp_path, original, cells):
     found = problem(tmp_path, original, cells, "numeric")

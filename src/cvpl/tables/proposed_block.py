@@ -94,7 +94,8 @@ def _bins(ours: Sequence[str], theirs: Sequence[str]) -> list[_Key]:
         return []
     whole = bool(np.all(numbers == np.trunc(numbers)))
     released = [
-        read_number(label, whole=whole, smallest=smallest, largest=largest) or read_pair(label, whole=whole)
+        read_number(label, whole=whole, smallest=smallest, largest=largest)
+        or read_pair(label, whole=whole, smallest=smallest, largest=largest)
         for label in theirs
     ]
     power = 10.0 ** math.floor(math.log10(reach / 8))

@@ -94,10 +94,13 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
     if words(column.name) & _CODES:
         return "category", "codes, by the name"
     spelled = [label for label in released if not is_plain(label)]
-    whole = all(float(value).is_integer() for value in values)
-    read = (
-        read_number(label, whole=whole, smallest=0.0, largest=0.0) or read_pair(label, whole=whole) for label in spelled
-    )
+    numbers = [float(value) for value in values]
+    known: dict[str, Any] = {
+        "whole": all(number.is_integer() for number in numbers),
+        "smallest": min(numbers),
+        "largest": max(numbers),
+    }
+    read = (read_number(label, **known) or read_pair(label, **known) for label in spelled)
     if any(found is None for found in read):
         return "category", "numbers in the original, other text in the release"
     few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)

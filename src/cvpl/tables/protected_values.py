@@ -109,12 +109,13 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
     return None
 
 
-def read_pair(label: str, *, whole: bool) -> Range | None:
+def read_pair(label: str, *, whole: bool, smallest: float, largest: float) -> Range | None:
     """The range of a pair of ends as some tools write it, "17,25", or None where it may be something else.
 
-    Where all originals are whole numbers (`whole`), "17,25" can only be a range, from 17 to 25 as "17-25" is; but
-    "1,250" may be a thousand, and "17,05" is no pair that a tool writes. On fractions it may be 17.25; there only
-    "17.5,25.5", and "17, 25" with its blank, can be nothing else.
+    Where all originals are whole numbers (`whole`), "17,25" is a range, from 17 to 25 as "17-25" is. But tools write
+    ends that some original has: beyond `smallest` and `largest` it may be a mean with a decimal comma. And "1,250" may
+    be a thousand, and "17,05" is no pair that a tool writes. On fractions it may be 17.25; there only "17.5,25.5", and
+    "17, 25" with its blank, can be nothing else.
     """
     text = label.strip()
     match = _PAIR.fullmatch(text)
@@ -122,9 +123,10 @@ def read_pair(label: str, *, whole: bool) -> Range | None:
         return None
     integers = _INTEGER.fullmatch(match[1]) is not None and _INTEGER.fullmatch(match[3]) is not None
     told = bool(match[2]) or ("." in match[3] and "." in match[1])
-    if not told and not (whole and integers and not _THOUSANDS.fullmatch(text)):
-        return None
     low, high = float(match[1]), float(match[3])
+    among = whole and integers and smallest <= low and high <= largest
+    if not told and (not among or _THOUSANDS.fullmatch(text)):
+        return None
     return _range(low, high + 1, open_high=True) if whole and integers and low <= high else _range(low, high)
 
 

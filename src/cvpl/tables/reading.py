@@ -110,7 +110,7 @@ class ColumnReader:
             return None if found is None else (found.middle, found.low, found.high)
 
         def released(label: str) -> tuple[float, float, float] | None:
-            found = read_pair(label, whole=whole)
+            found = read_pair(label, whole=whole, smallest=smallest, largest=largest)
             return meaning(label) if found is None else (found.middle, found.low, found.high)
 
         result = []
