@@ -45,8 +45,43 @@ def test_byte_order_mark_line_ends_quotes_and_blank_lines_change_nothing(tmp_pat
     assert read(tmp_path, text) == {"a": ("x", "a"), "b": ("x", "b"), "x": ("x",)}
 
 
-def test_another_delimiter(tmp_path):
+@pytest.mark.parametrize("text", ["a;x\n", "a\tx\n", "a,x\n", '"a","x"\n', '"a"\t"x"\n', b'\xef\xbb\xbf"a","x"\r\n'])
+def test_tabs_or_commas_part_the_fields_where_no_semicolon_does(tmp_path, text):
+    assert read(tmp_path, text) == {"a": ("x", "a"), "x": ("x",)}
+
+
+def test_a_delimiter_inside_of_a_label_parts_nothing(tmp_path):
+    """ARX writes sets and intervals with commas, and quotes what holds its own delimiter."""
+    assert read(tmp_path, "17;[15, 20[;[10, 20[;*\n")["17"] == ("[10, 20[", "[15, 20[", "17")
+    assert read(tmp_path, '17\t"{17, 18}"\t*\n')["17"] == ("{17, 18}", "17")
+    assert read(tmp_path, '17,"[15, 20[",*\n')["17"] == ("[15, 20[", "17")
+    assert read(tmp_path, '"a;b","x;y"\n')["a;b"] == ("x;y", "a;b")
+    assert read(tmp_path, '"a ""b""";x\n')['a "b"'] == ("x", 'a "b"')
+
+
+def test_a_named_delimiter_is_the_only_one_tried(tmp_path):
     assert read(tmp_path, "a,x\n", delimiter=",") == {"a": ("x", "a"), "x": ("x",)}
+    assert problems(tmp_path, "a,x\n", delimiter=";")
+
+
+def test_a_group_that_stays_for_a_level_has_the_narrower_place(tmp_path):
+    """A branch that is less deep repeats its group; its labels are the same on both levels, so both are told."""
+    parents = read(tmp_path, "Chef;Kitchen;Kitchen;*\nWaiter;Service;Guests;*\n")
+    assert parents["Kitchen"] == ("Kitchen", "Kitchen")
+    assert parents["Chef"] == ("Kitchen", "Kitchen", "Chef")
+
+
+def test_a_group_that_also_names_a_wider_one_has_the_wider_place(tmp_path):
+    """Released as Kitchen, a waiter may be meant; the wider place agrees with him, the narrower would not."""
+    for lines in (
+        "Chef;Kitchen;Kitchen;*\nWaiter;Service;Kitchen;*\n",
+        "Waiter;Service;Kitchen\nChef;Kitchen;Kitchen\n",
+    ):
+        assert read(tmp_path, lines)["Kitchen"] == ("Kitchen",)
+
+
+def test_the_same_line_twice_changes_nothing(tmp_path):
+    assert read(tmp_path, "a;x;y;*\na;x;y;*\nb;x;y;*\n") == read(tmp_path, "a;x;y;*\nb;x;y;*\n")
 
 
 def test_a_label_that_names_its_own_group_counts_as_the_label(tmp_path):
@@ -69,9 +104,9 @@ def test_what_is_ambiguous_is_refused_with_its_row(tmp_path, name):
     assert (problem.where, problem.row, problem.count) == ("edu.csv", row, count)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "a,x\nb,x\n", b"a;\xff\n"])
+@pytest.mark.parametrize("text", ["", "\n\n", "a|x\nb|x\n", b"a;\xff\n", '"a;x\nb;x\n', '"a"b;x\n'])
 def test_a_file_without_groups_is_refused(tmp_path, text):
-    """Empty, separated by something else, or not UTF-8: a silent hierarchy of nothing would hide agreement."""
+    """Empty, parted by something else, not UTF-8, a quote left open: a hierarchy of nothing would hide agreement."""
     (problem,) = problems(tmp_path, text)
     assert problem.where == "edu.csv"
 

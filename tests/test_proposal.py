@@ -118,6 +118,10 @@ TYPES = {
     "a few whole numbers": (["1", "2", "3"] * 20, ["3", "2", "1"] * 20, {"type": "category"}),
     "a few whole numbers, then intervals": (["1", "2", "3"] * 20, ["1-3"] * 60, {"type": "numeric"}),
     "leading zeros": (["01", "02", "13"] * 20, ["02", "13", "01"] * 20, {"type": "category"}),
+    "numbers and what R writes for none": (NUMBERS, ["NA", "(20,30]"] * 30, {"type": "numeric"}),
+    "numbers and pairs of ends": (NUMBERS, ["20,25"] * 60, {"type": "numeric"}),
+    "numbers and what can mean two things": (NUMBERS, ["1,250"] * 60, {"type": "category"}),
+    "spans of years": (["2000-2005", "2006-2010"] * 30, ["2000-2005"] * 60, {"type": "category"}),
     "labels": (LETTERS, LETTERS[::-1], {"type": "category"}),
     "days": (DAYS, DAYS[::-1], {"type": "datetime", "features": ["elapsed_days", "day_of_week", "month"]}),
     "days, then months": (DAYS, [day[:7] for day in DAYS], {"type": "datetime", "features": ["elapsed_days", "month"]}),
@@ -126,6 +130,16 @@ TYPES = {
     "levels, then stars": (["N/u", "S/r", "N/r"] * 20, ["N/*"] * 60, {"separator": "/", "encode": "hierarchical"}),
     "free text": ([f"{SECRET} {at}" for at in range(60)], [f"{SECRET} {at}!" for at in range(60)], {"role": "ignore"}),
 }  # fmt: skip
+
+
+def test_codes_with_decimals_that_are_zero_are_the_original_s_codes(tmp_path):
+    """As reading has it; else the key of a release of unchanged codes would seem to part true pairs."""
+    ours, theirs = ["1", "2", "3"] * 20, ["1.0", "2.0", "3.0"] * 20
+    for name, cells in (("o", ours), ("p", theirs)):
+        rows = "".join(f"{at},{cell}\n" for at, cell in enumerate(cells))
+        (tmp_path / f"{name}.csv").write_text(f"person_id,sex\n{rows}")
+    columns = checked(tmp_path, propose(tmp_path / "o.csv", tmp_path / "p.csv"))["columns"]
+    assert columns["sex"] == {"role": "quasi_identifier", "type": "category", "block": "exact"}
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -34,13 +34,28 @@ def test_every_public_name_is_there_and_documented(name):
     assert getattr(cvpl, name).__doc__.strip()
 
 
+@pytest.mark.parametrize("name", ["charts", "datasets"])
+def test_a_public_module_is_there_without_an_import_of_its_own(name):
+    code = f"import cvpl; print(len(cvpl.{name}.__all__) > 0, cvpl.{name}.__doc__.strip() > '')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "True True"
+
+
+def test_the_data_sets_are_these():
+    from cvpl import datasets  # noqa: PLC0415 - the names of a module
+
+    assert datasets.__all__ == ["Dataset", "adult", "adult_study", "german_credit", "nist_ma", "stroke"]
+    assert all(getattr(datasets, name).__doc__ for name in datasets.__all__)
+
+
 def test_an_unknown_name_is_refused_like_any_other():
     with pytest.raises(AttributeError, match="no attribute 'audits'"):
         cvpl.audits  # noqa: B018 - the access is the test
 
 
 def test_importing_the_package_loads_nothing_heavy():
-    code = "import sys, cvpl; print(sorted({'numpy', 'duckdb', 'pydantic', 'rich', 'yaml'} & set(sys.modules)))"
+    heavy = "{'numpy', 'duckdb', 'pydantic', 'rich', 'yaml', 'urllib.request', 'http.client', 'socket'}"
+    code = f"import sys, cvpl, cvpl.datasets; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
 

@@ -472,7 +472,7 @@ def test_an_unreadable_cell_is_told_by_its_place_alone(tmp_path, kind):
     assert SECRET not in str(problem)
 
 
-@pytest.mark.parametrize("cell", ["inf", "-inf", "nan", "1e999", "3,5", "1_000", "twelve", "39-30", "''", "true"])
+@pytest.mark.parametrize("cell", ["inf", "-inf", "nan", "1e999", "3,05", "1_000", "twelve", "39-30", "''", "true"])
 def test_these_are_no_numbers(tmp_path, cell):
     assert problem_of(tmp_path, f'x,y\n1,1\n"{cell}",1\n', kind="numeric").row == 2
 
@@ -673,9 +673,9 @@ def test_declared_columns_that_no_table_has_are_pointed_out(tmp_path):
 def test_labels_that_only_the_release_has_are_pointed_out(tmp_path):
     """Two of three released values (67%) agree with nobody; a third alone would pass without a word."""
     original = write(tmp_path, "o.csv", "x\n34\n35\n")
-    (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.0\n35\n35.0\n\n"), [spec("x")]).pair.notices
+    (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n35\n35.5\n\n"), [spec("x")]).pair.notices
     assert notice.startswith("column 'x': 67% of the release's values are labels that the original lacks")
-    assert read(original, write(tmp_path, "p.csv", "x\n34.0\n35\n35\n"), [spec("x")]).pair.notices == ()
+    assert read(original, write(tmp_path, "p.csv", "x\n34.5\n35\n35\n"), [spec("x")]).pair.notices == ()
 
 
 def test_labels_that_share_a_level_are_not_pointed_out(tmp_path):

@@ -65,8 +65,14 @@ __all__ = [
 ]
 
 
+_MODULES = ("charts", "datasets")
+"""Public modules, which are imported on first use too."""
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
+    if name in _MODULES:
+        return import_module(f"cvpl.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'cvpl' has no attribute '{name}'")
     value = getattr(import_module(_HOMES[name]), name)

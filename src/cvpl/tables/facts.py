@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Source
+from cvpl.tables.whole_labels import respelled
 
 Rows = NDArray[np.int64]
 
@@ -53,6 +54,16 @@ class Facts:
         kept = tuple(label for label in self.labels if label not in labels)
         return Facts(places[self.codes].astype(np.int32), kept)
 
+    def spelled_like(self, other: Facts) -> Facts:
+        """The same column with whole numbers spelled as the other table spells them, as reading has them."""
+        meant = respelled(self.labels, other.labels).meant
+        if not meant:
+            return self
+        labels = tuple(sorted({meant.get(label, label) for label in self.labels}))
+        place = {label: code for code, label in enumerate(labels)}
+        places = np.array([*(place[meant.get(label, label)] for label in self.labels), -1], dtype=np.int32)
+        return Facts(places[self.codes], labels)
+
 
 @dataclass(frozen=True, eq=False)
 class Column:
@@ -82,6 +93,10 @@ class Column:
         if self.labels.isdisjoint(labels):
             return self
         return Column(self.name, self.original.without(labels), self.released.without(labels))
+
+    def spelled_alike(self) -> Column:
+        """The same column with whole numbers spelled as the original spells them."""
+        return Column(self.name, self.original, self.released.spelled_like(self.original))
 
     def agreement(self, original: Rows, released: Rows) -> float:
         """The share of these pairs of rows whose cells are equal."""

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import csv
+import io
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from cvpl.errors import InputError, Problem
 from cvpl.tables.protected_values import is_suppressed
 
+DELIMITERS = (";", "\t", ",")
+"""What may stand between label and groups, in the order in which they are tried: ARX writes a semicolon by default."""
 
-def read_hierarchy(path: Path, *, delimiter: str = ";") -> dict[str, tuple[str, ...]]:
+Route = tuple[str, ...]
+
+
+def read_hierarchy(path: Path, *, delimiter: str | None = None) -> dict[str, Route]:
     """Label -> path from level 1, the coarsest, down to the label.
 
-    A last column of stars, the level at which everything is suppressed, is no level. Every group is listed too,
-    with its own shorter path, so that a released group finds its place. A label that is also the name of its own group
-    counts as the label. Lines of different length, and a name in two different places, are refused.
+    Without a `delimiter` it is the semicolon; where no line has one outside of quotes, the tab, and where none has that
+    either, the comma. A column of stars, the level at which everything is suppressed, is no level. Every group is
+    listed too, with its own shorter path, so that a released group finds its place. A name may stand at several levels
+    of one path: a label that is also the name of its own group counts as the label; a group that is also the name of
+    a wider group counts as the narrower one where both hold the same labels, else as the wider one, which allows for
+    both. Lines of different length, and a name in two places of which neither lies in the other, are refused.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [line for line in csv.reader(file, delimiter=delimiter) if line]
-    except (OSError, UnicodeDecodeError, csv.Error):
-        cure = f"Give a UTF-8 file with '{delimiter}' between label and groups."
-        raise InputError([Problem(path.name, "the hierarchy file cannot be read", cure)]) from None
+    lines = _lines(path, DELIMITERS if delimiter is None else (delimiter,))
     if not lines:
         raise InputError([Problem(path.name, "the hierarchy file is empty", "List one label a line.")])
-    problems = _shape_problems(path.name, lines, delimiter)
-    parents: dict[str, tuple[str, ...]] = {}
+    problems = _shape_problems(path.name, lines)
     routes = [tuple(field for field in reversed(line) if not is_suppressed(field)) for line in lines]
-    # Labels first: where a label is also the name of its group, its own full path is the one that counts.
-    places = [(number, route, len(route)) for number, route in enumerate(routes, start=1) if route]
-    places += [(number, route, depth) for number, route, full in places for depth in range(1, full)]
-    twice = []
-    for number, route, depth in places:
-        known = parents.setdefault(route[depth - 1], route[:depth])
-        if known[:depth] != route[:depth]:
-            twice.append(number)
+    parents, twice = _places(routes)
     if twice:
         what = "a label or group has two different places"
         problems.append(Problem(path.name, what, "Give each one path.", row=min(twice), count=len(set(twice))))
@@ -44,13 +41,70 @@ def read_hierarchy(path: Path, *, delimiter: str = ";") -> dict[str, tuple[str, 
     return parents
 
 
-def _shape_problems(name: str, lines: Sequence[Sequence[str]], delimiter: str) -> list[Problem]:
+def _lines(path: Path, delimiters: Sequence[str]) -> list[list[str]]:
+    """The fields of every line that is not blank, by the first delimiter that parts any."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise InputError([_unreadable(path)]) from None
+    whole: list[list[str]] | None = None
+    for delimiter in delimiters:
+        try:
+            file = io.StringIO(text, newline="")
+            lines = [line for line in csv.reader(file, delimiter=delimiter, strict=True) if line]
+        except csv.Error:
+            continue
+        if any(len(line) > 1 for line in lines):
+            return lines
+        whole = lines
+    if whole is None:
+        raise InputError([_unreadable(path)])
+    return whole
+
+
+def _unreadable(path: Path) -> Problem:
+    cure = "Give a UTF-8 file with ';' between label and groups, and quotes around a field that holds one."
+    return Problem(path.name, "the hierarchy file cannot be read", cure)
+
+
+def _places(routes: Sequence[Route]) -> tuple[dict[str, Route], list[int]]:
+    """Every name's path, and the numbers of the lines in which a name stands in a second place."""
+    parents: dict[str, Route] = {}
+    twice = []
+    for number, route in enumerate(routes, start=1):
+        if route and parents.setdefault(route[-1], route) != route:
+            twice.append(number)
+    held = Counter(route[:depth] for route in set(routes) for depth in range(1, len(route)))
+    labels = set(parents)
+    for number, route in enumerate(routes, start=1):
+        for depth in range(1, len(route)):
+            group, place = route[depth - 1], route[:depth]
+            known = parents.setdefault(group, place)
+            if not _nested(known, place):
+                twice.append(number)
+            elif group not in labels:
+                parents[group] = _standing(known, place, held)
+    return parents, twice
+
+
+def _nested(one: Route, other: Route) -> bool:
+    """Whether one place lies in the other."""
+    return all(mine == theirs for mine, theirs in zip(one, other, strict=False))
+
+
+def _standing(one: Route, other: Route, held: Counter[Route]) -> Route:
+    """Which of two nested places of one group counts: the narrower, unless the wider holds more labels."""
+    wide, narrow = sorted((one, other), key=len)
+    return narrow if held[wide] == held[narrow] else wide
+
+
+def _shape_problems(name: str, lines: Sequence[Sequence[str]]) -> list[Problem]:
     width = len(lines[0])
     uneven = [number for number, line in enumerate(lines, start=1) if len(line) != width]
     if uneven:
         what = f"found more or fewer fields than the {width} of the first line"
         return [Problem(name, what, "Give every label the same number of levels.", row=uneven[0], count=len(uneven))]
     if width == 1:
-        cure = f"Write the groups behind the label, with '{delimiter}' between them."
+        cure = "Write the groups behind the label, with ';' between them."
         return [Problem(name, "no label has a group", cure)]
     return []

@@ -71,6 +71,7 @@ def propose(original: object, protected: object) -> str:
         truth = guess_truth(con, reader, sources, columns)
     finally:
         con.close()
+    columns = {name: column.spelled_alike() for name, column in columns.items()}
     types, gaps = _types(columns)
     if gaps:
         why.append(_gap_reason(columns, types, gaps))

@@ -15,7 +15,7 @@ import numpy as np
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.facts import Column, Rows
 from cvpl.tables.proposed_column import Guess
-from cvpl.tables.protected_values import read_number, read_time
+from cvpl.tables.protected_values import is_gone, read_number, read_pair, read_time
 
 _MOST_LABELS = 50
 _RECALL = 0.99
@@ -44,7 +44,9 @@ def add_block(guess: Guess, column: Column, pairs: tuple[Rows, Rows] | None) -> 
     """
     spec = ColumnSpec(column.name, "attribute", guess.settings["type"], guess.settings.get("separator"))
     known = set(column.original.labels)
-    gone = {label for label in column.released.labels if label not in known and spec.says_nothing(label)}
+    gone = {
+        label for label in column.released.labels if label not in known and (spec.says_nothing(label) or is_gone(label))
+    }
     best = 0.0
     for key in _keys(spec, column):
         if pairs is None:
@@ -91,7 +93,11 @@ def _bins(ours: Sequence[str], theirs: Sequence[str]) -> list[_Key]:
     if reach <= 0:
         return []
     whole = bool(np.all(numbers == np.trunc(numbers)))
-    released = [read_number(label, whole=whole, smallest=smallest, largest=largest) for label in theirs]
+    released = [
+        read_number(label, whole=whole, smallest=smallest, largest=largest)
+        or read_pair(label, whole=whole, smallest=smallest, largest=largest)
+        for label in theirs
+    ]
     power = 10.0 ** math.floor(math.log10(reach / 8))
     found = []
     for width in (round(power * step, 12) for step in (1, 2, 5, 10, 20, 50)):

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from cvpl.tables.facts import Column
-from cvpl.tables.protected_values import Span, is_suppressed, read_number, read_time
+from cvpl.tables.protected_values import Span, is_gone, read_number, read_pair, read_time
 
 
 def _set(words: str) -> frozenset[str]:
@@ -67,13 +67,14 @@ def is_plain(label: str) -> bool:
 
 def is_time(label: str) -> bool:
     """Whether the label is a day or a moment."""
-    return len(label) > 7 and read_time(label) is not None
+    span = read_time(label) if len(label) > 7 else None
+    return span is not None and span.first == span.last
 
 
 def guess_type(column: Column) -> tuple[str, str]:
     """The type, and why."""
     values = column.original.labels
-    released = [label for label in column.released.labels if not is_suppressed(label)]
+    released = [label for label in column.released.labels if not is_gone(label, values)]
     if values and all(is_plain(value) for value in values):
         return _type_of_numbers(column, released)
     if values and all(is_time(value) for value in values):
@@ -93,7 +94,14 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
     if words(column.name) & _CODES:
         return "category", "codes, by the name"
     spelled = [label for label in released if not is_plain(label)]
-    if any(read_number(label, whole=True, smallest=0.0, largest=0.0) is None for label in spelled):
+    numbers = [float(value) for value in values]
+    known: dict[str, Any] = {
+        "whole": all(number.is_integer() for number in numbers),
+        "smallest": min(numbers),
+        "largest": max(numbers),
+    }
+    read = (read_number(label, **known) or read_pair(label, **known) for label in spelled)
+    if any(found is None for found in read):
         return "category", "numbers in the original, other text in the release"
     few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
     if few and not spelled and not words(column.name) & _AMOUNTS:
@@ -105,7 +113,8 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
 def guess_column(column: Column, kind: str, why: str) -> Guess:
     """Everything but the blocking."""
     guess = Guess({"role": "attribute", "type": kind})
-    gone = column.released.count([label for label in column.released.labels if is_suppressed(label)])
+    known = set(column.original.labels)
+    gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
     if column.original.missing or column.released.missing or gone:
         more = f", {gone:,} suppressed" if gone else ""
         guess.reasons.append(
@@ -147,7 +156,7 @@ def _add_levels(guess: Guess, column: Column) -> None:
             guess.reasons.append(f"every label has levels, separated by '{separator}'")
             break
     known = set(labels)
-    unknown = [label for label in column.released.labels if label not in known and not is_suppressed(label)]
+    unknown = [label for label in column.released.labels if label not in known and not is_gone(label)]
     if unknown and "separator" in guess.settings:
         guess.settings["encode"] = "hierarchical"
         guess.reasons.append("the release has labels that the original lacks, so labels are compared level by level")

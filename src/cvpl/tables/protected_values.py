@@ -1,38 +1,55 @@
 """The spellings in which protection tools write a value that is no longer exact.
 
-    30-39   [30, 40)   [30, 40[   ]30, 40]   [80, inf)   >=80   80+   <20   123**   {31, 35}    numbers
-    2024    2024-05    2024-05-01    [2024-05-01, 2024-06-01)    2024-05-01 - 2024-05-31    times
-    *  ***                                                                           suppressed, any type
+    30-39   [30, 40)   [30, 40[   ]30, 40]   [30-39]   [80, inf)   >=80   80+   <20   123**   {31, 35}    numbers
+    17,25                                                                          a pair of ends, in a release only
+    *  ***  NA  NULL  (null)                                                       suppressed, any type
 
-A number or time is read as the closed range of the values it allows. Each function takes one distinct spelling, so
-a label is parsed once however many rows hold it, and returns None for what it cannot read.
+A number is read as the closed range of the values it allows; times are in `protected_times`. Each function takes one
+distinct spelling, so a label is parsed once however many rows hold it, and returns None for what it cannot read.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Container
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+from cvpl.tables.protected_times import Span, read_time
+
+__all__ = [
+    "SUPPRESSED_WORDS",
+    "Range",
+    "Span",
+    "is_gone",
+    "is_suppressed",
+    "read_number",
+    "read_pair",
+    "read_time",
+    "two_ways",
+]
+
+_NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _PLAIN = re.compile(_NUMBER)
 _ENDLESS = r"(?:inf|Inf|infinity|Infinity|∞)"
 _BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER}|-{_ENDLESS})\s*[,;]\s*({_NUMBER}|\+?{_ENDLESS})\s*([\[\])])")
-_DASHED = re.compile(rf"({_NUMBER})\s*(?:-|–|~)\s*({_NUMBER})")
+_DASHED_BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER})\s*[-–~]\s*({_NUMBER})\s*([\[\])])")
+_ONE = re.compile(rf"\[\s*({_NUMBER})\s*\]")
+_DASHED = re.compile(rf"({_NUMBER})\s*[-–~]\s*({_NUMBER})")
 _AT_LEAST = re.compile(rf"(>=|≥|>)\s*({_NUMBER})")
 _AT_MOST = re.compile(rf"(<=|≤|<)\s*({_NUMBER})")
 _PLUS = re.compile(rf"({_NUMBER})\s*\+")
-_MASKED = re.compile(r"(\d+)(\*+)")
+_MASKED = re.compile(r"(-?)([0-9]{1,300})(\*{1,300})")
+_MASKED_DECIMALS = re.compile(r"(-?)([0-9]{1,300})\.([0-9]{0,300})\*+")
 _SET = re.compile(r"\{(.*)\}", re.DOTALL)
+_PAIR = re.compile(rf"({_NUMBER}),(\s*)({_NUMBER})")
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
 
-_DAY = r"\d{4}-\d{2}-\d{2}"
-_CLOCK = r"[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?"
-_WHEN = rf"(?:{_DAY}(?:{_CLOCK})?|\d{{4}}-\d{{2}}|\d{{4}})"
-_TIME_BRACKETS = re.compile(rf"([\[\](])\s*({_WHEN})\s*[,;]\s*({_WHEN})\s*([\[\])])")
-_TIME_DASHED = re.compile(rf"({_WHEN})\s+(?:-|–|~)\s+({_WHEN})")
+_TWO_WAYS = re.compile(rf"{_NUMBER},{_NUMBER}|-?[0-9]+\*+|[0-9]{{1,2}}/(?:[0-9]{{1,2}}/)?[0-9]{{4}}")
 
-_MICROSECOND = timedelta(microseconds=1)
+SUPPRESSED_WORDS = ("NA", "NULL", "(null)")
+"""What R, ARX and Amnesia write into a table for a value that is not there."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +61,14 @@ class Range:
     middle: float
 
 
-@dataclass(frozen=True)
-class Span:
-    """The instants that a spelling allows: from `first` to `last`, both included, without a zone."""
-
-    first: datetime
-    last: datetime
-
-
 def is_suppressed(label: str) -> bool:
     """Whether the label is nothing but stars."""
     return bool(label) and not label.strip("*")
+
+
+def is_gone(label: str, known: Container[str] = ()) -> bool:
+    """Whether a cell of a release is suppressed: stars, or a word for it that is no label of the original (`known`)."""
+    return label not in known and (is_suppressed(label) or label in SUPPRESSED_WORDS)
 
 
 def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> Range | None:
@@ -62,26 +76,20 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
 
     On a column of whole numbers (`whole`) "30-39" is [30, 40), "<20" ends below 20 and ">30" starts at 31; otherwise
     "30-39" is [30, 39]. Open-ended spellings reach to the `smallest` or `largest` original value; a bound beyond that
-    is itself the end.
+    is itself the end. "(30, 40)" is a pair that holds its ends. A set is the range that holds its members. "12**" is
+    1200 to 1299 on whole numbers; elsewhere it may as well be 12.3 with its end hidden, and is not read.
     """
     text = label.strip()
-    if _PLAIN.fullmatch(text):
-        value = float(text)
-        return Range(value, value, value) if math.isfinite(value) else None
+    if match := _PLAIN.fullmatch(text) or _ONE.fullmatch(text):
+        return _point(float(match[match.lastindex or 0]))
     if match := _DASHED.fullmatch(text):
         low, high = float(match[1]), float(match[2])
         # The gap to the next label belongs to this one, unless the ends are fractions and leave none.
         gapped = whole and low.is_integer() and high.is_integer()
         return _range(low, high + 1, open_high=True) if low <= high and gapped else _range(low, high)
-    if match := _BRACKETS.fullmatch(text):
-        low, high = float(match[2].replace("∞", "inf")), float(match[3].replace("∞", "inf"))
-        if math.isinf(low) and math.isinf(high):
-            return _range(smallest, largest)
-        if math.isinf(high):
-            return _above(low, largest, included=match[1] == "[", whole=whole)
-        if math.isinf(low):
-            return _below(high, smallest, included=match[4] == "]", whole=whole)
-        return _range(low, high, open_low=match[1] in "](", open_high=match[4] in "[)")
+    if match := _BRACKETS.fullmatch(text) or _DASHED_BRACKETS.fullmatch(text):
+        ends = _end(match[2]), _end(match[3])
+        return _interval(match[1], *ends, match[4], whole=whole, smallest=smallest, largest=largest)
     if match := _AT_LEAST.fullmatch(text):
         return _above(float(match[2]), largest, included=match[1] != ">", whole=whole)
     if match := _PLUS.fullmatch(text):
@@ -89,14 +97,72 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
     if match := _AT_MOST.fullmatch(text):
         return _below(float(match[2]), smallest, included=match[1] != "<", whole=whole)
     if match := _MASKED.fullmatch(text):
-        width = 10.0 ** len(match[2])
-        return _range(float(match[1]) * width, (float(match[1]) + 1) * width, open_high=True)
+        stars = len(match[3])
+        return _hidden(match[1], match[2], stars) if whole or stars == 1 else None
+    if match := _MASKED_DECIMALS.fullmatch(text):
+        return _hidden(match[1], match[2] + match[3], -len(match[3]))
     if match := _SET.fullmatch(text):
         members = [member.strip() for member in match[1].split(",")]
-        if members and all(_PLAIN.fullmatch(member) for member in members):
+        if all(_PLAIN.fullmatch(member) for member in members):
             numbers = [float(member) for member in members]
             return _range(min(numbers), max(numbers))
     return None
+
+
+def read_pair(label: str, *, whole: bool, smallest: float, largest: float) -> Range | None:
+    """The range of a pair of ends as some tools write it, "17,25", or None where it may be something else.
+
+    Where all originals are whole numbers (`whole`), "17,25" is a range, from 17 to 25 as "17-25" is. But tools write
+    ends that some original has: beyond `smallest` and `largest` it may be a mean with a decimal comma. And "1,250" may
+    be a thousand, and "17,05" is no pair that a tool writes. On fractions it may be 17.25; there only "17.5,25.5", and
+    "17, 25" with its blank, can be nothing else.
+    """
+    text = label.strip()
+    match = _PAIR.fullmatch(text)
+    if match is None:
+        return None
+    integers = _INTEGER.fullmatch(match[1]) is not None and _INTEGER.fullmatch(match[3]) is not None
+    told = bool(match[2]) or ("." in match[3] and "." in match[1])
+    low, high = float(match[1]), float(match[3])
+    among = whole and integers and smallest <= low and high <= largest
+    if not told and (not among or _THOUSANDS.fullmatch(text)):
+        return None
+    return _range(low, high + 1, open_high=True) if whole and integers and low <= high else _range(low, high)
+
+
+def two_ways(label: str) -> bool:
+    """Whether a spelling that was not read is one of those that could mean two things.
+
+    "17,25" is 17.25 or a range, "12**" is 1250 or 12.5, "05/2024" is a month or a week, "1/5/2024" two days.
+    """
+    return _TWO_WAYS.fullmatch(label.strip()) is not None
+
+
+def _end(text: str) -> float:
+    """An end of an interval: infinite where it says so, NaN where its digits go beyond all numbers."""
+    end = float(text.replace("∞", "inf"))
+    return math.nan if math.isinf(end) and _PLAIN.fullmatch(text) else end
+
+
+def _interval(
+    opening: str, low: float, high: float, closing: str, *, whole: bool, smallest: float, largest: float
+) -> Range | None:
+    """Between two ends, of which the lower may be minus infinity and the upper infinity."""
+    if math.isinf(low) and math.isinf(high):
+        return _range(smallest, largest)
+    if math.isinf(high):
+        return _above(low, largest, included=opening == "[", whole=whole)
+    if math.isinf(low):
+        return _below(high, smallest, included=closing == "]", whole=whole)
+    # Python writes the two ends of a range so; a record at either end must not be shut out.
+    pair = opening == "(" and closing == ")"
+    return _range(low, high, open_low=opening in "](" and not pair, open_high=closing in "[)" and not pair)
+
+
+def _hidden(sign: str, digits: str, stars: int) -> Range | None:
+    """All numbers that begin with `digits`, the last of which counts ten to the power of `stars`."""
+    first, last = (float(f"{int(digits) + more}e{stars}") for more in (0, 1))
+    return _range(-last, -first, open_low=True) if sign else _range(first, last, open_high=True)
 
 
 def _above(bound: float, largest: float, *, included: bool, whole: bool) -> Range | None:
@@ -128,51 +194,3 @@ def _range(low: float, high: float, *, open_low: bool = False, open_high: bool =
     first = math.nextafter(low, math.inf) if open_low else low
     last = math.nextafter(high, -math.inf) if open_high else high
     return Range(first, last, low / 2 + high / 2)
-
-
-def read_time(label: str) -> Span | None:
-    """The span of time that `label` allows, or None. A time with a zone is brought to UTC.
-
-    A day without a clock time is its midnight, as tables usually write it; a month or a year is all of it.
-    """
-    text = label.strip()
-    if match := _TIME_BRACKETS.fullmatch(text):
-        start, end = _instant(match[2]), _instant(match[3])
-        if start is None or end is None:
-            return None
-        # "]2024-05, ..." starts after the whole of May.
-        first = start.last + _MICROSECOND if match[1] in "](" else start.first
-        last = end.first - _MICROSECOND if match[4] in "[)" else end.last
-        return Span(first, last) if first <= last else None
-    if match := _TIME_DASHED.fullmatch(text):
-        start, end = _instant(match[1]), _instant(match[2], whole_day=True)
-        if start is None or end is None or start.first > end.last:
-            return None
-        return Span(start.first, end.last)
-    return _instant(text)
-
-
-def _instant(text: str, *, whole_day: bool = False) -> Span | None:
-    """A year, month, day or moment; with `whole_day` a day reaches to its last microsecond."""
-    try:
-        if re.fullmatch(r"\d{4}", text):
-            first = datetime(int(text), 1, 1)
-            return Span(first, _next_month(first.replace(month=12)) - _MICROSECOND)
-        if re.fullmatch(r"\d{4}-\d{2}", text):
-            first = datetime(int(text[:4]), int(text[5:]), 1)
-            return Span(first, _next_month(first) - _MICROSECOND)
-        if re.fullmatch(_DAY, text):
-            first = datetime.fromisoformat(text)
-            return Span(first, first + timedelta(days=1) - _MICROSECOND if whole_day else first)
-        if re.fullmatch(_DAY + _CLOCK, text):
-            moment = datetime.fromisoformat(text)
-            if moment.tzinfo is not None:
-                moment = moment.astimezone(UTC).replace(tzinfo=None)
-            return Span(moment, moment)
-    except (ValueError, OverflowError):
-        return None
-    return None
-
-
-def _next_month(first: datetime) -> datetime:
-    return first.replace(year=first.year + 1, month=1) if first.month == 12 else first.replace(month=first.month + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from cvpl.errors import Problem
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
-from cvpl.tables.protected_values import is_suppressed, read_number, read_time
+from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
 from cvpl.tables.source import BLANKS, Reading, Source, literal, quoted
+from cvpl.tables.whole_labels import Respelled, respelled
 
 if TYPE_CHECKING:
     import duckdb
@@ -107,6 +109,10 @@ class ColumnReader:
             found = read_number(label, whole=whole, smallest=smallest, largest=largest)
             return None if found is None else (found.middle, found.low, found.high)
 
+        def released(label: str) -> tuple[float, float, float] | None:
+            found = read_pair(label, whole=whole, smallest=smallest, largest=largest)
+            return meaning(label) if found is None else (found.middle, found.low, found.high)
+
         result = []
         for source, number, value in zip(sources, plain, values, strict=True):
             infinite = np.flatnonzero(np.isinf(value))
@@ -117,7 +123,8 @@ class ColumnReader:
             # Where every cell is a plain number the ends of its interval are the number, and need no room of their own.
             numbers = Numbers(value, value, value)
             if np.isnan(value).any() and not _is_number(source.types[spec.name]):
-                found = self._spelled(spec, source, number, meaning, "a number or an interval")
+                means = released if _is_release(source) else meaning
+                found = self._spelled(spec, source, number, means, "a number or an interval")
                 if found:
                     numbers = Numbers(value, value.copy(), value.copy())
                 for rows, meant in found:
@@ -126,8 +133,10 @@ class ColumnReader:
         return result
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
+        ends: tuple[datetime, datetime] | tuple[None, None] = (None, None)
+
         def meaning(label: str) -> tuple[np.datetime64, np.datetime64] | None:
-            found = read_time(label)
+            found = read_time(label, earliest=ends[0], latest=ends[1])
             return None if found is None else (np.datetime64(found.first, "us"), np.datetime64(found.last, "us"))
 
         result = []
@@ -136,6 +145,8 @@ class ColumnReader:
             value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
             first = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
             times = Times(first, first)
+            if source is sources[0]:
+                ends = _ends(first)
             if np.isnat(first).any():
                 found = self._spelled(spec, source, plain, meaning, "a time such as 2024-05-01 13:45:00")
                 if found:
@@ -150,29 +161,39 @@ class ColumnReader:
     ) -> list[tuple[NDArray[np.intp], Meaning]]:
         """The rows of every spelling that SQL could not read, with what it means; suppressed ones are left missing.
 
-        Each distinct spelling is parsed once. What cannot be read becomes one problem for the column.
+        Each distinct spelling is parsed once. What cannot be read becomes a problem for the column, and so does what
+        can be read in two ways.
         """
         labels = self._distinct(source, spec.name, f"({plain}) IS NULL")
         codes = self._encode(source, spec.name, labels)
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(len(labels) + 1))
-        found, unreadable = [], []
+        suppressed = is_gone if _is_release(source) else is_suppressed
+        found: list[tuple[NDArray[np.intp], Meaning]] = []
+        unreadable: list[NDArray[np.intp]] = []
+        unclear: list[NDArray[np.intp]] = []
         for code, label in enumerate(labels):
             members = order[bounds[code] : bounds[code + 1]]
-            if is_suppressed(label):
+            if suppressed(label):
                 continue
             meant = meaning(label)
             if meant is None:
-                unreadable.append(members)
+                (unclear if two_ways(label) else unreadable).append(members)
             else:
                 found.append((members, meant))
-        if unreadable:
-            at = np.concatenate(unreadable)
-            what = f"found text where {allowed} is declared"
-            cure = "Declare the column as a category, name the spelling under `reading.missing`, or mend the row."
-            first = int(at.min()) + 1
-            self._problems.append(Problem(source.name, what, cure, spec.name, first, int(at.size)))
+        what = f"found text where {allowed} is declared"
+        cure = "Declare the column as a category, name the spelling under `reading.missing`, or mend the row."
+        self._refuse(source, spec, unreadable, what, cure)
+        what = f"found a spelling that can be read in two ways where {allowed} is declared"
+        cure = "Write a range as [17, 25], decimals with a point, a month as 2024-05 and a day as 2024-05-01."
+        self._refuse(source, spec, unclear, what, cure)
         return found
+
+    def _refuse(self, source: Source, spec: ColumnSpec, rows: Sequence[NDArray[np.intp]], what: str, cure: str) -> None:
+        """One problem for all these rows, if there are any."""
+        if rows:
+            at = np.concatenate(rows)
+            self._problems.append(Problem(source.name, what, cure, spec.name, int(at.min()) + 1, int(at.size)))
 
     def _distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
         text = self.text(source, column)
@@ -193,14 +214,40 @@ class ColumnReader:
 
     def _labels(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Labels]:
         distinct = [self._distinct(source, spec.name) for source in sources]
-        # Stars are suppression, unless the original itself uses them as a label.
         originals = set(distinct[0])
-        known = originals.union(label for others in distinct[1:] for label in others if not spec.says_nothing(label))
-        labels = tuple(sorted(known))
-        read = [Labels(self._encode(source, spec.name, labels), labels) for source in sources]
+        listed = originals.union(spec.parents or ())
+        own = [respelled(labels, listed) for labels in distinct]
+        meant = [
+            {label: it.meant.get(label, label) for label in labels if not _says_nothing(spec, source, label, listed)}
+            for source, labels, it in zip(sources, distinct, own, strict=True)
+        ]
+        labels = tuple(sorted(originals.union(*(told.values() for told in meant[1:]))))
+        place = {label: code for code, label in enumerate(labels)}
+        read = []
+        for source, spellings, told in zip(sources, distinct, meant, strict=True):
+            wanted = [place[told[label]] if label in told else -1 for label in spellings]
+            if wanted == [place.get(label, -1) for label in spellings]:
+                read.append(Labels(self._encode(source, spec.name, labels), labels))
+            else:
+                own_codes = self._encode(source, spec.name, spellings)
+                read.append(Labels(np.array([*wanted, -1], dtype=np.int32)[own_codes], labels))
+        for source, it in zip(sources, own, strict=True):
+            self._notice_spellings(spec, source, it)
         if len(read) > 1:
             self._notice_labels(spec, originals, read[1])
         return read
+
+    def _notice_spellings(self, spec: ColumnSpec, source: Source, found: Respelled) -> None:
+        """Tell of labels that differ by decimals only; where they could mean two of the original's, refuse them."""
+        if found.meant:
+            self._notices.append(
+                f"column '{spec.name}' of {source.name}: {len(found.meant)} labels differ from whole numbers of the "
+                "original by decimals that are zero, and are read as those"
+            )
+        if found.unclear:
+            codes = self._encode(source, spec.name, found.unclear)
+            what = "found whole numbers with decimals, which could mean two labels of the original"
+            self._refuse(source, spec, [np.flatnonzero(codes >= 0)], what, "Spell the labels alike in all tables.")
 
     def _notice_labels(self, spec: ColumnSpec, originals: set[str], released: Labels) -> None:
         """Point out labels that keep a column from telling anything: unlisted in its hierarchy, or met nowhere else."""
@@ -219,6 +266,23 @@ class ColumnReader:
                 "original lacks, so they agree with nobody's; if they are generalized, give a `separator` or a "
                 "`hierarchy` file, if they are spelled in another way, spell them alike"
             )
+
+
+def _is_release(source: Source) -> bool:
+    """Whether the table is the protected one: originals and controls hold no suppressed or generalized values."""
+    return source.table == "protected"
+
+
+def _says_nothing(spec: ColumnSpec, source: Source, label: str, listed: set[str]) -> bool:
+    """Whether the label is suppression and no label of the original: stars or, in a release, a word for it."""
+    return label not in listed and (spec.says_nothing(label) or (_is_release(source) and is_gone(label)))
+
+
+def _ends(times: NDArray[np.datetime64]) -> tuple[datetime, datetime] | tuple[None, None]:
+    """The first and the last of the times, if there are any that a calendar has."""
+    known = times[~np.isnat(times)]
+    ends = (known.min().item(), known.max().item()) if known.size else (None, None)
+    return ends if all(isinstance(end, datetime) for end in ends) else (None, None)
 
 
 def _is_number(kind: str) -> bool:

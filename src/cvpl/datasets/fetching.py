@@ -1,0 +1,99 @@
+"""One file from its original source, kept only if it is byte for byte the one that is known."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from cvpl.errors import InputError, Problem
+from cvpl.whole_file import write_whole
+
+PATIENCE = 30.0
+"""Seconds that a source may stay silent."""
+LONGEST = 600.0
+"""Seconds that a whole transfer may take; the largest file has four megabytes."""
+_CHUNK = 1 << 16
+
+
+def fetch(address: str, target: Path, *, sha256: str, size: int, schemes: Sequence[str] = ("https",)) -> None:
+    """Bring the file at `address` to `target`, if it has this size and this SHA-256; else raise and keep nothing.
+
+    Only addresses of `schemes` are asked, and a redirect to another scheme is not followed. At most one byte more than
+    `size` is taken in. A file that is there already is replaced only by the right one.
+    """
+    where = f"{urlsplit(address).hostname}, {target.name}"
+    if urlsplit(address).scheme not in schemes:
+        raise InputError([Problem(where, f"the address is not one of {', '.join(schemes)}", "Name such an address.")])
+    content = _received(address, where, size)
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        what = f"the file has the SHA-256 {found}, and not the known one, {sha256}; nothing was kept"
+        raise InputError([Problem(where, what, "It was changed there or on the way. Look for another copy of it.")])
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, content)
+    except OSError as error:
+        what = f"the file cannot be written: {error.strerror}"
+        raise InputError([Problem(str(target.parent), what, "Name another folder.")]) from None
+
+
+def _received(address: str, where: str, size: int) -> bytes:
+    """The bytes at the address, which must be `size` of them."""
+    from http.client import HTTPException  # noqa: PLC0415 - loaded when something is fetched
+    from urllib.error import HTTPError  # noqa: PLC0415
+    from urllib.request import HTTPRedirectHandler, Request, build_opener  # noqa: PLC0415
+
+    class SameScheme(HTTPRedirectHandler):
+        """Follows a redirect unless it leads to another scheme."""
+
+        def redirect_request(
+            self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+        ) -> Request | None:
+            if urlsplit(newurl).scheme != urlsplit(req.full_url).scheme:
+                fp.close()
+                what = "the source sends on to an address of another scheme, which is not followed"
+                raise InputError([Problem(where, what, _BY_HAND)])
+            return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+    request = Request(address, headers={"User-Agent": "cvpl"})  # noqa: S310 - the scheme was checked
+    try:
+        with build_opener(SameScheme()).open(request, timeout=PATIENCE) as response:
+            declared = response.headers.get("Content-Length", "")
+            content = _read(response, size + 1)
+    except HTTPError as error:
+        what = f"the source answers with the status {error.code}"
+        error.close()
+        raise InputError([Problem(where, what, _BY_HAND)]) from None
+    except (OSError, HTTPException, ValueError):
+        # The reason may hold addresses of the user's own network.
+        what = "the source cannot be reached, or the transfer broke off; nothing was kept"
+        raise InputError([Problem(where, what, f"Try again. {_BY_HAND}")]) from None
+    if len(content) == size:
+        return content
+    if len(content) > size:
+        what = f"the file is longer than the {size:,} bytes of the known one; nothing was kept"
+    elif declared.isdecimal() and len(content) < int(declared):
+        what = f"the transfer broke off after {len(content):,} of {size:,} bytes; nothing was kept"
+    else:
+        what = f"the file has {len(content):,} bytes where the known one has {size:,}; nothing was kept"
+    raise InputError([Problem(where, what, f"Try again. {_BY_HAND}")])
+
+
+_BY_HAND = "Or download the file by hand and name the folder that holds it."
+
+
+def _read(response: IO[bytes], most: int) -> bytes:
+    """At most so many bytes, within the time that a transfer may take."""
+    end = time.monotonic() + LONGEST
+    parts: list[bytes] = []
+    left = most
+    while left and (part := response.read(min(left, _CHUNK))):
+        parts.append(part)
+        left -= len(part)
+        if time.monotonic() > end:
+            raise TimeoutError
+    return b"".join(parts)

@@ -1,0 +1,143 @@
+"""From a folder, or from the original source, to a `Dataset`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cvpl.datasets.dataset import Dataset
+from cvpl.datasets.fetching import fetch as fetch_file
+from cvpl.errors import InputError, Problem
+from cvpl.whole_file import write_whole
+
+FOLDER_VARIABLE = "CVPL_DATA"
+"""The environment variable that names the folder of local copies."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file as its source has it: name, SHA-256, size in bytes, and how its bytes become the table.
+
+    `address` is None where it cannot be fetched.
+    """
+
+    name: str
+    sha256: str
+    size: int
+    to_table: Callable[[bytes], bytes]
+    address: str | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """A data set before it is found: its files below a folder, and what a `Dataset` says of it.
+
+    `table` is the original's file, `by_hand` how to come by it, `source_file` the one it is made from, where that is
+    known. `control`, `releases` and `hierarchies` are files that may lie beside it.
+    """
+
+    name: str
+    table: str
+    source: str
+    licence: str
+    citation: str
+    by_hand: str
+    columns: Mapping[str, Mapping[str, Any]]
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    source_file: SourceFile | None = None
+    control: str | None = None
+    releases: Mapping[str, str] = field(default_factory=dict)
+    truths: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    hierarchies: Mapping[str, str] = field(default_factory=dict)
+
+
+def data_folder(folder: str | Path | None = None) -> Path:
+    """Where local copies lie: `folder`, else what CVPL_DATA names, else the user's own cache."""
+    if folder is not None:
+        return Path(folder).expanduser()
+    if named := os.environ.get(FOLDER_VARIABLE):
+        return Path(named).expanduser()
+    return _cache() / "cvpl" / "data"
+
+
+def _cache() -> Path:
+    """Where the system keeps what a user's programs can get again."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def load(
+    described: Description,
+    folder: str | Path | None = None,
+    *,
+    fetch: bool = False,
+    schemes: Sequence[str] = ("https",),
+) -> Dataset:
+    """The data set from `data_folder(folder)`; with `fetch`, and only if it is not there, from its source.
+
+    A table that is there is taken as it is. A source file that is there is checked against its SHA-256 and turned into
+    the table. Raises InputError where neither is there, or the control is not, with what to put where.
+    """
+    top = data_folder(folder)
+    table = top / described.table
+    if not table.is_file():
+        _make(described, table, fetch, schemes)
+    control = None if described.control is None else top / described.control
+    if control is not None and not control.is_file():
+        raise InputError([_absent(described, control, "")])
+    beside = [
+        {name: top / file for name, file in files.items() if (top / file).is_file()}
+        for files in (described.releases, described.hierarchies)
+    ]
+    return Dataset(
+        name=described.name,
+        path=table,
+        source=described.source,
+        licence=described.licence,
+        citation=described.citation,
+        columns=deepcopy(dict(described.columns)),
+        reading=deepcopy(dict(described.reading)),
+        control=control,
+        releases=beside[0],
+        truths={name: truth for name, truth in described.truths.items() if name in beside[0]},
+        hierarchies=beside[1],
+    )
+
+
+def _make(described: Description, table: Path, fetch: bool, schemes: Sequence[str]) -> None:
+    """Write the table from its source file, which lies beside it or is fetched."""
+    known = described.source_file
+    if known is None:
+        raise InputError([_absent(described, table, "It is not fetched: no checksum of its source is published. ")])
+    file = table.parent / known.name
+    if not file.is_file():
+        if not fetch:
+            more = "Pass fetch=True to get it from its source. Or: " if known.address is not None else ""
+            raise InputError([_absent(described, table, more)])
+        if known.address is None:
+            raise InputError([_absent(described, table, "It is not fetched: its source asks for a login. ")])
+        fetch_file(known.address, file, sha256=known.sha256, size=known.size, schemes=schemes)
+    content = file.read_bytes()
+    if len(content) != known.size or hashlib.sha256(content).hexdigest() != known.sha256:
+        what = "the file is not byte for byte the one that its source has"
+        raise InputError([Problem(str(file), what, f"Remove it. {described.by_hand}")])
+    try:
+        write_whole(table, known.to_table(content))
+    except OSError as error:
+        what = f"the table cannot be written: {error.strerror}"
+        raise InputError([Problem(str(table.parent), what, "Name a folder that can be written to.")]) from None
+
+
+def _absent(described: Description, file: Path, more: str) -> Problem:
+    what = f"there is no copy of it at {file}"
+    cure = f"{more}{described.by_hand} Another folder is named by `folder`, or by {FOLDER_VARIABLE}."
+    return Problem(f"cvpl.datasets.{described.name}", what, cure)
