@@ -264,7 +264,8 @@ class ColumnReader:
             self._notices.append(
                 f"column '{spec.name}': {np.mean(~met[present]):.0%} of the release's values are labels that the "
                 "original lacks, so they agree with nobody's; if they are generalized, give a `separator` or a "
-                "`hierarchy` file, if they are spelled in another way, spell them alike"
+                "`hierarchy` file, if they are sets or masks, block by `compatible` keys, and if they are spelled in "
+                "another way, spell them alike"
             )
 
 
