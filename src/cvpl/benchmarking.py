@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -107,6 +108,9 @@ def _audited(entry: Entry, memory: int | None, say: Report) -> Audited:
     seconds = round(time.perf_counter() - start, 2)
     say("utility", None)
     plan = entry.plan.within(memory)
+    if plan.control_is_absent:
+        # A sample is to serve for the whole table, not only for the people who are in it.
+        plan = replace(plan, config=plan.config.model_copy(update={"control": None}))
     with threadpool_limits(limits=1, user_api="blas"):
         inputs = read_tables(entry.original, entry.file, plan, None)
         kept = appraisal.utility(plan, inputs)

@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 
 from cvpl.charts.style import (
-    BAR,
     BLUE,
     FAINT,
     GREY,
@@ -29,10 +28,12 @@ from cvpl.charts.style import (
 from cvpl.result import BenchmarkRow
 from cvpl.wording import UNKNOWN, percent, printable, span
 
-_SERIES = {"power at 5%": BLUE, "attributable rate": ORANGE, "top-1": GREY}
-_SHAPES = {"power at 5%": "circle", "attributable rate": "square", "top-1": "triangle-up"}
-_OFFSET = {"power at 5%": -5, "attributable rate": 0, "top-1": 5}
+_SERIES = {"power at 5%": BLUE, "attributable": ORANGE, "top-1": GREY}
+_SHAPES = {"power at 5%": "circle", "attributable": "square", "top-1": "triangle-up"}
+_OFFSET = {"power at 5%": -8, "attributable": 0, "top-1": 8}
 """Pixels by which the points of a release stand below each other, so that none hides another."""
+_EACH = 30
+"""Height of a release."""
 _FALSE_RATE = 0.05
 _LONGEST = 22
 _LINE = 15
@@ -71,7 +72,7 @@ def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_SHAPES[it] for it in used]))
         dots = alt.Chart(data(mine)).mark_point(filled=True, size=45, opacity=1, yOffset=_OFFSET[kind])
         layers.append(dots.encode(x=x, y=y, color=colours(used), shape=shape))
-    plot = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(known))
+    plot = alt.layer(*layers).properties(width=WIDTH - 60, height=_EACH * len(known))
     shown = " and ".join([", ".join(list(used)[:-1]), list(used)[-1]] if len(used) > 1 else used)
     description = f"{shown[0].upper()}{shown[1:]} of {len(known)} releases, with 95% intervals. "
     description += "The dotted line at 5% is the power of chance."
@@ -135,7 +136,7 @@ def _figures(row: BenchmarkRow) -> dict[str, Ends]:
         found["power at 5%"] = row.power.power, row.power.low, row.power.high
     if row.attributable_rate is not None and row.attributable_rate.estimate is not None:
         beyond = row.attributable_rate
-        found["attributable rate"] = row.attributable_rate.estimate, beyond.low, beyond.high
+        found["attributable"] = row.attributable_rate.estimate, beyond.low, beyond.high
     if row.top1_hit_rate is not None:
         found["top-1"] = row.top1_hit_rate, row.top1_low, row.top1_high
     return found

@@ -32,11 +32,17 @@ def show_benchmark(result: BenchmarkResult, console: Console) -> None:
 
 
 def benchmark_headline(result: BenchmarkResult) -> str:
-    """How many releases were audited, and of how many nothing can be said."""
+    """How many releases were audited, in which most is found, and of how many nothing can be said."""
     rows, groups = len(result.rows), len(result.groups)
     dead = sum(row.status == "not_assessable" for row in result.rows)
     failed = sum(row.status == "failed" for row in result.rows)
     told = f"{rows} release{'s' * (rows != 1)} of {groups} data set{'s' * (groups != 1)}."
+    known = [row for row in result.rows if row.power is not None]
+    if known:
+        most = max(known, key=lambda row: 0.0 if row.power is None else row.power.power)
+        found = percent(None if most.power is None else most.power.power)
+        told += f" Most is found in '{printable(most.name)}' of {printable(most.group)}: "
+        told += f"{found} of the people are linked where 5% of strangers are."
     if dead:
         told += f" Nothing can be said of {dead}."
     if failed:

@@ -110,14 +110,14 @@ def rules(row: BenchmarkRow) -> list[str]:
     return list(dict.fromkeys(it.rule for it in row.warnings if it.rule != "columns"))
 
 
-RISK = ("place", "release", "power at 5%", "attributable rate", "held against", "top-1", "utility")
+RISK = ("release", "place", "power at 5%", "attributable rate", "held against", "top-1", "utility")
 BEHIND = ("release", "how it was made", "attacker", "linked", "of the control", "paper's attacker", "blocking recall")
-SIZES = ("rows: original / control / release", "seconds")
+SIZES = ("rows (original / control / release)", "seconds")
 
 
 def risk_cells(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> tuple[str, ...]:
     """The cells under `RISK`."""
-    cells = place(row, rows), printable(row.name), power(row), attributable(row), held_against(row), top1(row)
+    cells = printable(row.name), place(row, rows), power(row), attributable(row), held_against(row), top1(row)
     return *cells, utility(row.utility)
 
 
