@@ -150,6 +150,35 @@ def test_a_second_run_audits_nothing_anew(folders, run_once, result, monkeypatch
     assert all(it.seconds == kept[it.name].seconds and it.status == kept[it.name].status for it in again.rows)
 
 
+def test_a_run_that_was_interrupted_goes_on_where_it_was(folders, tmp_path, monkeypatch, capsys):
+    real, asked = benchmarking.audit, []
+
+    def interrupted(*arguments, **more):
+        asked.append(arguments[1].name)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(benchmarking, "audit", interrupted)
+    call = ["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", "high,low"]
+    assert run(call) == 5
+    assert "the same command goes on from there" in capsys.readouterr().err
+    assert not (tmp_path / "benchmark.json").exists()
+    assert run(call) == 0
+    assert asked == ["high.csv", "low.csv", "low.csv"]
+
+
+def test_a_fault_of_the_program_is_a_row_too_and_tells_no_cell(folders, monkeypatch):
+    def faulty(*_, **__):
+        raise RuntimeError("a cell of the table")
+
+    monkeypatch.setattr(benchmarking, "audit", faulty)
+    found = cvpl.benchmark(folders[0], only=["high", "low"])
+    assert [it.status for it in found.rows] == ["failed", "failed"]
+    assert found.rows[0].reasons[0].startswith("internal error (RuntimeError at ")
+    assert "a cell" not in found.to_json()
+
+
 def damaged(folder):
     (folder / "results" / "first" / "low.json").write_text("{")
 

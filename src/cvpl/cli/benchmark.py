@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.cli.output import check_folder, page, reader_may_leave, tell
 from cvpl.cli.values import memory_bytes
 from cvpl.errors import ExitCode
 
@@ -55,8 +55,13 @@ def command(
     from cvpl.benchmarking import benchmark  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
 
-    with Progress() as progress:
-        result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, report=progress)
+    try:
+        with Progress() as progress:
+            result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, report=progress)
+    except KeyboardInterrupt:
+        if out is not None:
+            tell(f"Finished audits are kept in {out / 'results'}; the same command goes on from there.")
+        raise
     if out is not None:
         from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
         from cvpl.reports.leaderboard import leaderboard_csv  # noqa: PLC0415

@@ -43,11 +43,8 @@ def benchmark_headline(result: BenchmarkResult) -> str:
         found = percent(None if most.power is None else most.power.power)
         told += f" Most is found in '{printable(most.name)}' of {printable(most.group)}: "
         told += f"{found} of the people are linked where 5% of strangers are."
-    if dead:
-        told += f" Nothing can be said of {dead}."
-    if failed:
-        told += f" {failed} could not be audited."
-    return told
+    without = [f"{dead} not assessable"] * bool(dead) + [f"{failed} could not be audited"] * bool(failed)
+    return told + (f" Without figures: {', '.join(without)}." if without else "")
 
 
 def _show_risk(rows: list[BenchmarkRow], console: Console) -> None:
