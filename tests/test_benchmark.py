@@ -17,7 +17,8 @@ from cvpl import benchmarking, schemas
 from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
 from cvpl.leaderboard import in_order
-from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
+from cvpl.reports.audit_page import command
+from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown, place
 from cvpl.result import BenchmarkResult, BenchmarkRow, Power, benchmark_schema
 from cvpl.result_file import read_any, read_result
 from shared_data import SHARED, needs_data
@@ -139,6 +140,13 @@ def test_releases_whose_intervals_meet_are_tied(result, ends, expected):
     assert placed(result, *ends) == expected
 
 
+def test_releases_with_different_controls_are_not_ranked_against_each_other(result):
+    low, high = row(result, "low"), row(result, "high")
+    other = high.inputs | {"control": high.inputs["control"].model_copy(update={"sha256": "other"})}
+    found = in_order([low, high.model_copy(update={"inputs": other})])
+    assert [(it.place.first, it.place.last, place(it, found)) for it in found] == [(1, 1, "1 of 1")] * 2
+
+
 def test_a_second_run_audits_nothing_anew(folders, run_once, result, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("audited anew")
@@ -198,6 +206,28 @@ def test_a_kept_result_that_is_not_whole_is_made_anew(folders, tmp_path, harm):
     harm(tmp_path)
     after = cvpl.benchmark(folders[0], folder=tmp_path, only=["low"])
     assert without_seconds(after.to_json()) == without_seconds(before.to_json())
+
+
+def test_households_and_subgroups_are_parted_with_their_people(folders):
+    """An audit with `control: absent` tells what one with the two parts as tables of their own does."""
+    released = pd.read_csv(folders[1] / "sample.csv")
+    original = pd.read_csv(folders[1] / "original.csv")
+    original["home"] = original.index // 3
+    there = original.person_id.isin(released.person_id)
+    config = CONFIG | {"columns": CONFIG["columns"] | {"home": {"role": "group"}}, "report": {"subgroups": ["gender"]}}
+    parted = cvpl.audit(original, released, config | {"control": "absent"})
+    by_hand = cvpl.audit(original[there], released, config, control=original[~there])
+    told = [json.loads(it.to_json()) for it in (parted, by_hand)]
+    assert told[0]["provenance"]["config"].pop("control") == "absent"
+    assert (
+        told[0]["inputs"]["control"].pop("name") == "original" and told[1]["inputs"]["control"].pop("name") == "control"
+    )
+    assert told[0] == told[1]
+
+
+def test_the_command_that_repeats_such_an_audit_names_no_control(folders):
+    alone = cvpl.audit(folders[1] / "original.csv", folders[1] / "sample.csv", CONFIG | {"control": "absent"})
+    assert command(alone) == "cvpl audit original.csv sample.csv --config audit.yaml"
 
 
 @pytest.mark.parametrize("what", ["seed", "control", "release"])

@@ -86,13 +86,13 @@ def _clearly_above(ends: Sequence[Ends]) -> NDArray[np.bool_]:
     return above
 
 
-def _kind(row: out.BenchmarkRow) -> int:
-    """Which rows may be ranked against each other, those of which most is known first."""
-    if row.ranked_by == "power":
-        return 0 if row.control_from == "file" else 1
+def _kind(row: out.BenchmarkRow) -> tuple[int, str]:
+    """Which rows may be ranked against each other, those of which most is known first; other controls are others."""
+    if row.ranked_by == "power" and row.control_from == "file":
+        return 0, row.inputs["control"].sha256 or ""
     if row.ranked_by is not None:
-        return 2
-    return {"assessed": 3, "not_assessable": 4, "failed": 5}[row.status]
+        return 1 if row.ranked_by == "power" else 2, ""
+    return {"assessed": 3, "not_assessable": 4, "failed": 5}[row.status], ""
 
 
 def _ends(row: out.BenchmarkRow) -> Ends:

@@ -27,7 +27,8 @@ def show_benchmark(result: BenchmarkResult, console: Console) -> None:
             if notes(row):
                 hanging("-", f"{printable(row.name)}: {'; '.join(notes(row))}", console, style="yellow")
     console.print()
-    text = f"{READ} These are estimates under the stated attackers, no guarantee."
+    text = f"{READ} The largest top-1 is that of any attacker; all other figures are those of the one that is named. "
+    text += "These are estimates under the stated attackers, no guarantee."
     console.print(Text(text, style="dim"))
 
 
@@ -49,7 +50,7 @@ def benchmark_headline(result: BenchmarkResult) -> str:
 
 def _show_risk(rows: list[BenchmarkRow], console: Console) -> None:
     heads = ("place", "right"), ("release", "name"), ("power 5%", "right"), ("95% interval", "right")
-    table = plain_table(*heads, ("top-1", "right"), ("held against", "left"))
+    table = plain_table(*heads, ("top-1", "right"), ("largest", "right"), ("held against", "left"))
     for row in rows:
         strong = row.power
         table.add_row(
@@ -58,6 +59,7 @@ def _show_risk(rows: list[BenchmarkRow], console: Console) -> None:
             percent(None if strong is None else strong.power) if row.status == "assessed" else "?",
             "" if strong is None else span(strong.low, strong.high),
             percent(row.top1_hit_rate),
+            percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate),
             held_against(row),
         )
     console.print(table)

@@ -45,8 +45,9 @@ def place(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
     return f"{places(row.place.first, row.place.last)} of {len(alike)}"
 
 
-def _ranked(row: BenchmarkRow) -> tuple[str, str, str | None]:
-    return row.group, held_against(row), row.ranked_by
+def _ranked(row: BenchmarkRow) -> tuple[str | None, ...]:
+    control = row.inputs.get("control") if row.control_from == "file" else None
+    return held_against(row), row.ranked_by, None if control is None else control.sha256
 
 
 def interval(rate: float | None, low: float | None, high: float | None) -> str:
