@@ -127,7 +127,7 @@ def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) 
         try:
             found.append(_read(path, path.parent if data is None else Path(data), told))
         except InputError as error:
-            problems.extend(error.problems)
+            problems.extend(replace(it, where=told) if it.where == path.name else it for it in error.problems)
             continue
         if found[-1].name.lower() in [it.name.lower() for it in found[:-1]]:
             what = "another manifest has the same `name`"
