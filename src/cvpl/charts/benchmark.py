@@ -74,7 +74,7 @@ def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         layers.append(dots.encode(x=x, y=y, color=colours(used), shape=shape))
     plot = alt.layer(*layers).properties(width=WIDTH - 60, height=_EACH * len(known))
     shown = " and ".join([", ".join(list(used)[:-1]), list(used)[-1]] if len(used) > 1 else used)
-    description = f"{shown[0].upper()}{shown[1:]} of {len(known)} releases, with 95% intervals. "
+    description = f"{shown[0].upper()}{shown[1:]} of {_counted(known)}, with 95% intervals. "
     description += "The dotted line at 5% is the power of chance."
     table = [(printable(row.name), *_cells(row)) for row in rows]
     heads = ("release", "power at 5%", "95% interval", "attributable", "95% interval", "top-1", "95% interval")
@@ -89,8 +89,8 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     labels = unlike([printable(row.name) for row in known], _LONGEST)
     height = max(HEIGHT, _LINE * (len(known) + 1))
     utilities = [_kept(row) or 0.0 for row in known]
-    room = max(0.01, 0.08 * (max(utilities) - min(utilities)))
-    bottom, top = min(utilities) - room, max(utilities) + room
+    room = max(0.03, 0.08 * (max(utilities) - min(utilities)))
+    bottom, top = min(utilities) - room, min(1.01, max(utilities) + room)
     most = min(1.0, max(0.01, 1.08 * max(_risk(row) or 0.0 for row in known)))
     beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
     points = [
@@ -112,7 +112,7 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     ]
     plot = alt.layer(*layers).properties(width=WIDTH - 110, height=height)
     description = (
-        f"Utility against risk of {len(known)} releases; lower risk lies to the left, higher utility above. "
+        f"Utility against risk of {_counted(known)}; lower risk lies to the left, higher utility above. "
         "Utility is that of the columns which a release holds."
     )
     heads = ("release", "ranked by", "risk", "utility", "columns")
@@ -127,6 +127,10 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         for row in rows
     ]
     return finished(plot, f"Utility against risk in {printable(name)}", description, heads, table)
+
+
+def _counted(rows: Sequence[BenchmarkRow]) -> str:
+    return f"{len(rows)} release{'s' * (len(rows) != 1)}"
 
 
 def _figures(row: BenchmarkRow) -> dict[str, Ends]:

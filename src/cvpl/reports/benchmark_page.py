@@ -45,8 +45,12 @@ def _shown(result: BenchmarkResult, group: BenchmarkGroup) -> _Shown:
     rows = result.of(group.name)
     warnings: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        for warning in row.warnings:
-            warnings.setdefault((warning.message, warning.docs or ""), []).append(printable(row.name))
+        columns = sum(it.rule == "columns" for it in row.warnings)
+        told = [(it.message, it.docs or "") for it in row.warnings if it.rule != "columns"]
+        if columns:
+            told.append((f"{columns} on columns that are absent, empty or not declared; its own result has them", ""))
+        for warning in told:
+            warnings.setdefault(warning, []).append(printable(row.name))
     return _Shown(
         group=group,
         risk=Numbers("", "", RISK, tuple(risk_cells(row, rows) for row in rows)),

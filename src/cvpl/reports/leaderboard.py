@@ -69,6 +69,12 @@ def attributable(row: BenchmarkRow) -> str:
     return UNKNOWN if found is None else interval(found.estimate, found.low, found.high)
 
 
+def linked(row: BenchmarkRow) -> str:
+    """The raw linkage rate, and the control's beside it."""
+    rate = percent(None if row.linkage_rate is None else row.linkage_rate.estimate)
+    return rate if row.control is None else f"{rate}; control {percent(row.control.rate)}"
+
+
 def top1(row: BenchmarkRow) -> str:
     """The top-1 hit rate with its interval, and the largest where another attacker's is larger."""
     told = interval(row.top1_hit_rate, row.top1_low, row.top1_high)
@@ -111,15 +117,15 @@ def rules(row: BenchmarkRow) -> list[str]:
     return list(dict.fromkeys(it.rule for it in row.warnings if it.rule != "columns"))
 
 
-RISK = ("release", "place", "power at 5%", "attributable rate", "held against", "top-1", "utility")
-BEHIND = ("release", "how it was made", "attacker", "linked", "of the control", "paper's attacker", "blocking recall")
+RISK = ("release", "place", "power at 5%", "attributable rate", "held against", "linked", "top-1", "utility")
+BEHIND = ("release", "how it was made", "attacker", "linked, 95% interval", "paper's attacker", "blocking recall")
 SIZES = ("rows (original / control / release)", "seconds")
 
 
 def risk_cells(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> tuple[str, ...]:
     """The cells under `RISK`."""
-    cells = printable(row.name), place(row, rows), power(row), attributable(row), held_against(row), top1(row)
-    return *cells, utility(row.utility)
+    cells = printable(row.name), place(row, rows), power(row), attributable(row), held_against(row)
+    return *cells, linked(row), top1(row), utility(row.utility)
 
 
 def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
@@ -130,7 +136,6 @@ def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
         f"{row.made.family}: {made(row)}",
         UNKNOWN if row.attacker is None else printable(row.attacker),
         UNKNOWN if raw is None else interval(raw.estimate, raw.low, raw.high),
-        percent(None if row.control is None else row.control.rate),
         percent(None if paper is None else paper.estimate),
         percent(row.blocking_recall),
         rows_of(row),
