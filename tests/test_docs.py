@@ -168,6 +168,31 @@ def test_every_preset_is_explained(preset: str) -> None:
     assert f"| `{preset}` |" in text(DOCS / "concepts" / "policy.md")
 
 
+def benchmark_fields() -> list[str]:
+    """The fields of a benchmark and of its rows."""
+    schema = json.loads((SCHEMAS / "benchmark.json").read_text(encoding="utf-8"))
+    parts = [schema, schema["$defs"]["BenchmarkRow"]]
+    return sorted({field for part in parts for field in part["properties"]})
+
+
+@pytest.mark.parametrize("field", benchmark_fields())
+def test_every_field_of_a_benchmark_stands_in_its_section(field: str) -> None:
+    (section,) = re.findall(r"^## benchmark\.json.*", text(DOCS / "reference" / "result.md"), re.MULTILINE | re.DOTALL)
+    assert re.search(rf"^\|[^|]*`{field}`[^|]*\|", section, re.MULTILINE)
+
+
+def manifest_keys() -> list[str]:
+    """What a manifest has beyond an audit.yaml, and what a release has."""
+    schema = json.loads((SCHEMAS / "manifest.json").read_text(encoding="utf-8"))
+    own = set(schema["properties"]) - set(schema_keys("config.json"))
+    return sorted(own | set(schema["$defs"]["ReleaseConfig"]["properties"]))
+
+
+@pytest.mark.parametrize("key", manifest_keys())
+def test_every_key_of_a_manifest_stands_in_the_reference(key: str) -> None:
+    assert f"| `{key}` |" in text(DOCS / "reference" / "manifest.md")
+
+
 @pytest.mark.parametrize("field", schema_keys("surface.json"))
 def test_every_field_of_a_surface_stands_in_the_reference(field: str) -> None:
     page = text(DOCS / "reference" / "result.md")

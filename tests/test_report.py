@@ -28,7 +28,14 @@ from cvpl.simulation import Touchpoints
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
 OTHERS = ("Chart", "Numbers", "numbers", "png", "svg")
-OF_OTHER_RESULTS = ("compared_contributions", "frontier", "heat_map", "risk_and_utility")
+OF_OTHER_RESULTS = (
+    "compared_contributions",
+    "frontier",
+    "heat_map",
+    "release_risks",
+    "release_utilities",
+    "risk_and_utility",
+)
 DRAWN = [name for name in charts.__all__ if name not in (*OTHERS, *OF_OTHER_RESULTS)]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cvpl.attacker import Attacker as Attacker
     from cvpl.auditing import audit as audit
+    from cvpl.benchmarking import benchmark as benchmark
     from cvpl.comparing import compare as compare
     from cvpl.config.written import AuditConfig as AuditConfig
     from cvpl.errors import CvplError as CvplError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cvpl.errors import UsageError as UsageError
     from cvpl.reports.files import write_report as write_report
     from cvpl.result import AuditResult as AuditResult
+    from cvpl.result import BenchmarkResult as BenchmarkResult
     from cvpl.result import ComparisonResult as ComparisonResult
     from cvpl.result import SurfaceResult as SurfaceResult
     from cvpl.splitting import split as split
@@ -34,6 +36,7 @@ _HOMES = {
     "Attacker": "cvpl.attacker",
     "AuditConfig": "cvpl.config.written",
     "AuditResult": "cvpl.result",
+    "BenchmarkResult": "cvpl.result",
     "ComparisonResult": "cvpl.result",
     "CvplError": "cvpl.errors",
     "InputError": "cvpl.errors",
@@ -41,6 +44,7 @@ _HOMES = {
     "SurfaceResult": "cvpl.result",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.auditing",
+    "benchmark": "cvpl.benchmarking",
     "compare": "cvpl.comparing",
     "split": "cvpl.splitting",
     "surface": "cvpl.sweeping",
@@ -51,6 +55,7 @@ __all__ = [
     "Attacker",
     "AuditConfig",
     "AuditResult",
+    "BenchmarkResult",
     "ComparisonResult",
     "CvplError",
     "InputError",
@@ -58,6 +63,7 @@ __all__ = [
     "SurfaceResult",
     "UsageError",
     "audit",
+    "benchmark",
     "compare",
     "split",
     "surface",

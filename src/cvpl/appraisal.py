@@ -24,6 +24,8 @@ from cvpl.operators.projection import Saved
 from cvpl.representation import linear
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
+from cvpl.utility import Utility
+from cvpl.utility import utility as utility_by
 
 
 def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
@@ -31,6 +33,19 @@ def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
     shift = valid.shift if valid.shift is not None and np.isfinite(valid.shift) else None
     fields = {**vars(valid), "reasons": list(reasons), "shift": shift}
     return out.Validity(assessable=not reasons, **fields)
+
+
+def utility(plan: Plan, inputs: Inputs) -> Utility:
+    """The utility of a release, by one vectorization for all releases, whoever speaks for them.
+
+    The draws depend on the seed alone, so that the same people are tested in every release of one original.
+    """
+    matches = None
+    if inputs.matches is not None and len(inputs.matches.original):
+        matches = inputs.matches.original, inputs.matches.protected
+    vectorization = next(iter(plan.attackers.values())).vectorization
+    rng = stream(plan.config.seed, "utility")
+    return utility_by(inputs.pair, rng, vectorization=vectorization, matches=matches)
 
 
 def self_rate(found: SelfLinkage) -> out.SelfRate:

@@ -25,6 +25,7 @@ from cvpl.planning import AuditPlan, check_embeddings, make_plan, place_for
 from cvpl.provenance import described, provenance
 from cvpl.saved_projection import save_projection
 from cvpl.streams import stream
+from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
 
 Report = Callable[[str, float | None], None]
@@ -121,6 +122,8 @@ def read_tables(original: object, protected: object, plan: Plan, control: object
         memory=plan.budget.memory,
         place=lambda rows: place_for(rows, plan),
     )
+    if control is None and plan.control_is_absent:
+        inputs = absent_as_control(inputs)
     if not inputs.pair.original.specs:
         what = "no observable column is in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])

@@ -77,6 +77,8 @@ def check_releases(
     except InputError as error:
         files = check_files(original, control, *(it.table for it in releases))
         raise InputError([*error.problems, *files]) from None
+    if control is None:
+        plan.refuse_absent("a comparison")
     if attackers is not None:
         plan = plan.only(attackers)
     seen: list[_Seen] = []

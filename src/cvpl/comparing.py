@@ -22,7 +22,7 @@ from cvpl.provenance import described, provenance
 from cvpl.ranking import Stood, ranked
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
-from cvpl.utility import Utility, utility
+from cvpl.utility import Utility
 
 
 def compare(
@@ -89,12 +89,7 @@ def _stood(one: Named, plan: Plan, inputs: Inputs, say: Report) -> Stood:
     if pair.control is not None:
         likeness = control_likeness(pair.original, pair.control, stream(done.seed, "likeness"))
     say("utility", None)
-    matches = None
-    if inputs.matches is not None and len(inputs.matches.original):
-        matches = inputs.matches.original, inputs.matches.protected
-    # One vectorization for all releases, whoever speaks for them; the same draws, so that the same people are tested.
-    vectorization = next(iter(plan.attackers.values())).vectorization
-    kept = utility(pair, stream(plan.config.seed, "utility"), vectorization=vectorization, matches=matches)
+    kept = appraisal.utility(plan, inputs)
     warnings = notices(measured, standing, inputs, likeness, None)
     asked = Asked(
         done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
@@ -105,7 +100,7 @@ def _stood(one: Named, plan: Plan, inputs: Inputs, say: Report) -> Stood:
         groups = inputs.groups["original"], inputs.groups.get("control")
     told = [out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in warnings]
     section = _section(one, measured, standing, inputs, kept, contribution, told)
-    return Stood(section, kept, power, _attributable(measured, power, asked), asked, standing.among, groups)
+    return Stood(section, power, _attributable(measured, power, asked), asked, standing.among, groups)
 
 
 def _attributable(measured: Measurement, power: Told | None, asked: Asked) -> Told | None:

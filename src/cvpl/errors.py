@@ -84,3 +84,13 @@ class LimitError(CvplError):
 
 class InternalError(CvplError):
     """A fault of this program, not of the input."""
+
+
+def place_of(error: BaseException) -> str:
+    """The module and line at which an error was raised; of an unforeseen one that is all that may be told."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "an unknown place"
+    return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"

@@ -18,11 +18,16 @@ def described(inputs: Inputs) -> dict[str, out.Input]:
     }
 
 
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that compute figures."""
+    return {"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")}
+
+
 def provenance(plan: Plan, drawn: out.Randomization | None = None) -> out.Provenance:
     """Seed, versions, the configuration, and what was drawn beyond it."""
     return out.Provenance(
         seed=plan.config.seed,
-        versions={"python": platform.python_version()} | {it: version(it) for it in ("cvpl", "numpy", "duckdb")},
+        versions=versions(),
         config=plan.config.model_dump(mode="json", exclude_none=True),
         randomization=drawn,
     )

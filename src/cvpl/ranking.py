@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
+from cvpl.compared_utility import counted_figures, mean_of
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.evaluation.paired import Asked, Difference, Told, confidence_of_picked, difference
-from cvpl.utility import Utility
 
 Ints = NDArray[np.int64]
 Figure = Literal["power", "attributable_rate"]
@@ -27,7 +27,6 @@ class Stood:
     """
 
     section: out.ComparedRelease
-    utility: Utility
     power: Told | None
     attributable: Told | None
     asked: Asked
@@ -135,21 +134,12 @@ def _scores(found: Sequence[Stood]) -> tuple[dict[str, float | None], list[str]]
     """The utility of each release as it can be compared, and the figures whose mean it is.
 
     A release that withholds a column which others hold has none: what that costs is not in the figures. Of the rest,
-    the figures that all have count; distances only where those of the same people were compared in every release,
-    since distributions of distances are close to 1 for almost anything.
+    the figures that all have count.
     """
     whole = [it for it in found if _why(it, found) is None]
-    every = whole[0].utility.figures if whole else ()
-    names = [name for name in every if all(it.utility.figures[name] is not None for it in whole)]
-    if any(it.utility.distance.basis != "same_people" for it in whole):
-        names = [name for name in names if name != "distance_preservation"]
-    scores = {_name(it): None if it not in whole else _mean(it.utility, names) for it in found}
+    names = counted_figures([it.section.utility for it in whole])
+    scores = {_name(it): mean_of(it.section.utility, names) if it in whole else None for it in found}
     return scores, names
-
-
-def _mean(kept: Utility, names: Sequence[str]) -> float | None:
-    values = [value for name in names if (value := kept.figures[name]) is not None]
-    return float(np.mean(values)) if values else None
 
 
 def _why(it: Stood, found: Sequence[Stood]) -> str | None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cvpl.errors import InputError, Problem
-from cvpl.result import AuditResult, ComparisonResult, SurfaceResult
+from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult
+
+AnyResult = AuditResult | ComparisonResult | SurfaceResult | BenchmarkResult
 
 
 def read_result(path: Path) -> AuditResult:
@@ -23,16 +25,17 @@ def read_result(path: Path) -> AuditResult:
         raise InputError([Problem(str(file), "this is not the result of an audit", cure)]) from None
 
 
-KINDS: dict[str, type[AuditResult | ComparisonResult | SurfaceResult]] = {
+KINDS: dict[str, type[AnyResult]] = {
     "result.json": AuditResult,
     "comparison.json": ComparisonResult,
     "surface.json": SurfaceResult,
+    "benchmark.json": BenchmarkResult,
 }
 """The files that commands write, and what is in them."""
 
 
-def read_any(path: Path) -> tuple[AuditResult | ComparisonResult | SurfaceResult, Path]:
-    """The result of an audit, a comparison or a surface, and its file; of a folder, the first that is there."""
+def read_any(path: Path) -> tuple[AnyResult, Path]:
+    """The result of any command, and its file; of a folder, the first that is there."""
     file = path
     if path.is_dir():
         file = next((path / name for name in KINDS if (path / name).is_file()), path / "result.json")

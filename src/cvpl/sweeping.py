@@ -64,6 +64,8 @@ def surface(
     if target is not None and (isinstance(target, bool) or not 0 <= target <= 1):
         raise UsageError(f"target is {target!r}; allowed is a rate from 0 to 1, such as 0.05")
     plan = load(config)
+    if control is None:
+        plan.refuse_absent("a surface")
     if memory is not None:
         plan = replace(plan, budget=replace(plan.budget, memory=memory))
     if attacker is not None:

@@ -6,6 +6,7 @@ Each takes a result and returns an Altair chart, or None where there is nothing 
 
 from cvpl.charts.answer import risk_curve, scale
 from cvpl.charts.attackers import attackers
+from cvpl.charts.benchmark import release_risks, release_utilities
 from cvpl.charts.columns import contributions
 from cvpl.charts.comparison import contributions as compared_contributions
 from cvpl.charts.comparison import frontier
@@ -29,6 +30,8 @@ __all__ = [
     "heat_map",
     "numbers",
     "png",
+    "release_risks",
+    "release_utilities",
     "risk_and_utility",
     "risk_curve",
     "scale",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -16,6 +15,7 @@ from cvpl.charts.style import (
     PALE,
     WIDTH,
     Chart,
+    apart,
     colours,
     data,
     finished,
@@ -48,7 +48,7 @@ def frontier(result: ComparisonResult) -> Chart | None:
     room = max(0.01, 0.08 * (max(utilities) - min(utilities)))
     bottom, top = min(utilities) - room, max(utilities) + room
     most = min(1.0, 1.06 * max(_high(it) for it in known))
-    beside = _apart(utilities, (top - bottom) * _LINE / height, bottom, top)
+    beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
     rows: list[dict[str, Any]] = [
         {
             "name": label,
@@ -148,19 +148,6 @@ def contributions(result: ComparisonResult) -> Chart | None:
     ]
     heads = ("column", *(printable(it.name) for it in result.releases))
     return finished(plot, "Which columns give people away, release by release", description, heads, table, releases)
-
-
-def _apart(values: Sequence[float], gap: float, bottom: float, top: float) -> list[float]:
-    """Places near the values, at least `gap` from each other, between bottom and top as far as there is room."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    found = [0.0] * len(values)
-    last = bottom - gap / 2
-    for at in order:
-        last = found[at] = max(values[at], last + gap)
-    limit = top + gap / 2
-    for at in reversed(order):
-        limit = found[at] = min(found[at], limit - gap)
-    return found
 
 
 def _shown(value: float | None, *, drop: bool) -> str:

@@ -177,3 +177,16 @@ def percent_axis(title: str, **more: Any) -> alt.Axis:
 def colours(named: Mapping[str, str], **more: Any) -> alt.Color:
     """The colour of each series, in the order given."""
     return alt.Color("series:N", scale=alt.Scale(domain=list(named), range=list(named.values())), **more)
+
+
+def apart(values: Sequence[float], gap: float, bottom: float, top: float) -> list[float]:
+    """Places near the values, at least `gap` from each other, between bottom and top as far as there is room."""
+    order = sorted(range(len(values)), key=lambda at: values[at])
+    found = [0.0] * len(values)
+    last = bottom - gap / 2
+    for at in order:
+        last = found[at] = max(values[at], last + gap)
+    limit = top + gap / 2
+    for at in reversed(order):
+        limit = found[at] = min(found[at], limit - gap)
+    return found

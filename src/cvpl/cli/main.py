@@ -10,9 +10,9 @@ from typing import cast
 
 import typer
 
-from cvpl.cli import audit, compare, demo, diff, init, protect, report, reproduce, simulate, split, surface
+from cvpl.cli import audit, benchmark, compare, demo, diff, init, protect, report, reproduce, simulate, split, surface
 from cvpl.cli.output import tell
-from cvpl.errors import CvplError, ExitCode, InputError
+from cvpl.errors import CvplError, ExitCode, InputError, place_of
 
 app = typer.Typer(
     name="cvpl",
@@ -41,6 +41,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 app.command("audit", epilog=audit.EXIT_CODES, no_args_is_help=True)(audit.command)
 app.command("compare", epilog=compare.EXIT_CODES, no_args_is_help=True)(compare.command)
+app.command("benchmark", epilog=benchmark.EXIT_CODES, no_args_is_help=True)(benchmark.command)
 app.command("init", no_args_is_help=True)(init.command)
 app.command("report", no_args_is_help=True)(report.command)
 app.command("diff", no_args_is_help=True)(diff.command)
@@ -93,19 +94,12 @@ def run(arguments: list[str]) -> int:
         if os.environ.get("CVPL_DEBUG"):
             raise
         # The message of an unforeseen error could hold a cell of the input, so only its kind and place are told.
-        tell(f"Internal error ({type(error).__name__} at {_place(error)}). This is a fault of cvpl, not of your data.")
+        tell(
+            f"Internal error ({type(error).__name__} at {place_of(error)}). This is a fault of cvpl, not of your data."
+        )
         tell("Please report it. With CVPL_DEBUG=1 the full traceback is shown; it may hold values of your tables.")
         return ExitCode.INTERNAL
     if code == _TYPER_INTERRUPTED:
         tell("Interrupted; no result was written.")
         return ExitCode.INTERRUPTED
     return int(code or 0)
-
-
-def _place(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
-        return "an unknown place"
-    return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"

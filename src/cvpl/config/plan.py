@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cvpl.attacker import Attacker
 from cvpl.config.attackers import column_problems, drawn_attackers, resolve_attacker, scheme_of, written_attackers
 from cvpl.config.problems import problems_of
-from cvpl.config.written import AuditConfig, ColumnConfig, PolicyForm
+from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.operators.blocking import Blocking
@@ -56,6 +56,11 @@ class Plan:
         return self.config.attacker is not None and self.config.attacker.preset == "default"
 
     @property
+    def control_is_absent(self) -> bool:
+        """Whether the originals that have no match in the release are to be the control."""
+        return self.config.control == "absent"
+
+    @property
     def runs_canaries(self) -> bool:
         """Whether every attacker is held against canaries: as asked for, else in the family."""
         return self.is_family if self.config.canaries is None else self.config.canaries
@@ -64,6 +69,12 @@ class Plan:
     def runs_sensitivity(self) -> bool:
         """Whether other choices are tried: as asked for, else in the family."""
         return self.is_family if self.config.sensitivity is None else self.config.sensitivity
+
+    def refuse_absent(self, what: str) -> None:
+        """Refuse `control: absent` where releases are compared: each would be held against other people."""
+        if self.control_is_absent:
+            cure = "Audit each release by itself, or name a control file of people who are in none of them."
+            raise InputError([Problem(WHERE, f"{what} needs the same control for every release, not `absent`", cure)])
 
     def able(self, control: int) -> dict[str, Attacker]:
         """The attackers that can be run with so many people in the control: some need reference people from it.
@@ -112,7 +123,16 @@ class WithPolicy:
     policy: PolicyForm
 
 
-ConfigLike = AuditConfig | Mapping[str, Any] | str | Path | WithPolicy
+@dataclass(frozen=True)
+class Based:
+    """A configuration whose paths are relative to the folder `base`; problems are told under `name`."""
+
+    config: AuditConfig
+    base: Path
+    name: str = WHERE
+
+
+ConfigLike = AuditConfig | Mapping[str, Any] | str | Path | WithPolicy | Based
 
 
 def load(config: ConfigLike) -> Plan:
@@ -123,6 +143,8 @@ def load(config: ConfigLike) -> Plan:
     if isinstance(config, WithPolicy):
         plan = load(config.config)
         return replace(plan, config=plan.config.model_copy(update={"policy": config.policy}))
+    if isinstance(config, Based):
+        return _resolve(config.config, config.base, config.name)
     base, name = Path(), WHERE
     if isinstance(config, str | Path):
         base, name = Path(config).parent, Path(config).name
@@ -161,6 +183,10 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
             attacker = attacker.model_copy(update={"projection": place})
         attackers[key] = attacker
     identity = _identity(config, name, problems)
+    if config.control == "absent" and (identity is None or not identity.complete):
+        what = "`control: absent` asks for the originals without a match, and not all matches are known"
+        cure = "Declare complete truth (`truth`, or a column with the role id), or name a control file."
+        problems.append(Problem(name, what, cure))
     levers = _levers(config, name, problems)
     told_apart = _subgroups(config, base, name, problems)
     if problems:
@@ -172,7 +198,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         reading=Reading(config.reading.strip, config.reading.missing, config.reading.delimiter),
         identity=identity,
         attackers={key: attacker for key, attacker in attackers.items() if attacker is not None},
-        control=base / config.control.file if config.control else None,
+        control=base / config.control.file if isinstance(config.control, ControlConfig) else None,
         budget=Budget(config.search.memory or usual_memory(), config.search.threads),
         levers=levers,
         groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),

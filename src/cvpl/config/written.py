@@ -81,6 +81,15 @@ class ControlConfig(Settings):
     file: str
 
 
+def _control(value: object) -> object:
+    if isinstance(value, str) and value != "absent":
+        raise ValueError("write {file: PATH}, or absent for the originals that have no match in the release")
+    return _one_of(value, {"file": ControlConfig})
+
+
+ControlForm = Annotated[Literal["absent"] | ControlConfig, BeforeValidator(_control)]
+
+
 def _bytes(value: object) -> object:
     return parse_size(value) if isinstance(value, str) else value
 
@@ -318,7 +327,7 @@ class AuditConfig(Settings):
     grid: Grid = Grid()
     reading: ReadingConfig = ReadingConfig()
     truth: TruthConfig | None = None
-    control: ControlConfig | None = None
+    control: ControlForm | None = None
     search: SearchConfig = SearchConfig()
     intervals: IntervalsConfig = IntervalsConfig()
     policy: Annotated[PolicyForm | None, BeforeValidator(_policy)] = None

@@ -237,7 +237,9 @@ def command(result: AuditResult) -> str:
     """The command that repeats the audit, with the configuration saved as audit.yaml."""
     words = ["cvpl", "audit", result.inputs["original"].name, result.inputs["protected"].name]
     words += ["--config", "audit.yaml"]
-    if "control" in result.inputs:
+    # With `control: absent` the control was parted from the originals, and is no file of its own.
+    parted = result.provenance.config.get("control") == "absent"
+    if "control" in result.inputs and not (parted and _same_file(result, "control", "original")):
         words += ["--control", result.inputs["control"].name]
     drawn_at = result.provenance.randomization
     named = [row.name for row in result.attackers if drawn_at is None or row.name not in drawn_at.attackers]
@@ -250,6 +252,10 @@ def command(result: AuditResult) -> str:
     if drawn_at is not None:
         words += ["--randomize-seed", str(drawn_at.seed)]
     return " ".join(shlex.quote(printable(word)) for word in words)
+
+
+def _same_file(result: AuditResult, one: str, other: str) -> bool:
+    return result.inputs[one].sha256 == result.inputs[other].sha256
 
 
 def _needs_control(settings: Mapping[str, object]) -> bool:

@@ -6,22 +6,25 @@ from pathlib import Path
 
 from cvpl.errors import UsageError
 from cvpl.reports.audit_page import audit_page
+from cvpl.reports.benchmark_page import benchmark_page
 from cvpl.reports.comparison_page import comparison_page
+from cvpl.reports.leaderboard import leaderboard_markdown
 from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.pdf import to_pdf
 from cvpl.reports.surface_page import surface_page
-from cvpl.result import AuditResult, ComparisonResult, SurfaceResult
+from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult
+from cvpl.result_file import AnyResult
 from cvpl.whole_file import write_whole
 
 FORMATS = ("html", "pdf", "md")
 
 
-def write_report(result: AuditResult | ComparisonResult | SurfaceResult, path: str | Path) -> Path:
-    """Write the report of an audit, a comparison or a surface to `path`, whole or not at all.
+def write_report(result: AnyResult, path: str | Path) -> Path:
+    """Write the report of an audit, a comparison, a surface or a benchmark to `path`, whole or not at all.
 
     The ending says how: `.html`, `.pdf` or `.md`. HTML is one file without a script or a request to anywhere. PDF takes
-    an installed Chromium, or the extra `cvpl[pdf]`. Markdown is there for audits only. Raises UsageError for another
-    ending, and where there is nothing to make a PDF with.
+    an installed Chromium, or the extra `cvpl[pdf]`. Markdown is there for audits and benchmarks. Raises UsageError for
+    another ending, and where there is nothing to make a PDF with.
     """
     file = Path(path)
     kind = file.suffix.removeprefix(".").lower()
@@ -32,6 +35,8 @@ def write_report(result: AuditResult | ComparisonResult | SurfaceResult, path: s
         content = _page(result, opened=False)
     elif kind == "pdf":
         content = to_pdf(_page(result, opened=True))
+    elif isinstance(result, BenchmarkResult):
+        content = leaderboard_markdown(result)
     elif not isinstance(result, AuditResult):
         raise UsageError(f"{file}: a comparison or a surface has no Markdown; it is written as .html or .pdf.")
     else:
@@ -40,9 +45,11 @@ def write_report(result: AuditResult | ComparisonResult | SurfaceResult, path: s
     return file
 
 
-def _page(result: AuditResult | ComparisonResult | SurfaceResult, *, opened: bool) -> str:
+def _page(result: AnyResult, *, opened: bool) -> str:
     if isinstance(result, ComparisonResult):
         return comparison_page(result, opened=opened)
+    if isinstance(result, BenchmarkResult):
+        return benchmark_page(result, opened=opened)
     if isinstance(result, SurfaceResult):
         return surface_page(result, opened=opened)
     return audit_page(result, opened=opened)

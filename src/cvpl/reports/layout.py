@@ -82,9 +82,9 @@ def hanging(mark: str, text: str, console: Console, style: str = "") -> None:
 
 
 def plain_table(*columns: Sequence[str]) -> Table:
-    """A plain table: figures are never cut, names are folded where they are too long."""
+    """A plain table: figures (`right`) and names (`name`) are never cut, words (`left`) are folded where too long."""
     table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
     for name, side in columns:
         words = side == "left"
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=not words, overflow="fold")
     return table

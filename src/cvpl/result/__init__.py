@@ -2,6 +2,15 @@
 
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema
+from cvpl.result.benchmark import (
+    BenchmarkGroup,
+    BenchmarkResult,
+    BenchmarkRow,
+    BenchmarkUtility,
+    LargestTop1,
+    Made,
+    benchmark_schema,
+)
 from cvpl.result.comparison import (
     ComparedRelease,
     ComparedUtility,
@@ -64,6 +73,10 @@ __all__ = [
     "AttackerRow",
     "Attributable",
     "AuditResult",
+    "BenchmarkGroup",
+    "BenchmarkResult",
+    "BenchmarkRow",
+    "BenchmarkUtility",
     "BlockScheme",
     "BlockSizeClass",
     "Blocks",
@@ -87,6 +100,8 @@ __all__ = [
     "GrowthPoint",
     "Input",
     "Ladder",
+    "LargestTop1",
+    "Made",
     "MaximumRate",
     "MeanUtility",
     "Overlap",
@@ -114,6 +129,7 @@ __all__ = [
     "Variation",
     "Warning_",
     "WeakestSetting",
+    "benchmark_schema",
     "comparison_schema",
     "json_schema",
     "surface_schema",

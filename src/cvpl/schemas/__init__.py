@@ -1,1 +1,1 @@
-"""The published JSON schemas of results and of `audit.yaml`; `python -m cvpl.schemas` writes them anew."""
+"""The JSON schemas of results, of `audit.yaml` and of manifests; `python -m cvpl.schemas` writes them anew."""

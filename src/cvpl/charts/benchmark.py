@@ -1,0 +1,167 @@
+"""The releases of one data set: what is found in each, and what each keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from cvpl.charts.style import (
+    BLUE,
+    FAINT,
+    GREY,
+    HEIGHT,
+    INK,
+    MUTED,
+    ORANGE,
+    WIDTH,
+    Chart,
+    apart,
+    colours,
+    data,
+    finished,
+    percent_axis,
+    unlike,
+    whole_axis,
+)
+from cvpl.result import BenchmarkRow
+from cvpl.wording import UNKNOWN, percent, printable, span
+
+_SERIES = {"power at 5%": BLUE, "attributable": ORANGE, "top-1": GREY}
+_SHAPES = {"power at 5%": "circle", "attributable": "square", "top-1": "triangle-up"}
+_OFFSET = {"power at 5%": -8, "attributable": 0, "top-1": 8}
+"""Pixels by which the points of a release stand below each other, so that none hides another."""
+_EACH = 30
+"""Height of a release."""
+_FALSE_RATE = 0.05
+_LONGEST = 22
+_LINE = 15
+"""Height of a name beside the plot."""
+
+Ends = tuple[float, float | None, float | None]
+
+
+def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
+    """Power, attributable rate and top-1 of every release with their intervals, in the order of the rows.
+
+    `name` is that of the data set. None where no release has any of them.
+    """
+    known = [row for row in rows if _figures(row)]
+    if not known:
+        return None
+    labels = unlike([printable(row.name) for row in known], _LONGEST)
+    points = [
+        {"name": label, "series": series, "value": value, "low": low, "high": high}
+        for label, row in zip(labels, known, strict=True)
+        for series, (value, low, high) in _figures(row).items()
+    ]
+    used = {kind: colour for kind, colour in _SERIES.items() if any(it["series"] == kind for it in points)}
+    y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None, labelOverlap=False))
+    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=whole_axis("share of the people"))
+    layers: list[Any] = [
+        alt.Chart(data([{"value": _FALSE_RATE}])).mark_rule(color=MUTED, strokeDash=[1, 2]).encode(x=x),
+    ]
+    for kind in used:
+        mine = [it for it in points if it["series"] == kind]
+        ends = [it for it in mine if it["low"] is not None and it["high"] is not None]
+        if ends:
+            bar = alt.Chart(data(ends)).mark_rule(strokeWidth=2, yOffset=_OFFSET[kind])
+            low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1], clamp=True))
+            layers.append(bar.encode(x=low, x2="high:Q", y=y, color=colours(used)))
+        shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_SHAPES[it] for it in used]))
+        dots = alt.Chart(data(mine)).mark_point(filled=True, size=45, opacity=1, yOffset=_OFFSET[kind])
+        layers.append(dots.encode(x=x, y=y, color=colours(used), shape=shape))
+    plot = alt.layer(*layers).properties(width=WIDTH - 60, height=_EACH * len(known))
+    shown = " and ".join([", ".join(list(used)[:-1]), list(used)[-1]] if len(used) > 1 else used)
+    description = f"{shown[0].upper()}{shown[1:]} of {_counted(known)}, with 95% intervals. "
+    description += "The dotted line at 5% is the power of chance."
+    table = [(printable(row.name), *_cells(row)) for row in rows]
+    heads = ("release", "power at 5%", "95% interval", "attributable", "95% interval", "top-1", "95% interval")
+    return finished(plot, f"What is found in each release of {printable(name)}", description, heads, table, labels)
+
+
+def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
+    """Utility against the figure that a release is ranked by; None where no release has both."""
+    known = [row for row in rows if _risk(row) is not None and _kept(row) is not None]
+    if not known:
+        return None
+    labels = unlike([printable(row.name) for row in known], _LONGEST)
+    height = max(HEIGHT, _LINE * (len(known) + 1))
+    utilities = [_kept(row) or 0.0 for row in known]
+    room = max(0.03, 0.08 * (max(utilities) - min(utilities)))
+    bottom, top = min(utilities) - room, min(1.01, max(utilities) + room)
+    most = min(1.0, max(0.01, 1.08 * max(_risk(row) or 0.0 for row in known)))
+    beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
+    points = [
+        {"name": label, "series": _ranked_by(row), "risk": _risk(row), "utility": it, "edge": most, "beside": place}
+        for label, row, it, place in zip(labels, known, utilities, beside, strict=True)
+    ]
+    used = {kind: colour for kind, colour in _SERIES.items() if any(it["series"] == kind for it in points)}
+    title = "risk: " + " or ".join(used)
+    x = alt.X("risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis(title, tickCount=4))
+    scale = alt.Scale(domain=[bottom, top], nice=False)
+    y = alt.Y("utility:Q", scale=scale, axis=alt.Axis(title="utility", tickCount=5, format=".2f"))
+    base = alt.Chart(data(points))
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_SHAPES[it] for it in used]))
+    names = base.mark_text(align="left", baseline="middle", dx=5, color=INK, fontSize=11)
+    layers: list[Any] = [
+        base.mark_rule(color=FAINT).encode(x=x, y=y, x2="edge:Q", y2="beside:Q"),
+        base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=colours(used), shape=shape),
+        names.encode(x=alt.X("edge:Q"), y=alt.Y("beside:Q", scale=scale), text="name:N"),
+    ]
+    plot = alt.layer(*layers).properties(width=WIDTH - 110, height=height)
+    description = (
+        f"Utility against risk of {_counted(known)}; lower risk lies to the left, higher utility above. "
+        "Utility is that of the columns which a release holds."
+    )
+    heads = ("release", "ranked by", "risk", "utility", "columns")
+    table = [
+        (
+            printable(row.name),
+            _ranked_by(row) or UNKNOWN,
+            percent(_risk(row)),
+            UNKNOWN if (kept := _kept(row)) is None else f"{kept:.3f}",
+            UNKNOWN if row.utility is None else str(len(row.utility.columns)),
+        )
+        for row in rows
+    ]
+    return finished(plot, f"Utility against risk in {printable(name)}", description, heads, table)
+
+
+def _counted(rows: Sequence[BenchmarkRow]) -> str:
+    return f"{len(rows)} release{'s' * (len(rows) != 1)}"
+
+
+def _figures(row: BenchmarkRow) -> dict[str, Ends]:
+    """The figures of a row that are known, each with the ends of its interval."""
+    found: dict[str, Ends] = {}
+    if row.power is not None:
+        found["power at 5%"] = row.power.power, row.power.low, row.power.high
+    if row.attributable_rate is not None and row.attributable_rate.estimate is not None:
+        beyond = row.attributable_rate
+        found["attributable"] = row.attributable_rate.estimate, beyond.low, beyond.high
+    if row.top1_hit_rate is not None:
+        found["top-1"] = row.top1_hit_rate, row.top1_low, row.top1_high
+    return found
+
+
+def _cells(row: BenchmarkRow) -> list[str]:
+    found = _figures(row)
+    nothing: tuple[None, None, None] = None, None, None
+    told = [found.get(kind, nothing) for kind in _SERIES]
+    return [cell for value, low, high in told for cell in (percent(value), span(low, high))]
+
+
+def _kept(row: BenchmarkRow) -> float | None:
+    return None if row.utility is None else row.utility.score
+
+
+def _risk(row: BenchmarkRow) -> float | None:
+    if row.ranked_by is None:
+        return None
+    return row.top1_hit_rate if row.power is None else row.power.power
+
+
+def _ranked_by(row: BenchmarkRow) -> str | None:
+    return None if row.ranked_by is None else "top-1" if row.ranked_by == "top1_hit_rate" else "power at 5%"

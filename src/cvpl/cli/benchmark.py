@@ -1,0 +1,84 @@
+"""`cvpl benchmark`: manifests in, one leaderboard of all their releases out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from cvpl.cli.output import check_folder, page, reader_may_leave, tell
+from cvpl.cli.values import memory_bytes
+from cvpl.errors import ExitCode
+
+EXIT_CODES = (
+    "Example: cvpl benchmark benchmarks/manifests/*.yaml --data tables --out suite. Exit codes: 0 done; 2 the call is "
+    "wrong, or the output cannot be written; 3 a manifest cannot be used, and nothing was done, or a release could not "
+    "be audited or assessed, and all others were; 5 interrupted; 6 internal error."
+)
+
+
+def command(
+    manifests: list[Path] = typer.Argument(
+        metavar="MANIFEST...",
+        help="YAML files that describe an original, its releases and how they were made; a folder stands for its "
+        "benchmark.yaml.",
+        show_default=False,
+    ),
+    data: Path | None = typer.Option(
+        None, metavar="FOLDER", help="Where the tables are. Without it, beside each manifest."
+    ),
+    out: Path | None = typer.Option(
+        None,
+        metavar="DIR",
+        help="Folder for benchmark.json, leaderboard.md, leaderboard.csv, report.html and the results of all audits; "
+        "made if it is not there. A run that was stopped goes on where it was. Without it nothing is written.",
+    ),
+    only: list[str] | None = typer.Option(
+        None, metavar="NAMES", help="Audit only these releases, as RELEASE or MANIFEST/RELEASE; names with commas."
+    ),
+    memory: str | None = typer.Option(
+        None,
+        metavar="SIZE",
+        help="The memory that may be used, such as 4GB; the work is cut into pieces that fit, or the release fails.",
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Print what benchmark.json holds instead of the tables."),
+) -> None:
+    """Audit every release that manifests describe, and put them on one leaderboard.
+
+    Each release is one `cvpl audit`, with its figures. One that cannot be audited is a row that says why.
+    """
+    allowed = memory_bytes(memory)
+    if out is not None:
+        check_folder(out, "--out")
+    chosen = None if only is None else [name.strip() for names in only for name in names.split(",")]
+
+    from cvpl.benchmarking import benchmark  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.cli.progress import Progress  # noqa: PLC0415
+
+    try:
+        with Progress() as progress:
+            result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, report=progress)
+    except KeyboardInterrupt:
+        if out is not None:
+            tell(f"Finished audits are kept in {out / 'results'}; the same command goes on from there.")
+        raise
+    if out is not None:
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+        from cvpl.reports.leaderboard import leaderboard_csv  # noqa: PLC0415
+        from cvpl.whole_file import write_whole  # noqa: PLC0415
+
+        path = result.write(out)
+        write_whole(out / "leaderboard.csv", leaderboard_csv(result))
+        written = path, write_report(result, out / "leaderboard.md"), write_report(result, out / "report.html")
+    with reader_may_leave():
+        if as_json:
+            # Bytes, so that neither the encoding nor the line ends of the terminal change them.
+            typer.echo(result.to_json().encode(), nl=False)
+        else:
+            from cvpl.reports.benchmark import show_benchmark  # noqa: PLC0415
+
+            show_benchmark(result, page())
+            if out is not None:
+                typer.echo("\nWritten: " + ", ".join(map(str, written)) + f", {out / 'leaderboard.csv'}")
+    if any(row.status != "assessed" for row in result.rows):
+        raise typer.Exit(ExitCode.BAD_INPUT)

@@ -1,0 +1,29 @@
+"""Which figures of utility several releases have in common, and their mean, by which the releases are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cvpl.result import UtilityFigures
+
+FIGURES = ("correlation_preservation", "marginal_similarity", "downstream_accuracy_ratio", "distance_preservation")
+
+
+def counted_figures(found: Sequence[UtilityFigures]) -> list[str]:
+    """The figures that all releases have; none where there is no release.
+
+    Distances count only where those of the same people were compared in every release, since distributions of distances
+    are close to 1 for almost anything.
+    """
+    names = [name for name in FIGURES if found and all(getattr(it, name) is not None for it in found)]
+    if any(it.distance_basis != "same_people" for it in found):
+        names = [name for name in names if name != "distance_preservation"]
+    return names
+
+
+def mean_of(kept: UtilityFigures, names: Sequence[str]) -> float | None:
+    """The mean of the figures that are named and defined; None where there is none."""
+    values = [value for name in names if (value := getattr(kept, name)) is not None]
+    return float(np.mean(values)) if values else None

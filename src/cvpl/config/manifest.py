@@ -1,0 +1,193 @@
+"""A manifest: one original, its releases and how each was made, so that `cvpl benchmark` can audit them all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from cvpl.config.plan import Based, Plan, load
+from cvpl.config.problems import problems_of
+from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingConfig, TruthConfig
+from cvpl.config.yaml_file import read_yaml
+from cvpl.errors import InputError, Problem
+from cvpl.settings import Settings
+
+FILE = "benchmark.yaml"
+"""What the manifest of a folder is called."""
+
+Family = Literal["sampling", "perturbation", "k-anonymity", "generator", "differential privacy", "other"]
+Text = Annotated[str, Field(min_length=1)]
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
+_LONGEST = 60
+_CURE = "Start from the example in the documentation of `cvpl benchmark`."
+
+
+def _name(value: str) -> str:
+    """Names become names of files, so they are short and plain."""
+    if not 0 < len(value) <= _LONGEST or set(value.lower()) - _LETTERS or value[0] in "_-":
+        raise ValueError(f"a name has up to {_LONGEST} letters, digits, _ and -, and begins with a letter or a digit")
+    return value
+
+
+class ReleaseConfig(Settings):
+    """One release: its file, how it was made, and what is other than in the rest of the manifest.
+
+    `columns` replaces the entries of the columns it names, `truth`, `control` and `reading` those of the manifest; null
+    is none.
+    """
+
+    file: Text
+    mechanism: Text
+    family: Family
+    strength: Mapping[str, int | float | str] = {}
+    by: Text | None = None
+    truth: TruthConfig | None = None
+    control: ControlForm | None = None
+    reading: ReadingConfig = ReadingConfig()
+    columns: Mapping[str, ColumnConfig] = {}
+
+
+class ManifestConfig(AuditConfig):
+    """A whole manifest: everything that an `audit.yaml` may hold, and beside it the tables."""
+
+    name: str
+    title: Text
+    source: Text
+    licence: Text
+    original: Text
+    releases: Annotated[dict[str, ReleaseConfig], Field(min_length=1)]
+
+    @field_validator("name")
+    @classmethod
+    def _plain_name(cls, value: str) -> str:
+        return _name(value)
+
+    @field_validator("releases")
+    @classmethod
+    def _plain_names(cls, value: dict[str, ReleaseConfig]) -> dict[str, ReleaseConfig]:
+        alike = [name for name, times in Counter(map(str.lower, value)).items() if times > 1]
+        if alike:
+            raise ValueError("two releases have the same name, but for capital letters; give each its own")
+        for name in value:
+            _name(name)
+        return value
+
+    def audit_config(self, name: str) -> AuditConfig:
+        """The configuration by which this release is audited: the manifest's own, with what the release changes."""
+        release = self.releases[name]
+        written = {key: getattr(self, key) for key in AuditConfig.model_fields if key in self.model_fields_set}
+        written["columns"] = {**self.columns, **release.columns}
+        written |= {
+            key: getattr(release, key) for key in ("truth", "control", "reading") if key in release.model_fields_set
+        }
+        return AuditConfig.model_validate(written)
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One release of a manifest, ready to be audited."""
+
+    name: str
+    made: ReleaseConfig
+    original: Path
+    file: Path
+    config: Based
+    plan: Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Manifest:
+    """A checked manifest: every file is there, every configuration can be run."""
+
+    config: ManifestConfig
+    entries: tuple[Entry, ...]
+
+    @property
+    def name(self) -> str:
+        """What the group of its releases is called."""
+        return self.config.name
+
+
+def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) -> list[Manifest]:
+    """Read and check manifests; a folder stands for its benchmark.yaml.
+
+    Files are looked for in `data`, or in the manifest's own folder. Raises InputError with every problem of all of
+    them: unknown settings, settings that do not fit together, files that are not there, names that stand twice.
+    """
+    found: list[Manifest] = []
+    problems: list[Problem] = []
+    for given in paths:
+        path = Path(given) / FILE if Path(given).is_dir() else Path(given)
+        told = f"{path.parent.name}/{path.name}" if path.name == FILE else path.name
+        try:
+            found.append(_read(path, path.parent if data is None else Path(data), told))
+        except InputError as error:
+            problems.extend(replace(it, where=told) if it.where == path.name else it for it in error.problems)
+            continue
+        if found[-1].name.lower() in [it.name.lower() for it in found[:-1]]:
+            what = "another manifest has the same `name`"
+            problems.append(Problem(told, what, "Give each manifest its own name, and each once."))
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _read(path: Path, base: Path, told: str) -> Manifest:
+    content = read_yaml(path, "manifest", _CURE)
+    if not isinstance(content, Mapping):
+        raise InputError([Problem(told, "the manifest is not a mapping of settings", _CURE)])
+    try:
+        config = ManifestConfig.model_validate(content)
+    except ValidationError as error:
+        raise InputError([*problems_of(error, told), *_missing(_files(content), base, told)]) from None
+    problems = _missing(_files(content), base, told)
+    entries, faults = [], []
+    for name, release in config.releases.items():
+        try:
+            based = Based(config.audit_config(name), base, told)
+            entries.append(Entry(name, release, base / config.original, base / release.file, based, load(based)))
+        except InputError as error:
+            faults.append((name, error.problems))
+    problems += _of_releases(faults, len(config.releases), told)
+    if problems:
+        raise InputError(problems)
+    return Manifest(config, tuple(entries))
+
+
+def _files(content: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """The tables that a manifest names, and where: read from what is written, so that faults elsewhere hide none."""
+    found = [("original", content.get("original")), ("control.file", _inner(content.get("control"), "file"))]
+    releases = content.get("releases")
+    for name, release in releases.items() if isinstance(releases, Mapping) else ():
+        found.append((f"releases.{name}.file", _inner(release, "file")))
+        found.append((f"releases.{name}.control.file", _inner(_inner(release, "control"), "file")))
+    return found
+
+
+def _inner(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _missing(files: Sequence[tuple[str, object]], base: Path, told: str) -> list[Problem]:
+    cure = "Correct the path; paths are relative to --data, or without it to the manifest's folder."
+    return [
+        Problem(told, f"`{where}`: there is no such file", cure)
+        for where, file in files
+        if isinstance(file, str) and not (base / file).is_file()
+    ]
+
+
+def _of_releases(faults: Sequence[tuple[str, tuple[Problem, ...]]], releases: int, told: str) -> list[Problem]:
+    """The problems of all releases, each once: those that all share as the manifest's, others with their release."""
+    found = []
+    for name, problems in faults:
+        for problem in problems:
+            shared = sum(problem in others for _, others in faults) == releases
+            own = problem.where != told or shared
+            found.append(problem if own else replace(problem, where=f"{told}, release '{name}'"))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,232 @@
+"""The leaderboard as text, cell by cell, and as Markdown and CSV files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from cvpl.reports.markdown import code, text
+from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
+from cvpl.wording import UNKNOWN, percent, places, printable, sentence, span
+
+READ = (
+    "Releases of one table are in order of their risk, the highest first. With a control they are ranked by power at "
+    "5%: the share of the people linked where 5% of strangers are. Where only true matches are known, rates are blind "
+    "where records are alike, and releases are ranked by top-1: how often the best candidate is the right person. Rows "
+    "that are held against different people are not ranked against each other. Places such as 2-3 are tied: the 95% "
+    "intervals meet."
+)
+"""How to read it, in a paragraph."""
+
+AGAINST = {
+    ("control", "file"): "control",
+    ("control", "absent"): "originals not released",
+    ("own_match_left_out", None): "own match left out",
+}
+_NOTHING = "nothing"
+
+
+def held_against(row: BenchmarkRow) -> str:
+    """Which people tell how many look-alikes anybody finds."""
+    if row.status != "assessed":
+        return UNKNOWN
+    if row.attributable_rate is None:
+        return _NOTHING
+    basis = row.attributable_rate.basis
+    return AGAINST[basis, row.control_from if basis == "control" else None]
+
+
+def place(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
+    """The place among the rows that it is ranked against, such as `2-3 of 10`; a dash where it has none."""
+    if row.place is None:
+        return UNKNOWN
+    alike = [it for it in rows if it.place is not None and _ranked(it) == _ranked(row)]
+    return f"{places(row.place.first, row.place.last)} of {len(alike)}"
+
+
+def _ranked(row: BenchmarkRow) -> tuple[str | None, ...]:
+    control = row.inputs.get("control") if row.control_from == "file" else None
+    return held_against(row), row.ranked_by, None if control is None else control.sha256
+
+
+def interval(rate: float | None, low: float | None, high: float | None) -> str:
+    """A rate with its interval behind it, where there is one."""
+    ends = span(low, high)
+    return percent(rate) + (f" ({ends})" if ends else "")
+
+
+def power(row: BenchmarkRow) -> str:
+    """The power at 5%, or why there is nothing to read."""
+    if row.status != "assessed":
+        return row.status.replace("_", " ")
+    return UNKNOWN if row.power is None else interval(row.power.power, row.power.low, row.power.high)
+
+
+def attributable(row: BenchmarkRow) -> str:
+    """The attributable rate with its interval."""
+    found = row.attributable_rate
+    return UNKNOWN if found is None else interval(found.estimate, found.low, found.high)
+
+
+def linked(row: BenchmarkRow) -> str:
+    """The raw linkage rate, and the control's beside it."""
+    rate = percent(None if row.linkage_rate is None else row.linkage_rate.estimate)
+    return rate if row.control is None else f"{rate}; control {percent(row.control.rate)}"
+
+
+def top1(row: BenchmarkRow) -> str:
+    """The top-1 hit rate with its interval, and the largest where another attacker's is larger."""
+    told = interval(row.top1_hit_rate, row.top1_low, row.top1_high)
+    most = row.largest_top1
+    if most is None or percent(most.top1_hit_rate) == percent(row.top1_hit_rate):
+        return told
+    return f"{told}; {percent(most.top1_hit_rate)} by {printable(most.attacker)}"
+
+
+def utility(found: BenchmarkUtility | None, *, short: bool = False) -> str:
+    """The utility that the group is compared by, and of how many columns where some are withheld."""
+    if found is None or found.score is None:
+        return UNKNOWN
+    here, whole = len(found.columns), len(found.columns) + len(found.withheld)
+    told = f" ({here}/{whole})" if short else f" ({here} of {whole} columns)"
+    return f"{found.score:.3f}" + (told if found.withheld else "")
+
+
+def made(row: BenchmarkRow) -> str:
+    """How it was made: mechanism, strength, by whom."""
+    strength = [f"{name} = {value}" for name, value in row.made.strength.items()]
+    by = [] if row.made.by is None else [f"by {row.made.by}"]
+    return printable(", ".join([row.made.mechanism, *strength, *by]))
+
+
+def seconds(row: BenchmarkRow) -> str:
+    """The time of the audit."""
+    return UNKNOWN if row.seconds is None else f"{row.seconds:.0f}" if row.seconds >= 10 else f"{row.seconds:.1f}"
+
+
+def rows_of(row: BenchmarkRow) -> str:
+    """How many originals, strangers and released records there were."""
+    told = [f"{row.inputs[role].rows:,}" if role in row.inputs else UNKNOWN for role in ("original", "control")]
+    released = f"{row.inputs['protected'].rows:,}" if "protected" in row.inputs else UNKNOWN
+    return f"{told[0]} / {told[1]} / {released}"
+
+
+def rules(row: BenchmarkRow) -> list[str]:
+    """The rules that warn, each once; columns that are left out are no rule to doubt a figure by."""
+    return list(dict.fromkeys(it.rule for it in row.warnings if it.rule != "columns"))
+
+
+RISK = ("release", "place", "power at 5%", "attributable rate", "held against", "linked", "top-1", "utility")
+BEHIND = ("release", "how it was made", "attacker", "linked, 95% interval", "paper's attacker", "blocking recall")
+SIZES = ("rows (original / control / release)", "seconds")
+
+
+def risk_cells(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> tuple[str, ...]:
+    """The cells under `RISK`."""
+    cells = printable(row.name), place(row, rows), power(row), attributable(row), held_against(row)
+    return *cells, linked(row), top1(row), utility(row.utility)
+
+
+def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
+    """The cells under `BEHIND` and `SIZES`."""
+    raw, paper = row.linkage_rate, row.paper_linkage_rate
+    return (
+        printable(row.name),
+        f"{row.made.family}: {made(row)}",
+        UNKNOWN if row.attacker is None else printable(row.attacker),
+        UNKNOWN if raw is None else interval(raw.estimate, raw.low, raw.high),
+        percent(None if paper is None else paper.estimate),
+        percent(row.blocking_recall),
+        rows_of(row),
+        seconds(row),
+    )
+
+
+def notes(row: BenchmarkRow) -> list[str]:
+    """Why there is no figure, and which rules warn of those that there are."""
+    told = [printable(reason) for reason in row.reasons]
+    if rules(row) and row.status == "assessed":
+        told.append("warnings: " + ", ".join(rules(row)))
+    return told
+
+
+def leaderboard_markdown(result: BenchmarkResult) -> str:
+    """All groups as one Markdown page; names and texts of manifests are taken at their face value."""
+    lines = ["# Leaderboard", "", READ, ""]
+    lines += ["Estimates under the stated attackers, no guarantee; a stronger attacker may do better.", ""]
+    for group in result.groups:
+        rows = result.of(group.name)
+        lines += [f"## {text(group.title)}", "", *_setting(group), ""]
+        lines += _table(RISK, [risk_cells(row, rows) for row in rows])
+        lines += ["", "What stands behind these figures:", ""]
+        lines += [*_table((*BEHIND, *SIZES), [behind_cells(row) for row in rows]), ""]
+        noted = [f"- {code(row.name)}: {text('; '.join(notes(row)))}" for row in rows if notes(row)]
+        lines += [*noted, ""] if noted else []
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
+    lines.append(text(f"Made with {versions}."))
+    return "\n".join(lines) + "\n"
+
+
+def _setting(group: BenchmarkGroup) -> list[str]:
+    control = {None: "no control", "absent": "control: the originals that are not released"}
+    told = control.get(group.control, f"control {code(group.control or '')}")
+    words = [sentence(printable(it)) for it in (group.source, group.licence)]
+    return [f"Original {code(group.original)}, {told}. {text(' '.join(words))}"]
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    cells = [" | ".join(text(cell) for cell in row) for row in rows]
+    return [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *(f"| {line} |" for line in cells)]
+
+
+_CSV = (
+    "group", "release", "file", "family", "mechanism", "strength", "by", "status", "place_first", "place_last",
+    "ranked_by", "held_against", "attacker", "power", "power_low", "power_high", "attributable_rate",
+    "attributable_low", "attributable_high", "linkage_rate", "linkage_low", "linkage_high", "control_rate",
+    "top1_hit_rate", "top1_low", "top1_high", "largest_top1", "largest_top1_attacker", "blocking_recall",
+    "paper_linkage_rate", "utility", "columns", "columns_withheld", "originals", "controls", "released", "warnings",
+    "reasons", "seconds",
+)  # fmt: skip
+
+
+def leaderboard_csv(result: BenchmarkResult) -> str:
+    """One line a release, with figures as they are; what is not known is an empty cell."""
+    page = io.StringIO()
+    writer = csv.writer(page, lineterminator="\n")
+    writer.writerow(_CSV)
+    for row in result.rows:
+        writer.writerow([_cell(value) for value in _values(row)])
+    return page.getvalue()
+
+
+def _values(row: BenchmarkRow) -> tuple[object, ...]:
+    attributed, strong, raw = row.attributable_rate, row.power, row.linkage_rate
+    kept, most = row.utility, row.largest_top1
+    sizes = (row.inputs[it].rows if it in row.inputs else None for it in ("original", "control", "protected"))
+    return (
+        *(row.group, row.name, row.file, row.made.family, row.made.mechanism),
+        "; ".join(f"{name} = {value}" for name, value in row.made.strength.items()),
+        *(row.made.by, row.status),
+        *((None, None) if row.place is None else (row.place.first, row.place.last)),
+        *(row.ranked_by, held_against(row), row.attacker),
+        *((None,) * 3 if strong is None else (strong.power, strong.low, strong.high)),
+        *((None,) * 3 if attributed is None else (attributed.estimate, attributed.low, attributed.high)),
+        *((None,) * 3 if raw is None else (raw.estimate, raw.low, raw.high)),
+        None if row.control is None else row.control.rate,
+        *(row.top1_hit_rate, row.top1_low, row.top1_high),
+        *((None, None) if most is None else (most.top1_hit_rate, most.attacker)),
+        row.blocking_recall,
+        None if row.paper_linkage_rate is None else row.paper_linkage_rate.estimate,
+        *((None,) * 3 if kept is None else (kept.score, len(kept.columns), len(kept.withheld))),
+        *sizes,
+        *("; ".join(rules(row)), "; ".join(row.reasons), row.seconds),
+    )
+
+
+def _cell(value: object) -> object:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) and shown != UNKNOWN else shown

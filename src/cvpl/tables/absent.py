@@ -1,0 +1,61 @@
+"""Originals that are not in the release, as its control: where a release is a sample, the rest are strangers to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.errors import InputError, Problem
+from cvpl.tables.columns import Pair, Table
+from cvpl.tables.identity import TrueMatches
+from cvpl.tables.pair import Inputs
+
+Rows = NDArray[np.intp]
+FEWEST = 2
+"""So many people at least must be present, and so many absent: a control of one cannot be halved."""
+
+
+def absent_as_control(inputs: Inputs) -> Inputs:
+    """Part the originals by the true matches: those with a match stay, those without become the control.
+
+    The matches must be complete, and no other control given. Row numbers of the originals count anew. A column in which
+    those who stay have no value is left out, as reading does. Refused where fewer than two people are on either side.
+    """
+    matches, original = inputs.matches, inputs.pair.original
+    there = np.zeros(original.rows, dtype=bool)
+    if matches is not None:
+        there[matches.original] = True
+    present, absent = np.flatnonzero(there), np.flatnonzero(~there)
+    if matches is None or min(len(present), len(absent)) < FEWEST:
+        told = inputs.descriptions["original"].name
+        what = f"`control: absent` finds {len(present):,} originals with a match, {len(absent):,} without"
+        cure = "Take it out where nearly all or none of the originals are in the release, or check `truth`."
+        raise InputError([Problem(told, what, cure)])
+    stays, control = original.kept(present), replace(original.kept(absent), name="control")
+    named = tuple(spec.name for spec in stays.specs if stays.columns[spec.name].known().any())
+    protected = _only(inputs.pair.protected, named)
+    pair = Pair(_only(stays, named), protected, _only(control, named), inputs.pair.notices)
+    whole = inputs.descriptions["original"]
+    return Inputs(
+        pair,
+        _renumbered(matches, there),
+        inputs.descriptions
+        | {"original": replace(whole, rows=len(present)), "control": replace(whole, rows=len(absent))},
+        None
+        if inputs.groups is None
+        else {"original": inputs.groups["original"][present], "control": inputs.groups["original"][absent]},
+        {name: (column.take(present), column.take(absent)) for name, (column, _) in inputs.subgroups.items()},
+        inputs.lacking | {"control": inputs.lacking.get("original", ())},
+    )
+
+
+def _only(table: Table, names: tuple[str, ...]) -> Table:
+    return table if len(names) == len(table.specs) else table.only(names)
+
+
+def _renumbered(matches: TrueMatches, there: NDArray[np.bool_]) -> TrueMatches:
+    """The same matches with the rows of those who stay, counted anew."""
+    place = np.cumsum(there, dtype=np.int64) - 1
+    return replace(matches, original=place[matches.original])

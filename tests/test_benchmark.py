@@ -1,0 +1,421 @@
+"""A benchmark: manifests in, one leaderboard out, with the figures of ordinary audits."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pandas as pd
+import pytest
+import yaml
+
+import cvpl
+from benchmark_folders import CONFIG, MADE, manifest, two_data_sets, write
+from cvpl import benchmarking, schemas
+from cvpl.cli.main import run
+from cvpl.config.manifest import ManifestConfig, read_manifests
+from cvpl.leaderboard import in_order
+from cvpl.reports.audit_page import command
+from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown, place
+from cvpl.result import BenchmarkResult, BenchmarkRow, Power, benchmark_schema
+from cvpl.result_file import read_any, read_result
+from shared_data import SHARED, needs_data
+
+MANIFESTS = Path(__file__).parents[1] / "benchmarks" / "manifests"
+SCHEMAS = Path(schemas.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    return two_data_sets(tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second"))
+
+
+@pytest.fixture(scope="module")
+def run_once(folders, tmp_path_factory):
+    """Both, run by the command line: the folder with what it wrote, and its exit code."""
+    out = tmp_path_factory.mktemp("out") / "suite"
+    return out, run(["benchmark", *map(str, folders), "--out", str(out)])
+
+
+@pytest.fixture(scope="module")
+def result(run_once):
+    return BenchmarkResult.from_json((run_once[0] / "benchmark.json").read_bytes())
+
+
+def row(result, name):
+    (found,) = [it for it in result.rows if it.name == name]
+    return found
+
+
+def without_seconds(text):
+    return re.sub(r'"seconds": [0-9.]+', '"seconds": 0', text)
+
+
+def test_every_release_has_its_row_and_failures_end_with_3(run_once, result):
+    assert run_once[1] == 3
+    assert [it.name for it in result.of("first")] == ["low", "high", "dead", "broken"]
+    assert [it.name for it in result.of("second")] == ["sample", "known", "blind"]
+    assert [it.status for it in result.of("first")] == ["assessed", "assessed", "not_assessable", "failed"]
+
+
+def test_a_release_that_fails_says_why_and_tells_no_cell(result):
+    broken, dead = row(result, "broken"), row(result, "dead")
+    assert "broken.csv, row 1, column 'age'" in broken.reasons[0]
+    assert "not an age" not in result.to_json()
+    assert dead.reasons and dead.attacker is not None
+    for it in (broken, dead):
+        assert it.place is None and it.power is None and it.attributable_rate is None and it.linkage_rate is None
+
+
+@pytest.mark.parametrize("name", ["low", "high"])
+def test_figures_are_those_of_an_ordinary_audit(folders, run_once, result, name):
+    folder = folders[0]
+    alone = cvpl.audit(folder / "original.csv", folder / f"{name}.csv", CONFIG, control=folder / "control.csv")
+    kept = read_result(run_once[0] / "results" / "first" / f"{name}.json")
+    mine, theirs = json.loads(alone.to_json()), json.loads(kept.to_json())
+    mine["provenance"]["config"]["control"] = {"file": "control.csv"}
+    assert mine == theirs
+    found = row(result, name)
+    assert found.linkage_rate == found.paper_linkage_rate == alone.linkage_rate
+    assert (found.control, found.attributable_rate) == (alone.control, alone.attributable_rate)
+    assert found.power == next(it for it in alone.power if it.false_rate == 0.05)
+    assert found.top1_hit_rate == alone.truth.top1_hit_rate
+    assert found.blocking_recall == alone.truth.blocking_recall
+    assert found.largest_top1.top1_hit_rate == alone.attackers[0].top1_hit_rate
+
+
+def test_utility_is_the_one_by_which_a_comparison_compares(folders, result):
+    files = [folders[0] / f"{name}.csv" for name in ("low", "high")]
+    compared = cvpl.compare(folders[0] / "original.csv", files, CONFIG, control=folders[0] / "control.csv")
+    only = cvpl.benchmark(folders[0], only=["low", "first/high"])
+    assert only.groups[0].utility_figures == compared.utility_figures
+    scores = {it.name: it.utility.score for it in compared.releases}
+    assert {f"{it.name}.csv": it.utility.score for it in only.rows} == scores
+
+
+def test_a_sample_is_held_against_those_who_are_not_in_it(folders, result):
+    found = row(result, "sample")
+    assert found.control_from == "absent"
+    assert found.inputs["original"].rows == 60 and found.inputs["control"].rows == 140
+    assert found.attributable_rate.basis == "control" and found.top1_hit_rate == 1.0
+    original = pd.read_csv(folders[1] / "original.csv")
+    there = original.person_id.isin(pd.read_csv(folders[1] / "sample.csv").person_id)
+    by_hand = cvpl.audit(original[there], folders[1] / "sample.csv", CONFIG, control=original[~there])
+    assert found.linkage_rate == by_hand.linkage_rate
+    assert found.control.rate == by_hand.control.rate
+    assert found.attributable_rate == by_hand.attributable_rate
+    assert found.top1_hit_rate == by_hand.truth.top1_hit_rate
+
+
+def test_rows_without_a_control_are_not_ranked_against_rows_with_one(result):
+    sample, known, blind = result.of("second")
+    assert [it.ranked_by for it in (sample, known, blind)] == ["power", "top1_hit_rate", None]
+    assert (sample.place.first, sample.place.last) == (known.place.first, known.place.last) == (1, 1)
+    assert known.power is None and known.attributable_rate.basis == "own_match_left_out"
+    assert blind.place is None and blind.attributable_rate is None and blind.linkage_rate.estimate is not None
+
+
+def placed(result, *ends):
+    """Rows that are like one with a control, but for their power and its interval, in order."""
+    like = row(result, "low")
+    rows = [
+        like.model_copy(update={"name": str(at), "power": Power(false_rate=0.05, power=power, low=low, high=high)})
+        for at, (low, power, high) in enumerate(ends)
+    ]
+    return [(it.name, it.place.first, it.place.last) for it in in_order(rows)]
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ([(0.1, 0.2, 0.3), (0.4, 0.5, 0.6)], [("1", 1, 1), ("0", 2, 2)]),
+        ([(0.1, 0.2, 0.45), (0.4, 0.5, 0.6)], [("1", 1, 2), ("0", 1, 2)]),
+        ([(0.1, 0.2, 0.4), (0.3, 0.35, 0.6), (0.5, 0.7, 0.9)], [("2", 1, 2), ("1", 1, 3), ("0", 2, 3)]),
+        ([(None, 0.2, None), (0.4, 0.5, 0.6)], [("1", 1, 2), ("0", 1, 2)]),
+    ],
+)
+def test_releases_whose_intervals_meet_are_tied(result, ends, expected):
+    assert placed(result, *ends) == expected
+
+
+def test_releases_with_different_controls_are_not_ranked_against_each_other(result):
+    low, high = row(result, "low"), row(result, "high")
+    other = high.inputs | {"control": high.inputs["control"].model_copy(update={"sha256": "other"})}
+    found = in_order([low, high.model_copy(update={"inputs": other})])
+    assert [(it.place.first, it.place.last, place(it, found)) for it in found] == [(1, 1, "1 of 1")] * 2
+
+
+def test_a_second_run_audits_nothing_anew(folders, run_once, result, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("audited anew")
+
+    monkeypatch.setattr(benchmarking, "audit", refuse)
+    again = cvpl.benchmark(folders, folder=run_once[0], only=["low", "high", "dead", "sample", "known", "blind"])
+    kept = {it.name: it for it in result.rows}
+    assert len(again.rows) == 6
+    assert all(it.seconds == kept[it.name].seconds and it.status == kept[it.name].status for it in again.rows)
+
+
+def test_a_run_that_was_interrupted_goes_on_where_it_was(folders, tmp_path, monkeypatch, capsys):
+    real, asked = benchmarking.audit, []
+
+    def interrupted(*arguments, **more):
+        asked.append(arguments[1].name)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(benchmarking, "audit", interrupted)
+    call = ["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", "high,low"]
+    assert run(call) == 5
+    assert "the same command goes on from there" in capsys.readouterr().err
+    assert not (tmp_path / "benchmark.json").exists()
+    assert run(call) == 0
+    assert asked == ["high.csv", "low.csv", "low.csv"]
+
+
+def test_a_fault_of_the_program_is_a_row_too_and_tells_no_cell(folders, monkeypatch):
+    def faulty(*_, **__):
+        raise RuntimeError("a cell of the table")
+
+    monkeypatch.setattr(benchmarking, "audit", faulty)
+    found = cvpl.benchmark(folders[0], only=["high", "low"])
+    assert [it.status for it in found.rows] == ["failed", "failed"]
+    assert found.rows[0].reasons[0].startswith("internal error (RuntimeError at ")
+    assert "a cell" not in found.to_json()
+
+
+def damaged(folder):
+    (folder / "results" / "first" / "low.json").write_text("{")
+
+
+def begun(folder):
+    (folder / "results" / "first" / "low.run.json").unlink()
+
+
+def changed(folder):
+    file = folder / "results" / "first" / "low.json"
+    file.write_text(file.read_text().replace('"lower_bound": false', '"lower_bound": true'))
+
+
+@pytest.mark.parametrize("harm", [damaged, begun, changed])
+def test_a_kept_result_that_is_not_whole_is_made_anew(folders, tmp_path, harm):
+    before = cvpl.benchmark(folders[0], folder=tmp_path, only=["low"])
+    harm(tmp_path)
+    after = cvpl.benchmark(folders[0], folder=tmp_path, only=["low"])
+    assert without_seconds(after.to_json()) == without_seconds(before.to_json())
+
+
+def test_households_and_subgroups_are_parted_with_their_people(folders):
+    """An audit with `control: absent` tells what one with the two parts as tables of their own does."""
+    released = pd.read_csv(folders[1] / "sample.csv")
+    original = pd.read_csv(folders[1] / "original.csv")
+    original["home"] = original.index // 3
+    there = original.person_id.isin(released.person_id)
+    config = CONFIG | {"columns": CONFIG["columns"] | {"home": {"role": "group"}}, "report": {"subgroups": ["gender"]}}
+    parted = cvpl.audit(original, released, config | {"control": "absent"})
+    by_hand = cvpl.audit(original[there], released, config, control=original[~there])
+    told = [json.loads(it.to_json()) for it in (parted, by_hand)]
+    assert told[0]["provenance"]["config"].pop("control") == "absent"
+    assert [it["inputs"]["control"].pop("name") for it in told] == ["original", "control"]
+    assert told[0] == told[1]
+
+
+def test_the_command_that_repeats_such_an_audit_names_no_control(folders):
+    alone = cvpl.audit(folders[1] / "original.csv", folders[1] / "sample.csv", CONFIG | {"control": "absent"})
+    assert command(alone) == "cvpl audit original.csv sample.csv --config audit.yaml"
+
+
+@pytest.mark.parametrize("what", ["seed", "control", "release"])
+def test_a_result_is_not_used_for_other_inputs(folders, tmp_path, what):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in ("original.csv", "control.csv", "low.csv"):
+        (folder / name).write_bytes((folders[0] / name).read_bytes())
+    content = manifest("first", {"low": {"file": "low.csv", **MADE}}, control={"file": "control.csv"})
+    write(folder, content)
+    before = cvpl.benchmark(folder, folder=tmp_path / "out")
+    if what == "seed":
+        write(folder, content | {"seed": 7})
+    else:
+        file = folder / {"control": "control.csv", "release": "low.csv"}[what]
+        file.write_text("\n".join(file.read_text().splitlines()[:-1]) + "\n")
+    after = cvpl.benchmark(folder, folder=tmp_path / "out")
+    assert after.rows[0].fingerprint != before.rows[0].fingerprint
+    kept = json.loads((tmp_path / "out" / "results" / "first" / "low.run.json").read_text())
+    assert kept["fingerprint"] == after.rows[0].fingerprint
+
+
+def test_the_same_input_gives_the_same_bytes_but_for_seconds(folders, run_once, result):
+    again = cvpl.benchmark(folders)
+    assert without_seconds(again.to_json()) == without_seconds(result.to_json())
+    plain = [
+        it.model_copy(update={"rows": [r.model_copy(update={"seconds": 0}) for r in it.rows]}) for it in (result, again)
+    ]
+    assert leaderboard_markdown(plain[0]) == leaderboard_markdown(plain[1])
+    assert leaderboard_csv(plain[0]) == leaderboard_csv(plain[1])
+
+
+def test_files_are_written_and_read_back(run_once, result):
+    out = run_once[0]
+    assert sorted(it.name for it in out.iterdir()) == [
+        "benchmark.json", "leaderboard.csv", "leaderboard.md", "report.html", "results",
+    ]  # fmt: skip
+    assert read_any(out)[0] == result
+    jsonschema.validate(json.loads(result.to_json()), benchmark_schema())
+    table = pd.read_csv(out / "leaderboard.csv")
+    assert list(table.release) == [it.name for it in result.rows]
+    assert table.power.iloc[0] == row(result, "low").power.power
+    assert table.held_against.iloc[4] == "originals not released"
+
+
+def test_the_published_schemas_are_those_of_the_code():
+    assert json.loads((SCHEMAS / "benchmark.json").read_text()) == benchmark_schema()
+    assert json.loads((SCHEMAS / "manifest.json").read_text()) == ManifestConfig.model_json_schema()
+
+
+def wrong(**changes):
+    return manifest("x", {"low": {"file": "low.csv", **MADE}}) | changes
+
+
+RELEASE = {"file": "low.csv", **MADE}
+WRONG = {
+    "an unknown key": (wrong(colour="red"), "`colour`: there is no such setting"),
+    "an unknown key of a release": (
+        wrong(releases={"low": RELEASE | {"epsilon": 1}}), "`releases.low.epsilon`: there is no such setting",
+    ),
+    "a missing original": (wrong(original="none.csv"), "`original`: there is no such file"),
+    "a missing release": (
+        wrong(releases={"low": RELEASE, "gone": RELEASE | {"file": "gone.csv"}}),
+        "`releases.gone.file`: there is no such file",
+    ),
+    "a missing control": (wrong(control={"file": "gone.csv"}), "`control.file`: there is no such file"),
+    "a missing hierarchy": (
+        wrong(columns=CONFIG["columns"] | {"gender": {"role": "attribute", "type": "category", "hierarchy": "h.csv"}}),
+        "h.csv: the hierarchy file cannot be read",
+    ),
+    "no title": ({key: it for key, it in wrong().items() if key != "title"}, "`title`: this setting is required"),
+    "a name with a slash": (wrong(name="a/b"), "a name has up to 60 letters"),
+    "a release's name with dots": (wrong(releases={"..": RELEASE}), "a name has up to 60 letters"),
+    "names alike": (wrong(releases={"a": RELEASE, "A": RELEASE}), "two releases have the same name"),
+    "an unknown family": (wrong(releases={"a": RELEASE | {"family": "magic"}}), "`releases.a.family`: input should be"),
+    "a path for a control": (wrong(control="x.csv"), "`control`: write {file: PATH}, or absent"),
+    "absent without truth": (
+        wrong(control="absent", truth=CONFIG["truth"] | {"complete": False}),
+        "not all matches are known",
+    ),
+    "no attacker": ({key: it for key, it in wrong().items() if key != "attacker"}, "no attacker is named"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_manifest_is_refused_with_its_problem(folders, tmp_path, name):
+    content, told = WRONG[name]
+    path = write(tmp_path, content, "wrong.yaml")
+    with pytest.raises(cvpl.InputError) as refused:
+        read_manifests([path], folders[0])
+    assert told in str(refused.value)
+    assert str(refused.value).count("\n") == 0 and (str(refused.value).startswith("wrong.yaml") or "h.csv" in told)
+
+
+def test_all_problems_of_all_manifests_are_told_at_once_and_nothing_is_done(folders, tmp_path, capsys):
+    one = write(tmp_path, wrong(colour="red", original="none.csv"), "one.yaml")
+    two = write(tmp_path, wrong(control={"file": "gone.csv"}), "two.yaml")
+    code = run(["benchmark", str(one), str(two), "--data", str(folders[0]), "--out", str(tmp_path / "out")])
+    said = capsys.readouterr().err
+    assert code == 3 and "3 problems found" in said
+    assert "one.yaml: `colour`" in said and "one.yaml: `original`" in said and "two.yaml: `control.file`" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_without_a_manifest_is_told_by_its_name(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(cvpl.InputError, match=r"^empty/benchmark\.yaml: the manifest cannot be opened"):
+        read_manifests([tmp_path / "empty"])
+
+
+def test_a_manifest_twice_is_refused(folders):
+    with pytest.raises(cvpl.InputError, match="another manifest has the same `name`"):
+        read_manifests([folders[0], folders[0]])
+
+
+def test_an_unknown_release_is_refused_with_those_that_there_are(folders):
+    with pytest.raises(cvpl.UsageError, match="no release 'lo'; choose among first/broken"):
+        cvpl.benchmark(folders[0], only=["lo"])
+
+
+def test_everybody_or_nobody_absent_is_no_control(folders, tmp_path):
+    config = CONFIG | {"control": "absent"}
+    with pytest.raises(cvpl.InputError, match="finds 200 originals with a match, 0 without"):
+        cvpl.audit(folders[0] / "original.csv", folders[0] / "low.csv", config)
+
+
+def test_releases_that_are_compared_need_one_control(folders):
+    config, table = CONFIG | {"control": "absent"}, folders[1] / "original.csv"
+    with pytest.raises(cvpl.InputError, match="a comparison needs the same control for every release"):
+        cvpl.compare(table, [folders[1] / "sample.csv"], config)
+    with pytest.raises(cvpl.InputError, match="a surface needs the same control for every release"):
+        cvpl.surface(table, "perturbation", ["low"], config)
+
+
+def test_the_tables_fit_a_narrow_terminal(run_once, folders, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    run(["benchmark", *map(str, folders), "--out", str(run_once[0]), "--only", "low,high,sample"])
+    said = capsys.readouterr().out
+    assert "3 releases of 2 data sets." in said and "1 of 2" in said
+    assert all(len(line) <= 80 for line in said.splitlines() if not line.startswith("Written"))
+
+
+def test_a_formula_in_a_manifest_is_no_formula_in_the_table(result):
+    made = result.rows[0].made.model_copy(update={"by": "=1+1"})
+    told = result.model_copy(update={"rows": [result.rows[0].model_copy(update={"made": made})]})
+    assert ",'=1+1," in leaderboard_csv(told)
+
+
+def test_a_row_holds_what_a_leaderboard_needs():
+    needed = {"linkage_rate", "control", "attributable_rate", "power", "top1_hit_rate", "utility", "seconds", "made"}
+    assert needed <= set(BenchmarkRow.model_fields)
+
+
+# Tables made by others: every manifest of ours describes what is there.
+
+SIDE_FILES = {"adult_study_2021/published_closeness.csv", "german/german.csv"}
+ORIGINALS = {"adult/adult.csv", "adult_study_2021/trn.csv.gz", "adult_study_2021/val.csv.gz", "stroke/stroke.csv",
+             "nist_ma/ma2019.csv"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return read_manifests(sorted(MANIFESTS.glob("*.yaml")), SHARED)
+
+
+@needs_data
+def test_every_shared_release_has_a_row(ours):
+    there = {it.relative_to(SHARED).as_posix() for it in [*SHARED.glob("*/*.csv"), *SHARED.glob("*/*.csv.gz")]}
+    described = {entry.made.file for it in ours for entry in it.entries}
+    assert described == there - SIDE_FILES - ORIGINALS
+    assert [len(it.entries) for it in ours] == [1, 10, 15, 4]
+
+
+@needs_data
+def test_every_column_that_a_manifest_names_is_in_its_tables(ours):
+    for it in ours:
+        blanks = it.config.reading.strip
+        original = list(pd.read_csv(SHARED / it.config.original, nrows=1, skipinitialspace=blanks))
+        for entry in it.entries:
+            first = entry.file.read_text().splitlines()[0] if entry.file.suffix == ".csv" else ""
+            released = pd.read_csv(entry.file, nrows=1).rename(columns=lambda name: "" if "Unnamed" in name else name)
+            config = entry.config.config
+            assert set(config.columns) <= {*original, *released}, f"{it.name}/{entry.name}"
+            undeclared = {*original, *released} - set(config.columns) - {config.truth.protected if config.truth else ""}
+            assert not undeclared, f"{it.name}/{entry.name} {first}"
+
+
+@needs_data
+def test_the_smallest_shared_release_is_audited_from_its_manifest(tmp_path):
+    content = yaml.safe_load((MANIFESTS / "stroke.yaml").read_text()) | {"attacker": "paper"}
+    path = write(tmp_path, content, "stroke.yaml")
+    found = cvpl.benchmark(path, data=SHARED, only=["k2"])
+    assert found.rows[0].status == "assessed" and found.rows[0].inputs["protected"].rows == 5110

@@ -1,0 +1,105 @@
+"""The page of a benchmark: nothing leaves, nothing overlaps, everybody can read it, and no name is obeyed."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import cvpl
+from benchmark_folders import two_data_sets
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
+from cvpl.reports.benchmark_page import benchmark_page
+from cvpl.reports.leaderboard import leaderboard_markdown
+from payloads import OBEYED, PAYLOADS, elements, tags_of
+
+OURS = {
+    "schema", "scenario", "method", "coverage", "basis", "docs", "rule", "distance_basis", "sha256", "utility_figures",
+    "status", "control_from", "ranked_by", "family", "fingerprint",
+}  # fmt: skip
+"""Keys whose texts are chosen from a list of ours."""
+NAMES = ("both", "one", "many")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folders = two_data_sets(tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second"))
+    return cvpl.benchmark(folders)
+
+
+@pytest.fixture(scope="module")
+def pages(found, tmp_path_factory):
+    """Both data sets; a single release that failed; and sixteen releases, with names short and long."""
+    folder = tmp_path_factory.mktemp("pages")
+    like = found.of("first")[0]
+    names = [f"a_rather_long_name_of_a_release_number_{at}" if at % 2 else f"r{at}" for at in range(16)]
+    spread = [like.power.model_copy(update={"power": at / 16, "low": at / 18, "high": at / 15}) for at in range(16)]
+    many = [like.model_copy(update={"name": it, "power": power}) for it, power in zip(names, spread, strict=True)]
+    failed = found.of("first")[-1:]
+    results = {
+        "both": found,
+        "one": found.model_copy(update={"rows": failed, "groups": found.groups[:1]}),
+        "many": found.model_copy(update={"rows": many, "groups": found.groups[:1]}),
+    }
+    return {name: cvpl.write_report(result, folder / f"{name}.html") for name, result in results.items()}
+
+
+@needs_browser
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_page_asks_for_nothing_and_fits(chromium, pages, name, width, scheme):  # noqa: F811 - the fixture
+    check(chromium, pages[name], width, scheme)
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_no_serious_fault(chromium, pages, scheme):  # noqa: F811
+    assert serious_faults(chromium, pages["both"], scheme) == []
+
+
+@needs_browser
+def test_the_page_tells_of_every_release_and_why_some_have_no_figure(chromium, pages):  # noqa: F811
+    with opened(chromium, pages["both"]) as seen:
+        answer = seen.page.locator(".answer").inner_text()
+        assert answer.startswith("7 releases of 2 data sets. Most is found in 'sample' of second: 100.0% of the people")
+        assert answer.endswith("Without figures: 1 not assessable, 1 could not be audited.")
+        assert seen.page.locator("figure svg").count() == 4
+        first = seen.page.locator("main table").first.inner_text()
+        assert "not assessable" in first and "failed" in first
+        assert "found text where a number or an interval is declared" in seen.page.locator("main ul").first.inner_text()
+
+
+def planted(found, text):
+    """Every text from outside with `text` behind it; names of groups and releases are the same everywhere."""
+    if isinstance(found, dict):
+        return {key: it if key in OURS else planted(it, text) for key, it in found.items()}
+    if isinstance(found, list):
+        return [planted(it, text) for it in found]
+    return f"{found}{text}" if isinstance(found, str) else found
+
+
+def with_payload(found, text):
+    return type(found).model_validate(planted(json.loads(found.to_json()), text))
+
+
+@pytest.fixture(scope="module")
+def plain(found):
+    return elements(benchmark_page(with_payload(found, "plain")))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_the_page_has_the_same_elements_as_with_plain_text(found, plain, payload):
+    page = benchmark_page(with_payload(found, payload))
+    assert elements(page) == plain
+    assert not OBEYED.search(tags_of(page))
+
+
+@pytest.mark.parametrize("payload", ["| cell", "a\nb", "<b>x</b>", "[x](y)"])
+def test_no_text_of_a_manifest_breaks_a_table_of_the_leaderboard(found, payload):
+    told, usual = (leaderboard_markdown(it) for it in (with_payload(found, payload), found))
+    cells = [[len(re.split(r"(?<!\\)\|", line)) for line in page.splitlines()] for page in (told, usual)]
+    assert cells[0] == cells[1]
+    outside_code = re.sub(r"`[^`]*`", "", told)
+    assert not re.search(r"(?<!\\)[<\[]", outside_code)
