@@ -28,9 +28,10 @@ COLUMNS = {
 }
 
 
-def contender(power, *faults):
-    """A contender of which only power and faults matter."""
-    measured = SimpleNamespace(power=None if power is None else {0.05: power})
+def contender(power, *faults, top1=None):
+    """A contender of which only power, hits and faults matter."""
+    truth = None if top1 is None else SimpleNamespace(hit=np.array([top1]), has_match=np.array([True]))
+    measured = SimpleNamespace(power=None if power is None else {0.05: power}, truth=truth)
     return Contender(measured, None, SimpleNamespace(reasons=faults), None)
 
 
@@ -51,6 +52,12 @@ def test_the_strongest_without_a_fault_is_the_headline(contenders, headline, amo
     standing = Standing.of({name: contender(*it) for name, it in contenders.items()})
     assert (standing.headline, standing.among, len(standing.reasons)) == (headline, among, reasons)
     assert standing.confidence == pytest.approx(1 - 0.05 / among)
+
+
+def test_of_equal_power_the_one_that_finds_more_persons_is_the_headline():
+    found = {"a": contender(0.05, top1=0.1), "b": contender(0.05, top1=0.4), "c": contender(0.04, top1=0.9)}
+    assert Standing.of(found).headline == "b"
+    assert Standing.of(found | {"d": contender(0.05, "dead", top1=0.9)}).headline == "b"
 
 
 def test_a_fault_of_many_is_told_once():

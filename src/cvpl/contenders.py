@@ -20,6 +20,7 @@ from cvpl.diagnostics.self_linkage import SelfLinkage, perturbed
 from cvpl.diagnostics.validity import Validity, validity
 from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement, measure
 from cvpl.evaluation.shares import CONFIDENCE
+from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
 
@@ -46,6 +47,12 @@ class Contender:
         """Its power at 5%; None where there is nothing to read it against."""
         return None if self.measured.power is None else self.measured.power[OFF_SCALE_FALSE_RATE]
 
+    @property
+    def top1(self) -> float:
+        """How often its best candidate is the right person; 0 where nobody knows."""
+        truth = self.measured.truth
+        return (None if truth is None else top1_hit_rate(truth)) or 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class Standing:
@@ -57,9 +64,13 @@ class Standing:
 
     @classmethod
     def of(cls, contenders: Mapping[str, Contender], left_out: tuple[str, ...] = ()) -> Standing:
-        """The strongest of those without a fault; without any, of all; without power, the first. Ties: the first."""
+        """The strongest of those without a fault; without any, of all; without power, the first.
+
+        Of equal power, who finds more of the right persons, where these are known; then the first. Without a control
+        all may have the same power, since a release of equal records leaves nothing to read it by.
+        """
         able = {name: it for name, it in contenders.items() if not it.faults} or contenders
-        powers = {name: it.power for name, it in able.items() if it.power is not None}
+        powers = {name: (it.power, it.top1) for name, it in able.items() if it.power is not None}
         headline = max(powers, key=lambda name: powers[name]) if powers else next(iter(able))
         return cls(contenders, headline, left_out)
 
