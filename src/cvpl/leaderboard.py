@@ -19,7 +19,8 @@ from cvpl import result as out
 from cvpl.compared_utility import counted_figures, mean_of
 from cvpl.config.attackers import written_attackers
 from cvpl.config.manifest import Entry, Manifest
-from cvpl.config.written import AttackerConfig, ControlConfig
+from cvpl.config.written import ControlConfig
+from cvpl.config.written_attacker import AttackerConfig
 from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE
 from cvpl.evaluation.ordering import places
 from cvpl.kept_results import Audited

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from cvpl.attacker import Attacker
 from cvpl.config.family import draw, family
 from cvpl.config.problems import problems_of
-from cvpl.config.written import AttackerConfig, AuditConfig, ColumnConfig, EnsembleConfig
+from cvpl.config.written import AuditConfig, ColumnConfig
+from cvpl.config.written_attacker import AttackerConfig, EnsembleConfig
 from cvpl.errors import Problem
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
 from cvpl.operators.vectorization import ColumnChoice, Vectorization

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cvpl.config.written import AttackerConfig
+from cvpl.config.written_attacker import AttackerConfig
 
 _OPEN = {"alignment": "release", "blocking": "none"}
 _NEAREST = _OPEN | {"similarity": "euclidean", "threshold": "false_rate"}

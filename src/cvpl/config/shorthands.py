@@ -1,0 +1,29 @@
+"""Shorthands that several parts of a configuration share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from cvpl.operators.blocking import Bin, Level, Prefix, Rule, Truncate
+
+
+def one_of(value: object, forms: Mapping[str, Any]) -> object:
+    """The form whose first key is named; the rest is checked by the form itself."""
+    if isinstance(value, Mapping):
+        for key, form in forms.items():
+            if key in value:
+                return form.model_validate({name: ({} if item is None else item) for name, item in value.items()})
+        raise ValueError(f"expected one of the keys {', '.join(forms)}")
+    return value
+
+
+def _block_rule(value: object) -> object:
+    if isinstance(value, str) and value != "exact":
+        raise ValueError("write exact, {bin: w}, {level: n}, {prefix: n} or {truncate: unit}")
+    return one_of(value, {"bin": Bin, "level": Level, "prefix": Prefix, "truncate": Truncate})
+
+
+RuleForm = Annotated[Rule, BeforeValidator(_block_rule)]
