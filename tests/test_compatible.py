@@ -517,6 +517,16 @@ def test_a_ladder_may_go_from_equal_to_compatible_keys(fine, coarse, relaxes):
             Ladder(rungs=tuple(rungs))
 
 
+def test_without_keys_everybody_is_compared_however_they_match():
+    columns = {
+        name: {key: it for key, it in entry.items() if key != "block"} for name, entry in CONFIG["columns"].items()
+    }
+    plan = load({**CONFIG, "columns": columns, "attacker": "default"})
+    assert plan.attackers["aligned"].blocking.compares_everybody
+    asked = {name: plan.most_asked(it, 10**6) for name, it in plan.attackers.items()}
+    assert asked["aligned"] == asked["unblocked"] is not None
+
+
 def test_the_short_form_takes_the_columns_own_rules():
     plan = load({**CONFIG, "attacker": {"blocking": "compatible"}})
     blocking = plan.attackers["main"].blocking

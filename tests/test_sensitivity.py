@@ -35,6 +35,15 @@ def test_blocking_is_tried_coarser_finer_and_not_at_all():
     assert found["none"] == Blocking()
 
 
+def test_variations_match_keys_as_the_blocking_does():
+    compatible = SCHEME.model_copy(update={"match": "compatible"})
+    found = dict(blockings(compatible))
+    assert {name: it.match for name, it in found.items() if name != "none"} == dict.fromkeys(
+        (name for name in found if name != "none"), "compatible"
+    )
+    assert [name for name, _ in blockings(Blocking(match="compatible"))] == ["as configured"]
+
+
 @pytest.mark.parametrize(
     ("rule", "words"),
     [

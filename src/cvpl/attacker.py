@@ -51,7 +51,7 @@ class Attacker(Settings):
                 f"a threshold of {self.threshold:g} lies off the scale of {self.similarity}, where nobody or everybody "
                 "would be linked; set one from -1 to 1"
             )
-        if self.evidence == "density" and not (self.compares_values and self.blocking == Blocking()):
+        if self.evidence == "density" and not (self.compares_values and self.blocking.compares_everybody):
             raise ValueError(
                 "evidence by density adds up what every released record is worth; set `similarity: rarity` or "
                 "`similarity: agreement`, and `blocking: none`"

@@ -15,7 +15,6 @@ from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.operators.blocking import Blocking
 from cvpl.operators.projection import Saved
 from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
@@ -93,7 +92,7 @@ class Plan:
 
     def most_asked(self, attacker: Attacker, released: int) -> int | None:
         """How many originals, and how many controls, the attacker asks at most in so many records; None: everybody."""
-        if not self.is_family or attacker.blocking != Blocking():
+        if not self.is_family or not attacker.blocking.compares_everybody:
             return None
         pairs = MOST_DISTANCES if attacker.similarity in ("euclidean", "mahalanobis") else MOST_PAIRS
         return max(FEWEST_ASKED, pairs // max(1, released))

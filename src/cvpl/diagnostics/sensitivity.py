@@ -101,17 +101,23 @@ def blockings(blocking: Blocking) -> Iterator[tuple[str, Blocking]]:
     """The blocking as it is, none at all, each key left out, and each key coarser and finer where it can be."""
     yield "as configured", blocking
     keys = [scheme for scheme in blocking.any_of if not isinstance(scheme, Lsh)]
-    if blocking != Blocking():
-        yield "none", Blocking()
+    if blocking.compares_everybody:
+        return
+    yield "none", Blocking()
     if len(blocking.any_of) != 1 or not keys:
         return
     scheme = keys[0]
     for at, key in enumerate(scheme):
         others = scheme[:at], scheme[at + 1 :]
         if len(scheme) > 1:
-            yield f"without '{key.column}'", Blocking(any_of=((*others[0], *others[1]),))
+            yield f"without '{key.column}'", _of(blocking, (*others[0], *others[1]))
         for word, changed in _changed(key):
-            yield f"'{key.column}' {word}", Blocking(any_of=((*others[0], changed, *others[1]),))
+            yield f"'{key.column}' {word}", _of(blocking, (*others[0], changed, *others[1]))
+
+
+def _of(blocking: Blocking, scheme: tuple[Key, ...]) -> Blocking:
+    """A blocking of one scheme that matches keys as this one does."""
+    return Blocking(match=blocking.match, any_of=(scheme,))
 
 
 def _changed(key: Key) -> Iterator[tuple[str, Key]]:

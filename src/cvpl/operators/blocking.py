@@ -126,6 +126,11 @@ class Blocking(Settings):
         return self
 
     @property
+    def compares_everybody(self) -> bool:
+        """Whether some scheme is empty, so that no pair is kept apart."""
+        return () in self.any_of
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns named in any scheme."""
         named = (key.column for scheme in self.any_of if isinstance(scheme, tuple) for key in scheme)
@@ -149,11 +154,11 @@ class Blocking(Settings):
         compatible, unless they are the first characters of names: a group's and those of its members may differ.
         """
         if finer.match == "compatible" and self.match == "equality":
-            return () in self.any_of
+            return self.compares_everybody
         if finer.match != self.match:
             by_name = (key for scheme in finer.any_of if isinstance(scheme, tuple) for key in scheme)
             if any(isinstance(key.rule, Prefix) for key in by_name):
-                return () in self.any_of
+                return self.compares_everybody
         return all(any(_implies(fine, coarse) for coarse in self.any_of) for fine in finer.any_of)
 
 
