@@ -12,7 +12,7 @@ DATA ?= ../shared/data
 SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test lint bench peers docs reproduction lock clean
+.PHONY: demo test lint bench peers docs reproduction real-data lock clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -50,6 +50,12 @@ reproduction: $(READY)
 	$(BIN)/cvpl reproduce --out $(BENCH)/reproduction
 	mkdir -p docs/reproduction
 	cp $(BENCH)/reproduction/*.md $(BENCH)/reproduction/*.csv $(BENCH)/reproduction/*.svg docs/reproduction
+
+# The paper's protocol on real tables, where they are at hand.
+real-data: $(READY)
+	$(BIN)/cvpl reproduce --data $(DATA) --out $(BENCH)/real_data
+	mkdir -p docs/reproduction
+	cp $(BENCH)/real_data/real-data.md docs/reproduction
 
 # The environment: the locked versions first, then the package itself, editable.
 $(READY): pyproject.toml requirements/dev.txt

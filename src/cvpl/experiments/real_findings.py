@@ -78,7 +78,8 @@ def correlation(run: RealRun, table: RealTable) -> RealFinding:
         ):
             evidence.append(
                 f"{release}, {told} (V {shown(get('association', changed=changed))}): {shown(rate(changed))} linked, "
-                f"{shown(get('attackers', 'paper', 'base_rate', changed=changed))} of those outside; best candidate "
+                f"{shown(get('attackers', 'paper', 'base_rate', changed=changed))} of those outside, attributable "
+                f"{shown(get('attackers', 'paper', 'attributable_rate', changed=changed))}; best candidate "
                 f"right for {shown(get('attackers', 'compatible', 'top1_hit_rate', changed=changed))} in compatible "
                 f"blocks, where it is {shown(get('attackers', 'compatible', 'top1_hit_rate'))} as it is."
             )
@@ -100,6 +101,7 @@ def correlation(run: RealRun, table: RealTable) -> RealFinding:
 def attribution(run: RealRun, table: RealTable) -> RealFinding:
     """E2: which columns contribute most, by four measures."""
     evidence, dominated = [], []
+    among = dict.fromkeys(table.expected, 0)
     for release in ("unprotected", *STRONGEST):
         for measure in MEASURES:
             ranked = contributions(run, table, release, measure)
@@ -108,6 +110,7 @@ def attribution(run: RealRun, table: RealTable) -> RealFinding:
             first = [name for name, _ in ranked[: len(table.expected)]]
             if release in STRONGEST:
                 dominated.append(set(first) == set(table.expected))
+                among = {name: count + (name in first) for name, count in among.items()}
             own = dict(ranked)
             evidence.append(
                 f"{release}, {measure.replace('_', ' ')}: {_listed(ranked[:3])}; "
@@ -119,10 +122,12 @@ def attribution(run: RealRun, table: RealTable) -> RealFinding:
         "At k = 20 these two are the two largest, by every measure.",
         "Came true." if dominated and all(dominated) else "Did not come true.",
         tuple(evidence),
-        f"They are the two largest in {sum(dominated)} of {len(dominated)} rankings at k = 20. First stand the three "
-        "largest, then the two that were expected. The structural share is one of variance: every z-scored number that "
-        "is kept whole brings the same, whatever it tells of anybody. Removal is what the rate loses, look-alikes and "
-        "all, and may be below 0. The power drop is held against people outside the release, and is the one to read.",
+        f"They are the two largest in {sum(dominated)} of {len(dominated)} rankings at k = 20; "
+        f"{' and '.join(f'{name} is among the two in {count}' for name, count in among.items())}. First stand the "
+        "three largest, then the two that were expected. The structural share is one of variance: every z-scored "
+        "number that is kept whole brings the same, whatever it tells of anybody. Removal is what the rate loses, "
+        "look-alikes and all, and may be below 0. The power drop is held against people outside the release, and is "
+        "the one to read.",
     )
 
 
@@ -139,19 +144,22 @@ def degradation(run: RealRun, table: RealTable) -> RealFinding:
     def top1(release: str, *path: str) -> float:
         return run.mean(table.name, release, ASIDE, *path, "top1_hit_rate") or 0.0
 
+    def power(release: str, *path: str) -> float:
+        return run.mean(table.name, release, ASIDE, *path, "power", "0.05") or 0.0
+
     ways = {"by EM": ("fellegi_sunter", "em"), "at its start": ("fellegi_sunter", "start")}
     able = max(ways, key=lambda name: top1("unprotected", *ways[name]))
-    evidence, kept = [], []
+    evidence, kept, kept_power = [], [], []
     for name, path in {**ways, "CVPL": ("attackers", "compatible")}.items():
         who = name if name == "CVPL" else f"Fellegi-Sunter {name}"
         parts = [
-            f"{release} {shown(top1(release, *path))} "
-            f"({shown(run.mean(table.name, release, ASIDE, *path, 'power', '0.05'))})"
+            f"{release} {shown(top1(release, *path))} ({shown(power(release, *path))})"
             for release in run.releases(table.name)
         ]
         evidence.append(f"{who}: top-1 (and power at 5%) {', '.join(parts)}.")
         if name in (able, "CVPL"):
             kept.append([top1(release, *path) / max(top1("unprotected", *path), 1e-12) for release in STRONGEST])
+            kept_power.append([power(it, *path) / max(power("unprotected", *path), 1e-12) for it in STRONGEST])
     theirs, ours = kept
     degrades, less = max(theirs) < 0.9, all(mine > other for mine, other in zip(ours, theirs, strict=True))
     verdict = "Did not come true."
@@ -166,8 +174,9 @@ def degradation(run: RealRun, table: RealTable) -> RealFinding:
         verdict,
         tuple(evidence),
         f"At k = 20 ({' and '.join(STRONGEST)}) Fellegi-Sunter {able} keeps {_shares(theirs)} of its hits, and CVPL "
-        f"{_shares(ours)}. Agreement reads a released interval or group as agreeing with whatever lies in it, so a "
-        "coarse column tells less, and never tells against the right person. The cosine puts an interval at its "
+        f"{_shares(ours)}. Of its power at 5% it keeps {_shares(kept_power[0])}, and CVPL {_shares(kept_power[1])}; 5% "
+        "themselves need no skill. Agreement reads a released interval or group as agreeing with whatever lies in it, "
+        "so a coarse column tells less, and never tells against the right person. The cosine puts an interval at its "
         "middle and a group beside its members: it moves every match away from its original, the paper's shift. "
         + (
             f"EM is lost before anything is protected: of {certain} it believes that matches always agree on them. "
