@@ -17,6 +17,7 @@ from cvpl.experiments import real_data
 from cvpl.experiments.real_cells import RealCell, _changed, association
 from cvpl.experiments.real_data import FIGURES, PAGE, RealData
 from cvpl.experiments.real_findings import all_findings, contributions
+from cvpl.experiments.real_page import beyond_the_family, most_found, not_assessable
 from cvpl.experiments.real_run import RealRun
 from cvpl.experiments.real_tables import ADULT, GERMAN, TABLES
 from cvpl.experiments.weighed import at_the_start, weighed
@@ -233,6 +234,36 @@ def test_degradation_is_read_off_what_is_left_of_top1(small, weights, cosine, ve
         for release in ("k-anonymity 20", "mondrian 20"):
             run = changed_figures(run, (release, "as it is", *path, "top1_hit_rate"), value)
     assert all_findings(run, ADULT)[2].verdict == verdict
+
+
+def test_who_finds_most_need_not_be_the_headline(small):
+    """The highest top-1 of all attackers is told beside the headline's, which is chosen by power."""
+    at = ("mondrian 20", "as it is")
+    run = changed_figures(small, (*at, "fellegi_sunter", "start", "top1_hit_rate"), 1.5)
+    assert most_found(run, ADULT, "mondrian 20") == ("Fellegi-Sunter at its start", 1.5)
+    run = changed_figures(run, (*at, "family", "members", "rarity", "top1_hit_rate"), 2.0)
+    assert most_found(run, ADULT, "mondrian 20") == ("rarity", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("top1", "power", "told"), [(0.9, 0.9, True), (0.9, 0.0, True), (0.0, 0.9, True), (0, 0, False)]
+)
+def test_a_baseline_that_beats_the_family_is_told_of(small, top1, power, told):
+    """By top-1 or by power, whichever of its estimates it is."""
+    run, at = small, ("mondrian 20", "as it is")
+    for name in small.figures["adult/mondrian 20/two thirds/as it is/42"]["family"]["members"]:
+        run = changed_figures(run, (*at, "family", "members", name, "top1_hit_rate"), 0.5)
+    run = changed_figures(run, (*at, "family", "power"), 0.5)
+    for estimate, share in (("start", 1.0), ("em", 0.1)):
+        run = changed_figures(run, (*at, "fellegi_sunter", estimate, "top1_hit_rate"), share * top1)
+        run = changed_figures(run, (*at, "fellegi_sunter", estimate, "power", "0.05"), share * power)
+    assert (beyond_the_family(run, ADULT, "mondrian 20") is not None) == told
+
+
+def test_an_attacker_that_cannot_speak_is_named_with_the_reason(small):
+    run = changed_figures(small, ("mondrian 20", "as it is", "attackers", "paper", "faults"), ["it is blind"])
+    assert "paper on mondrian 20, since it is blind" in not_assessable(run, ADULT, "two thirds")
+    assert "it is blind" not in not_assessable(run, ADULT, "everybody")
 
 
 def test_the_command_writes_the_page_and_goes_on_where_it_was(data, figures, tmp_path, monkeypatch, capsys):

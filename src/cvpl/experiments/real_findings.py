@@ -68,7 +68,9 @@ def correlation(run: RealRun, table: RealTable) -> RealFinding:
             f"{release}: {shown(whole)} of the people are linked, and {shown(base)} of those outside the release; "
             f"attributable {shown(get('attackers', 'paper', 'attributable_rate'))} "
             f"({shown(get('attackers', 'paper', 'attributable_low'))} to "
-            f"{shown(get('attackers', 'paper', 'attributable_high'))}). Cramér's V of {table.pair[0]} and "
+            f"{shown(get('attackers', 'paper', 'attributable_high'))}). In compatible blocks it is "
+            f"{shown(get('attackers', 'compatible', 'linkage_rate'))} and "
+            f"{shown(get('attackers', 'compatible', 'base_rate'))}. Cramér's V of {table.pair[0]} and "
             f"{table.pair[1]} in the release is {shown(get('association'))}."
         )
         for changed, told in (

@@ -82,7 +82,22 @@ def _everybody(run: RealRun, table: RealTable) -> str:
         )
     heads = ["release", "levels", "removed", "utility", "linkage rate", "false link rate", "blocking recall", "top-1"]
     heads += ["compatible: linkage rate", "blocking recall", "top-1", "1/k"]
-    return f"## {table.title}, everybody\n\n{_table(heads, rows)}"
+    return f"## {table.title}, everybody\n\n{_table(heads, rows)}\n{not_assessable(run, table, EVERYBODY)}\n"
+
+
+def not_assessable(run: RealRun, table: RealTable, people: str) -> str:
+    """Which of the paper's attackers an audit would not let speak for a release, in any draw, and why."""
+    found: dict[str, list[str]] = {}
+    for release in run.releases(table.name):
+        for who in ("paper", "compatible"):
+            for fault in dict.fromkeys(
+                fault
+                for faults in run.values(table.name, release, people, "attackers", who, "faults")
+                for fault in faults or ()
+            ):
+                found.setdefault(fault, []).append(f"{who} on {release}")
+    told = "; ".join(f"{', '.join(who)}, since {fault}" for fault, who in found.items())
+    return f"Not assessable by an audit's own rules: {told or 'none'}."
 
 
 def _levels(run: RealRun, table: RealTable, release: str, people: str = EVERYBODY) -> str:
@@ -119,6 +134,7 @@ def _aside(run: RealRun, table: RealTable) -> str:
     chosen = [(it, _levels(run, table, it, ASIDE)) for it in run.releases(table.name)]
     levels = "; ".join(f"{release}: {it}" for release, it in chosen if it != "-")
     told = f"With fewer people other levels may lose least. Here (first draw): {levels}."
+    told = f"{not_assessable(run, table, ASIDE)} {told}"
     return f"## {table.title}, people set aside\n\n{_table(heads, rows)}\n{told}\n"
 
 
