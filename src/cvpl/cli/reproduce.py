@@ -7,23 +7,31 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder
+from cvpl.errors import UsageError
 
 
 def command(
     out: Path = typer.Option(Path("reproduction"), metavar="DIR", help="Folder for the journal, tables and findings."),
     quick: bool = typer.Option(False, "--quick", help="2,000 people and one seed: a minute instead of many."),
+    data: Path | None = typer.Option(
+        None, metavar="FOLDER", help="Run the protocol on real tables instead: adult/ and german/ in this folder."
+    ),
     workers: int | None = typer.Option(None, min=1, metavar="NUMBER", help="Processes; by default one a core."),
 ) -> None:
     """Run the paper's grid, ablations and findings, and set its figures beside ours.
 
-    A run that was stopped goes on where it was: finished cells are in the folder's journal.
+    A run that was stopped goes on where it was: finished cells are in the folder's journal. With --data, the protocol
+    that the paper proposes for Adult, and the same for German Credit.
     """
     check_folder(out, "--out")
+    if data is not None and quick:
+        raise UsageError("--quick draws simulated people, and --data names real ones. Keep one of them.")
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.experiments.real_data import RealData  # noqa: PLC0415
     from cvpl.experiments.reproduction import Reproduction  # noqa: PLC0415
 
-    run = Reproduction.quick() if quick else Reproduction()
+    run = RealData(data) if data is not None else Reproduction.quick() if quick else Reproduction()
     with Progress() as bar:
         written = run.run(
             out, workers=workers, progress=lambda done, all_: bar(f"cells, {done} of {all_}", done / all_)

@@ -109,6 +109,10 @@ class Cell:
         """What tells it from the others of its run."""
         return f"{self.kind}/{self.name}/{self.outliers:g}/{self.seed}"
 
+    def run(self) -> Figures:
+        """Its figures."""
+        return run_cell(self)
+
 
 def run_cell(cell: Cell) -> Figures:
     """The figures of a cell; the same on every call, whatever the cores."""

@@ -23,9 +23,12 @@ TIMINGS = "timings.jsonl"
 class Journal:
     """The finished cells of a run, by key, and how long each took."""
 
-    def __init__(self, folder: Path, run: Mapping[str, Any]) -> None:
-        """Open the journal in `folder`, or begin one; that of another run is refused."""
-        self._file, self._timings = folder / JOURNAL, folder / TIMINGS
+    def __init__(self, folder: Path, run: Mapping[str, Any], *, prefix: str = "") -> None:
+        """Open the journal in `folder`, or begin one; that of another run is refused.
+
+        Runs of different kinds share a folder if their files have different prefixes.
+        """
+        self._file, self._timings = folder / f"{prefix}{JOURNAL}", folder / f"{prefix}{TIMINGS}"
         self.finished: dict[str, Figures] = {}
         head = json.dumps({"run": run}, sort_keys=True)
         lines = _whole_lines(self._file)
@@ -34,7 +37,7 @@ class Journal:
             return
         if lines[0] != head:
             raise UsageError(
-                f"{self._file}: this is the journal of another run (other records, seeds or version). "
+                f"{self._file}: this is the journal of another run (other records, tables, seeds or version). "
                 "Name another folder with --out, or take the file away to begin anew."
             )
         for line in lines[1:]:

@@ -7,16 +7,28 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import Any
+from typing import Any, Protocol
 
-from cvpl.experiments.cells import Cell, run_cell
 from cvpl.experiments.journal import Figures, Journal
 
 Progress = Callable[[int, int], None]
 
 
+class Work(Protocol):
+    """A unit of work, which depends on nothing but its own settings."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from the others of its run."""
+        ...
+
+    def run(self) -> dict[str, Any]:
+        """Its figures; the same on every call, whatever the cores."""
+        ...
+
+
 def run_all(
-    cells: Sequence[Cell], journal: Journal, *, workers: int | None = None, progress: Progress | None = None
+    cells: Sequence[Work], journal: Journal, *, workers: int | None = None, progress: Progress | None = None
 ) -> Mapping[str, Figures]:
     """The figures of every cell, by key, in the order of `cells`; those in the journal are not run again.
 
@@ -44,6 +56,6 @@ def run_all(
     return {cell.key: journal.finished[cell.key] for cell in cells}
 
 
-def _timed(cell: Cell) -> tuple[dict[str, Any], float]:
+def _timed(cell: Work) -> tuple[dict[str, Any], float]:
     start = time.perf_counter()
-    return run_cell(cell), time.perf_counter() - start
+    return cell.run(), time.perf_counter() - start

@@ -1,0 +1,215 @@
+"""Cells of the protocol on real tables: one release, its people or two thirds of them, under the paper's attacker.
+
+Two attackers are the paper's, but for their blocks: `paper` compares whose keys are equal, `compatible` whose keys can
+mean the same. Fellegi-Sunter weighs the very pairs of `compatible`. In a cell with people set aside, a third of the
+table is drawn before anything is protected, and serves as control; the family of attackers is run there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from cvpl import appraisal
+from cvpl.auditing import read_plan
+from cvpl.contenders import Contender, Standing, contest
+from cvpl.diagnostics.power_drop import power_drops
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.truth import (
+    blocking_recall,
+    false_link_rate,
+    matching_recall,
+    top1_hit_rate,
+    total_recall,
+)
+from cvpl.experiments.real_tables import TABLES, Change, RealTable
+from cvpl.experiments.weighed import weighed
+from cvpl.experiments.world import THRESHOLD
+from cvpl.frame import Coded, Frame
+from cvpl.protecting import Protector
+from cvpl.splitting import split
+from cvpl.streams import stream
+from cvpl.tables.pair import Inputs
+from cvpl.utility import utility
+
+Figures = dict[str, Any]
+Way = Literal["unprotected", "k-anonymity", "mondrian"]
+People = Literal["everybody", "two thirds"]
+
+ATTACKERS: Mapping[str, Any] = {"paper": {"preset": "paper"}, "compatible": {"blocking": "compatible"}}
+RARITY: Mapping[str, Any] = {
+    "rarity_reference": {
+        "alignment": "release",
+        "blocking": "none",
+        "similarity": "rarity",
+        "evidence": "reference",
+    }
+}
+"""The family's member for untouched values, where the family as a whole would only take longer."""
+SET_ASIDE = 1 / 3
+
+
+@dataclass(frozen=True)
+class RealCell:
+    """A table's release by one way at one k (1 where it is unprotected), perhaps changed, and who is attacked."""
+
+    data: Path
+    table: str
+    way: Way
+    k: int
+    people: People
+    seed: int
+    change: Change = ""
+    column: str = ""
+
+    @property
+    def release(self) -> str:
+        """The name of the release."""
+        return "unprotected" if self.way == "unprotected" else f"{self.way} {self.k}"
+
+    @property
+    def changed(self) -> str:
+        """What was done to the release besides."""
+        return " ".join(part for part in (self.change, self.column) if part) or "as it is"
+
+    @property
+    def key(self) -> str:
+        """What tells it from the others of its run; not where the tables are."""
+        return f"{self.table}/{self.release}/{self.people}/{self.changed}/{self.seed}"
+
+    def run(self) -> Figures:
+        """Its figures; the same on every call."""
+        with TemporaryDirectory() as place, threadpool_limits(limits=1, user_api="blas"):
+            return _figures(self, Path(place))
+
+
+def _figures(cell: RealCell, place: Path) -> Figures:
+    table = TABLES[cell.table]
+    original, control = cell.data / table.file, None
+    if cell.people == "two thirds":
+        parts = split(original, share=SET_ASIDE, seed=cell.seed, out=place)
+        original, control = parts.release, parts.control
+    without = table.pair if cell.change == "left out" else ()
+    config = table.config(cell.data, cell.seed, kept=cell.column, without=without)
+    protector, _ = Protector.read(original, config | {"attacker": "paper"})
+    figures, frame = _protected(cell, protector, place)
+    frame = _changed(cell, table, frame)
+    protected = place / "protected.csv"
+    frame.write(protected)
+    attackers = {**ATTACKERS, **(RARITY if cell.change == "kept" else {})}
+    standing, inputs = _contest(original, protected, control, config | {"attackers": attackers})
+    figures |= {
+        "attackers": {name: _measured(it) for name, it in standing.contenders.items()},
+        "association": association(*(frame.category(name) for name in table.pair)) if table.pair else None,
+    }
+    if cell.change:
+        return figures
+    compatible = standing.contenders["compatible"].measured
+    if control is None:
+        return figures | _utility(compatible, inputs, cell)
+    figures |= {"fellegi_sunter": weighed(compatible), "contribution": _contribution(cell, compatible, inputs)}
+    family, _ = _contest(original, protected, control, config | {"attacker": "default", "canaries": False})
+    return figures | {"family": _family(family)}
+
+
+def _protected(cell: RealCell, protector: Protector, place: Path) -> tuple[Figures, Frame]:
+    """The release, its k counted anew from a file, and what it took; unprotected, the table in another order."""
+    if cell.way == "unprotected":
+        frame = protector.frame.take(stream(cell.seed, "unprotected").permutation(len(protector.frame)))
+        return {"released": len(frame), "removed": 0, "levels": None, "loss": 0.0}, frame
+    made = protector.release(cell.way, cell.k, cell.seed)
+    made.write(place, "csv")
+    levels = None if made.levels is None else dict(made.levels)
+    return {"released": len(made.frame), "removed": made.removed, "levels": levels, "loss": made.loss}, made.frame
+
+
+def _changed(cell: RealCell, table: RealTable, frame: Frame) -> Frame:
+    """The release with the columns of `pair` shuffled, apart or together."""
+    if cell.change not in ("apart", "elsewhere"):
+        return frame
+    order = stream(cell.seed, f"shuffled {cell.change}").permutation(len(frame))
+    moved = table.pair[1:] if cell.change == "apart" else table.pair
+    categories = {name: Coded(codes[order], labels) for name, (codes, labels) in frame.categories.items()}
+    return replace(frame, categories={**frame.categories, **{name: categories[name] for name in moved}})
+
+
+def _contest(original: Path, protected: Path, control: Path | None, config: dict[str, Any]) -> tuple[Standing, Inputs]:
+    plan, inputs = read_plan(original, protected, config, control, None)
+    return contest(plan, inputs, lambda phase, share: None), inputs
+
+
+def association(one: Coded, other: Coded) -> float | None:
+    """Cramér's V of two columns: sqrt(χ² / (n (min(groups) - 1))), over rows that have both; None with one group."""
+    known = (one.codes >= 0) & (other.codes >= 0)
+    counts = np.zeros((len(one.labels), len(other.labels)))
+    np.add.at(counts, (one.codes[known], other.codes[known]), 1)
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    if min(counts.shape, default=0) < 2:
+        return None
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    chi = float(((counts - expected) ** 2 / expected).sum())
+    return float(np.sqrt(chi / (counts.sum() * (min(counts.shape) - 1))))
+
+
+def _measured(contender: Contender) -> Figures:
+    """The figures of one attacker; those at a threshold are None where it has none."""
+    measured = contender.measured
+    truth, threshold = measured.truth, measured.threshold
+    assert truth is not None  # noqa: S101 - releases made here know whose rows they are
+    power = {} if measured.power is None else {f"{rate:g}": value for rate, value in measured.power.items()}
+    attributable = measured.attributable_interval
+    return {
+        "linkage_rate": measured.rate,
+        "base_rate": measured.base_rate,
+        "attributable_rate": measured.attributable,
+        "attributable_low": None if attributable is None else attributable.low,
+        "attributable_high": None if attributable is None else attributable.high,
+        "false_link_rate": None if threshold is None else false_link_rate(truth, THRESHOLD),
+        "blocking_recall": blocking_recall(truth),
+        "matching_recall": None if threshold is None else matching_recall(truth, THRESHOLD),
+        "total_recall": None if threshold is None else total_recall(truth, THRESHOLD),
+        "top1_hit_rate": top1_hit_rate(truth),
+        "power": power,
+        "pairs": measured.attack.blocks.pairs,
+        "faults": list(contender.faults),
+    }
+
+
+def _utility(measured: Measurement, inputs: Inputs, cell: RealCell) -> Figures:
+    assert inputs.matches is not None  # noqa: S101 - as above
+    rows = inputs.matches.original, inputs.matches.protected
+    vectorization = measured.attack.attacker.vectorization
+    found = utility(inputs.pair, stream(cell.seed, "utility"), vectorization=vectorization, matches=rows)
+    return {"utility": found.mean, "utility_parts": dict(found.figures)}
+
+
+def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figures | None:
+    """What each column adds, for the unprotected table and the strongest protection."""
+    if cell.k not in (1, 20):
+        return None
+    found = appraisal.contributions(measured, power_drops(measured, inputs))
+    parts = ("structural", "link", "removal", "power_drop", "power_drop_low", "power_drop_high")
+    return {it.column: {part: getattr(it, part) for part in parts} for it in found.columns}
+
+
+def _family(standing: Standing) -> Figures:
+    """The headline, with intervals that allow for its having been picked, and the power of every member."""
+    chosen = standing.chosen.measured.at_confidence(standing.confidence)
+    ends = None if chosen.power_intervals is None else chosen.power_intervals[0.05]
+    members = {name: _measured(it) for name, it in standing.contenders.items()}
+    return {
+        "headline": standing.headline,
+        "attributable_rate": chosen.attributable,
+        "power": standing.chosen.power,
+        "power_low": None if ends is None else ends.low,
+        "power_high": None if ends is None else ends.high,
+        "top1_hit_rate": members[standing.headline]["top1_hit_rate"],
+        "members": members,
+        "reasons": list(standing.reasons),
+    }

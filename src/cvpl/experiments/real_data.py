@@ -1,0 +1,82 @@
+"""The paper's protocol on real tables (appendix E): its cells, its journal, and the files that come of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from cvpl.errors import InputError, Problem
+from cvpl.experiments.journal import Journal
+from cvpl.experiments.real_cells import RealCell, Way
+from cvpl.experiments.real_page import page
+from cvpl.experiments.real_run import RealRun
+from cvpl.experiments.real_tables import KS, TABLES, Change, RealTable
+from cvpl.experiments.running import Progress, run_all
+
+PREFIX, PAGE, FIGURES = "real_data_", "real-data.md", "real-data.csv"
+STRONGEST = max(KS)
+CHANGES: tuple[Change, ...] = ("apart", "elsewhere", "left out")
+WAYS: tuple[Way, ...] = ("k-anonymity", "mondrian")
+
+
+@dataclass(frozen=True)
+class RealData:
+    """What is run: the tables in the folder `data`."""
+
+    data: Path
+
+    def tables(self) -> list[RealTable]:
+        """The tables whose files are all there; none is refused."""
+        found = [table for table in TABLES.values() if all(file.is_file() for file in table.files(self.data))]
+        if not found:
+            wanted = " or ".join(table.file for table in TABLES.values())
+            cure = f"Name a folder that holds {wanted}, and the hierarchies beside it."
+            raise InputError([Problem(str(self.data), "none of the real tables is in this folder", cure)])
+        return found
+
+    def cells(self) -> list[RealCell]:
+        """Every release with everybody and with people set aside; then the changed ones, at the strongest k."""
+        return [
+            cell
+            for table in self.tables()
+            for seed in table.seeds
+            for cell in (*self._releases(table, seed), *self._changed(table, seed))
+        ]
+
+    def _releases(self, table: RealTable, seed: int) -> list[RealCell]:
+        made: list[tuple[Way, int]] = [("unprotected", 1), *((way, k) for way in WAYS for k in KS)]
+        # Those that take longest come first, so that no core waits at the end.
+        return [
+            RealCell(self.data, table.name, way, k, people, seed)
+            for people in ("two thirds", "everybody")
+            for way, k in made
+        ]
+
+    def _changed(self, table: RealTable, seed: int) -> list[RealCell]:
+        changes = [*((it, "") for it in (CHANGES if table.pair else ())), *(("kept", it) for it in table.kept_out)]
+        return [
+            RealCell(self.data, table.name, way, STRONGEST, "two thirds", seed, change, column)
+            for way in WAYS
+            for change, column in changes
+        ]
+
+    def run(self, folder: Path, *, workers: int | None = None, progress: Progress | None = None) -> Sequence[Path]:
+        """Run what the folder's journal lacks, and write the page and its figures; the files written."""
+        cells = self.cells()
+        folder.mkdir(parents=True, exist_ok=True)
+        sums = {
+            file.relative_to(self.data).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+            for table in self.tables()
+            for file in table.files(self.data)
+        }
+        journal = Journal(folder, {"tables": sums, "version": version("cvpl")}, prefix=PREFIX)
+        run = RealRun(cells, run_all(cells, journal, workers=workers, progress=progress))
+        written = []
+        for name, text in {PAGE: page(run), FIGURES: run.csv()}.items():
+            draft = folder / f".{name}.part"
+            draft.write_text(text, encoding="utf-8")
+            written.append(draft.replace(folder / name))
+        return written

@@ -1,0 +1,58 @@
+"""Fellegi-Sunter on an attack's own candidate pairs, with its parameters as EM leaves them and as it finds them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack import Attack
+from cvpl.baselines.expectation_maximization import Estimate, Parameters
+from cvpl.baselines.fellegi_sunter import START_M, FellegiSunter, Links, figures, fit_fellegi_sunter, link
+from cvpl.evaluation.control import FALSE_RATES, Roc
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.truth import Truth
+
+Floats = NDArray[np.float64]
+
+
+def weighed(measured: Measurement) -> dict[str, Any]:
+    """The figures of both, by name.
+
+    `em` has m and the share of matches as EM estimates them from the pairs. `start` has them where EM begins, without
+    a look at the pairs beyond their chance agreement u: m = u + 0.9 (1 - u), one match for each record of the smaller
+    table. The weights of `start` say what somebody takes for granted who expects a match to agree.
+    """
+    done, truth = measured.attack, measured.truth
+    assert truth is not None  # noqa: S101 - releases made here know whose rows they are
+    model = fit_fellegi_sunter(done)
+    return {name: _figures(done, it, truth) for name, it in (("em", model), ("start", at_the_start(done, model)))}
+
+
+def at_the_start(done: Attack, model: FellegiSunter) -> FellegiSunter:
+    """The model with its parameters where EM began; u is the chance in blocks, which EM leaves alone."""
+    u = model.estimate.parameters.u
+    share = min(0.5, min(done.original.rows, done.protected.rows) / max(1, model.patterns.pairs))
+    start = Parameters(u + START_M * (1 - u), u, share)
+    return replace(model, estimate=Estimate(start, True, np.zeros(1)))
+
+
+def _figures(done: Attack, model: FellegiSunter, truth: Truth) -> dict[str, Any]:
+    links = link(done, model)
+    roc = Roc.of(links.found.best, _base(done, links, truth))
+    return asdict(figures(done, links, truth)) | {
+        "power": {f"{rate:g}": roc.power(rate) for rate in FALSE_RATES},
+        "share": model.share,
+        "m": dict(model.m),
+        "u": dict(model.u),
+    }
+
+
+def _base(done: Attack, links: Links, truth: Truth) -> Floats:
+    """The best weights of the control or, without one, of the originals with their own matches left out."""
+    if done.control is None:
+        return done.find(links.scorer, done.partitions, truth.matches).best
+    scorer = links.model.scorer(done.control, done.protected)
+    return done.find(scorer, done.searched.partitions("control", "protected")).best
