@@ -34,7 +34,7 @@ class RealFinding:
     def markdown(self) -> str:
         """As a section of the page."""
         told = "\n".join(f"- {line}" for line in self.evidence)
-        head = f"## {self.number}: {self.claim}\n\nWhat must be seen: {self.predicate}"
+        head = f"### {self.number}: {self.claim}\n\nWhat must be seen: {self.predicate}"
         return f"{head}\n\n**{self.verdict}**\n\n{told}\n\n{self.reason}\n"
 
 

@@ -34,7 +34,7 @@ def page(run: RealRun) -> str:
         if table.expected:
             parts.append(_verdicts(run, table))
     for table in run.tables:
-        parts += [f"# {table.title}\n", _about(run, table), _everybody(run, table), _aside(run, table)]
+        parts += [f"## {table.title}\n", _about(run, table), _everybody(run, table), _aside(run, table)]
         parts += [_kept(run, table)]
         if table.expected:
             parts += [finding.markdown() for finding in all_findings(run, table)]
@@ -82,7 +82,7 @@ def _everybody(run: RealRun, table: RealTable) -> str:
         )
     heads = ["release", "levels", "removed", "utility", "linkage rate", "false link rate", "blocking recall", "top-1"]
     heads += ["compatible: linkage rate", "blocking recall", "top-1", "1/k"]
-    return f"## {table.title}, everybody\n\n{_table(heads, rows)}\n{not_assessable(run, table, EVERYBODY)}\n"
+    return f"### {table.title}, everybody\n\n{_table(heads, rows)}\n{not_assessable(run, table, EVERYBODY)}\n"
 
 
 def not_assessable(run: RealRun, table: RealTable, people: str) -> str:
@@ -135,7 +135,7 @@ def _aside(run: RealRun, table: RealTable) -> str:
     levels = "; ".join(f"{release}: {it}" for release, it in chosen if it != "-")
     told = f"With fewer people other levels may lose least. Here (first draw): {levels}."
     told = f"{not_assessable(run, table, ASIDE)} {told}"
-    return f"## {table.title}, people set aside\n\n{_table(heads, rows)}\n{told}\n"
+    return f"### {table.title}, people set aside\n\n{_table(heads, rows)}\n{told}\n"
 
 
 def beyond_the_family(run: RealRun, table: RealTable, release: str) -> str | None:
@@ -188,7 +188,7 @@ def _kept(run: RealRun, table: RealTable) -> str:
             rows.append([*row, get(*rarity, "power", "0.05"), get(*rarity, "top1_hit_rate")])
     heads = ["release", "kept besides", "paper: linkage rate", "strangers", "compatible: top-1"]
     heads += ["rarity_reference: power at 5%", "top-1"]
-    return f"## {table.title}, a column kept that should not be\n\n{_table(heads, rows)}"
+    return f"### {table.title}, a column kept that should not be\n\n{_table(heads, rows)}"
 
 
 def _likewise(run: RealRun, table: RealTable) -> str:
@@ -206,7 +206,7 @@ def _likewise(run: RealRun, table: RealTable) -> str:
         )
     told = "\n".join(lines)
     return (
-        f"## {table.title}, the findings likewise\n\n{told}\n\nThere is no income and no education here, so that the "
+        f"### {table.title}, the findings likewise\n\n{told}\n\nThere is no income and no education here, so that the "
         "correlation of E1 cannot be broken. Labels that Mondrian writes as sets are read as sets by blocking and by "
         "the family's alignment; Fellegi-Sunter takes a set for a label of its own, which agrees with nobody's.\n"
     )
@@ -214,7 +214,7 @@ def _likewise(run: RealRun, table: RealTable) -> str:
 
 def _unknown(run: RealRun) -> str:
     """What could not be seen without strangers, alignment and a second look at the columns."""
-    lines = ["# What the paper could not have known\n"]
+    lines = ["## What the paper could not have known\n"]
     for table in run.tables:
         for release in STRONGEST:
             top1 = run.mean(table.name, release, ASIDE, "attackers", "paper", "top1_hit_rate")
