@@ -671,11 +671,39 @@ def test_declared_columns_that_no_table_has_are_pointed_out(tmp_path):
 
 
 def test_labels_that_only_the_release_has_are_pointed_out(tmp_path):
-    """Two of three released values (67%) agree with nobody; a third alone would pass without a word."""
+    """One of a thousand is enough: under a key it agrees with nobody, and the people are lost."""
     original = write(tmp_path, "o.csv", "x\n34\n35\n")
     (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n35\n35.5\n\n"), [spec("x")]).pair.notices
-    assert notice.startswith("column 'x': 67% of the release's values are labels that the original lacks")
-    assert read(original, write(tmp_path, "p.csv", "x\n34.5\n35\n35\n"), [spec("x")]).pair.notices == ()
+    assert notice.startswith("column 'x': 66.7% of the release's values are labels that the original lacks")
+    (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 999), [spec("x")]).pair.notices
+    assert "0.1% of" in notice and "hierarchy" in notice
+    assert read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 2_000), [spec("x")]).pair.notices == ()
+
+
+def test_ranges_in_a_category_are_told_to_be_numbers(tmp_path):
+    original, release = write(tmp_path, "o.csv", "x\n34\n35\n"), write(tmp_path, "p.csv", 'x\n"[30, 40)"\n35\n')
+    (notice,) = read(original, release, [spec("x")]).pair.notices
+    assert "declare the column numeric" in notice
+
+
+def test_sets_and_masks_are_told_to_be_understood_by_compatible_keys(tmp_path):
+    original = write(tmp_path, "o.csv", "x\nAA\nBB\n")
+    (notice,) = read(original, write(tmp_path, "p.csv", 'x\n"{AA, BB}"\nA*\nBB\n'), [spec("x")]).pair.notices
+    assert notice.startswith("column 'x': 67% of the release's values are sets or masks") and "compatible" in notice
+
+
+def test_a_day_among_times_of_day_is_the_whole_day(tmp_path):
+    """Where all are days, they may be rounded to anything, and stay what they say."""
+    original = write(tmp_path, "o.csv", "x\n2024-05-01 10:00\n2024-05-02 11:30\n")
+    mixed = write(tmp_path, "p.csv", "x\n2024-05-01\n2024-05-02 11:30\n03.05.2024\n")
+    times = read(original, mixed, [spec("x", "datetime")]).pair.protected.columns["x"]
+    assert [str(it)[:19] for it in times.first] == ["2024-05-01T00:00:00", "2024-05-02T11:30:00", "2024-05-03T00:00:00"]
+    assert [str(it)[:19] for it in times.last] == ["2024-05-01T23:59:59", "2024-05-02T11:30:00", "2024-05-03T23:59:59"]
+    days = write(tmp_path, "p.csv", "x\n2024-05-01\n2024-05-02\n")
+    assert read(original, days, [spec("x", "datetime")]).pair.protected.columns["x"].plain
+    of_days = write(tmp_path, "o.csv", "x\n2024-05-01\n2024-05-02\n")
+    again = read(of_days, mixed, [spec("x", "datetime")]).pair.protected.columns["x"]
+    np.testing.assert_array_equal(again.first, again.last)
 
 
 def test_labels_that_share_a_level_are_not_pointed_out(tmp_path):

@@ -159,7 +159,9 @@ def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Repo
         groups=inputs.groups,
     )
     copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"))
-    valid = validity(done, copied, stream(done.seed, "validity"))
+    truth = measured.truth
+    released = truth.has_match if truth is not None and truth.complete else None
+    valid = validity(done, copied, stream(done.seed, "validity"), released=released)
     found = None
     if plan.runs_canaries and done.representation.maps_others:
         say("canaries" if alone else f"canaries ({name})", None)

@@ -59,8 +59,18 @@ class Validity:
         return not self.reasons
 
 
-def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Generator) -> Validity:
-    """Measure the representation of an attack."""
+def validity(
+    attack: Attack,
+    perturbed: SelfLinkage | None,
+    rng: np.random.Generator,
+    *,
+    released: NDArray[np.bool_] | None = None,
+) -> Validity:
+    """Measure the representation of an attack.
+
+    `released` says which originals are in the release, where all matches are known: who is not in it may well have no
+    candidate.
+    """
     representation = attack.representation
     projection = linear(representation.projection)
     if not attack.attacker.compares_values:
@@ -74,9 +84,12 @@ def validity(attack: Attack, perturbed: SelfLinkage | None, rng: np.random.Gener
     distance, correlation = _covariances(attack, rng)
     top1 = None if perturbed is None else perturbed.top1_hit_rate
     reasons = []
-    alone = float(np.mean(attack.found.candidates == 0))
+    without = attack.found.candidates == 0
+    some = released is not None and bool(released.any())
+    alone = float(np.mean(without[released] if some else without))
     if alone > ALONE:
-        reasons.append(f"blocking leaves {alone:.0%} of the originals without a single candidate")
+        whom = "of the originals in the release" if some else "of the originals"
+        reasons.append(f"blocking leaves {alone:.0%} {whom} without a single candidate")
     if max(zeros) > DEAD_ZERO:
         reasons.append("the representation is dead: most vectors are zero")
     elif _most_alike(attack) > DEAD_ZERO:

@@ -23,7 +23,9 @@ from cvpl.wording import UNKNOWN, percent, points, printable, sentence, span
 _NEXT = {
     "base_rate_unknown": "How: `cvpl audit ... --control FILE`, or `control: {file: FILE}` in the configuration.",
     "top1_above_rate": "Do not read the linkage rate alone; the top-1 hit rate is the figure to look at here.",
-    "blocking_recall_near_zero": "How: coarser `block` rules for the columns, or `blocking: none` for the attacker.",
+    "blocking_recall_near_zero": (
+        "How: `blocking: compatible` where values are generalized, coarser `block` rules, or `blocking: none`."
+    ),
 }
 _FIGURES = {
     "attributable_rate": "the attributable rate",

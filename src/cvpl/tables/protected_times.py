@@ -42,24 +42,27 @@ class Span:
     last: datetime
 
 
-def read_time(label: str, *, earliest: datetime | None = None, latest: datetime | None = None) -> Span | None:
+def read_time(
+    label: str, *, earliest: datetime | None = None, latest: datetime | None = None, whole_day: bool = False
+) -> Span | None:
     """The span of time that `label` allows, or None. A time with a zone is brought to UTC.
 
-    A day without a clock time is its midnight, as tables usually write it; a month, a quarter, a week or a year is all
+    A day without a clock time is its midnight, as tables of days write it; with `whole_day` it is all of the day, as
+    in a release of originals that have times of day. A month, a quarter, a week or a year is all
     of it, and so is a day that closes a range and belongs to it. Open-ended spellings reach to the `earliest` or
     `latest` original; where there is none, or the bound lies beyond it, the bound is all that is known. A set is the
     span that holds its members.
     """
     try:
-        return _read(label.strip(), earliest, latest)
+        return _read(label.strip(), earliest, latest, whole_day)
     except (ValueError, OverflowError):
         return None
 
 
-def _read(text: str, earliest: datetime | None, latest: datetime | None) -> Span | None:
+def _read(text: str, earliest: datetime | None, latest: datetime | None, whole_day: bool) -> Span | None:
     """As `read_time`; a date that no calendar has raises ValueError, one beyond the calendar's ends OverflowError."""
     if _PLAIN.fullmatch(text):
-        return _instant(text)
+        return _instant(text, whole_day=whole_day)
     if match := _BRACKETS.fullmatch(text):
         return _interval(match[1], match[2], match[3], match[4])
     if match := _RANGE.fullmatch(text):

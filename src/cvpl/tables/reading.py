@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import Problem
+from cvpl.tables import unknown_labels
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
 from cvpl.tables.source import BLANKS, Reading, Source, literal, quoted
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 
 _PLAIN_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?"
+_PLAIN_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAY = np.timedelta64(1, "D") - np.timedelta64(1, "us")
+"""From the first to the last microsecond of a day."""
 _WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOAT_TYPES = ("FLOAT", "DOUBLE")
-UNKNOWN_SHARE = 0.5
-"""From this share of the release's records on, labels that the original lacks are pointed out."""
-
 Meaning = TypeVar("Meaning")
 
 
@@ -134,9 +135,10 @@ class ColumnReader:
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
         ends: tuple[datetime, datetime] | tuple[None, None] = (None, None)
+        clocked = whole_day = False
 
         def meaning(label: str) -> tuple[np.datetime64, np.datetime64] | None:
-            found = read_time(label, earliest=ends[0], latest=ends[1])
+            found = read_time(label, earliest=ends[0], latest=ends[1], whole_day=whole_day)
             return None if found is None else (np.datetime64(found.first, "us"), np.datetime64(found.last, "us"))
 
         result = []
@@ -146,15 +148,27 @@ class ColumnReader:
             first = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
             times = Times(first, first)
             if source is sources[0]:
-                ends = _ends(first)
+                ends, clocked = _ends(first), _has_clock(first)
+            # A day among times of day has lost its own; a release of days alone may be rounded to any of them.
+            cut = clocked and _is_release(source)
+            days = self._days(source, spec.name) if cut else np.zeros(len(first), dtype=bool)
+            whole_day = cut and _has_clock(first[~days])
+            if days.any() and whole_day:
+                times = Times(first, np.where(days, first + _DAY, first))
             if np.isnat(first).any():
                 found = self._spelled(spec, source, plain, meaning, "a time such as 2024-05-01 13:45:00")
-                if found:
+                if found and times.plain:
                     times = Times(first, first.copy())
                 for rows, meant in found:
                     times.first[rows], times.last[rows] = meant
             result.append(times)
         return result
+
+    def _days(self, source: Source, column: str) -> NDArray[np.bool_]:
+        """Which cells are a day without a clock time."""
+        day = f"regexp_full_match({self.text(source, column)}, {literal(_PLAIN_DAY)})"
+        query = f"SELECT {day} AS v FROM {quoted(source.table)}"
+        return np.ma.filled(self._fetch(query)["v"], False).astype(bool)
 
     def _spelled(
         self, spec: ColumnSpec, source: Source, plain: str, meaning: Callable[[str], Meaning | None], allowed: str
@@ -234,7 +248,7 @@ class ColumnReader:
         for source, it in zip(sources, own, strict=True):
             self._notice_spellings(spec, source, it)
         if len(read) > 1:
-            self._notice_labels(spec, originals, read[1])
+            self._notices.extend(unknown_labels.notices(spec, originals, read[1]))
         return read
 
     def _notice_spellings(self, spec: ColumnSpec, source: Source, found: Respelled) -> None:
@@ -249,24 +263,11 @@ class ColumnReader:
             what = "found whole numbers with decimals, which could mean two labels of the original"
             self._refuse(source, spec, [np.flatnonzero(codes >= 0)], what, "Spell the labels alike in all tables.")
 
-    def _notice_labels(self, spec: ColumnSpec, originals: set[str], released: Labels) -> None:
-        """Point out labels that keep a column from telling anything: unlisted in its hierarchy, or met nowhere else."""
-        unlisted = len([label for label in released.labels if label not in (spec.parents or ())])
-        if spec.parents is not None and unlisted:
-            self._notices.append(
-                f"column '{spec.name}': {unlisted} of {len(released.labels)} labels are not in its hierarchy file, "
-                "so each is a group of its own"
-            )
-        tops = {spec.path(label)[0] for label in originals}
-        met = np.array([spec.path(label)[0] in tops for label in released.labels], dtype=bool)
-        present = released.codes[released.codes >= 0]
-        if originals and present.size and np.mean(~met[present]) >= UNKNOWN_SHARE:
-            self._notices.append(
-                f"column '{spec.name}': {np.mean(~met[present]):.0%} of the release's values are labels that the "
-                "original lacks, so they agree with nobody's; if they are generalized, give a `separator` or a "
-                "`hierarchy` file, if they are sets or masks, block by `compatible` keys, and if they are spelled in "
-                "another way, spell them alike"
-            )
+
+def _has_clock(times: NDArray[np.datetime64]) -> bool:
+    """Whether any time has a time of day other than midnight."""
+    known = times[~np.isnat(times)]
+    return bool(np.any(known != known.astype("datetime64[D]")))
 
 
 def _is_release(source: Source) -> bool:

@@ -1,0 +1,56 @@
+"""What a person should hear of released labels that the original lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from cvpl.tables.allowed_labels import allowed_labels
+from cvpl.tables.columns import ColumnSpec, Labels
+from cvpl.tables.protected_values import read_number
+
+UNKNOWN_SHARE = 0.001
+"""From this share of the release's records on, labels that the original lacks and nothing explains are pointed out."""
+COMPOSED_SHARE = 0.5
+"""From this share on, so are sets and masks, which only blocking by compatible keys understands."""
+
+
+def notices(spec: ColumnSpec, originals: set[str], released: Labels) -> Iterator[str]:
+    """Sentences on labels that keep a column from telling anything: unlisted in its hierarchy, or met nowhere else."""
+    unlisted = len([label for label in released.labels if label not in (spec.parents or ())])
+    if spec.parents is not None and unlisted:
+        yield (
+            f"column '{spec.name}': {unlisted} of {len(released.labels)} labels are not in its hierarchy file, "
+            "so each is a group of its own"
+        )
+    tops = {spec.path(label)[0] for label in originals}
+    compared = np.array([spec.path(label)[0] in tops for label in released.labels], dtype=bool)
+    present = released.codes[released.codes >= 0]
+    if not originals or compared[present].all():
+        return
+    allowed = allowed_labels(spec, released.labels)
+    known = {at for at, leaf in enumerate(allowed.leaves) if leaf in originals}
+    explained = np.array([not known.isdisjoint(members) for members in allowed.members], dtype=bool)
+    if (unknown := float(np.mean(~(explained | compared)[present]))) >= UNKNOWN_SHARE:
+        cure = (
+            "if they are generalized, give a `separator` or a `hierarchy` file, and if they are spelled in another "
+            "way, spell them alike"
+        )
+        if any(_is_range(label) for label in released.labels if label not in originals):
+            cure = "some look like ranges: declare the column numeric"
+        yield (
+            f"column '{spec.name}': {unknown:.1%} of the release's values are labels that the original lacks and "
+            f"nothing explains, so they agree with nobody's; {cure}"
+        )
+    if (composed := float(np.mean((explained & ~compared)[present]))) >= COMPOSED_SHARE:
+        yield (
+            f"column '{spec.name}': {composed:.0%} of the release's values are sets or masks, which agree with "
+            "nobody's in the comparison; as keys they count under `blocking: compatible`"
+        )
+
+
+def _is_range(label: str) -> bool:
+    """Whether a label is spelled as a range of numbers."""
+    found = read_number(label, whole=False, smallest=-np.inf, largest=np.inf)
+    return found is not None and found.low < found.high
