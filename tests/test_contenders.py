@@ -60,6 +60,23 @@ def test_of_equal_power_the_one_that_finds_more_persons_is_the_headline():
     assert Standing.of(found | {"d": contender(0.05, "dead", top1=0.9)}).headline == "b"
 
 
+def test_who_is_not_in_the_release_is_not_lost_by_blocking():
+    """A tenth of the people, unchanged: nine in ten have no candidate, and nobody is lost."""
+    rows = [{"person": at, "place": f"p{at}", "amount": float(at % 7)} for at in range(60)]
+    columns = {
+        "person": {"role": "id"},
+        "place": {"role": "quasi_identifier", "type": "category", "block": "exact"},
+        "amount": {"role": "attribute", "type": "numeric"},
+    }
+    config = {"columns": columns, "attacker": "paper"}
+    found = cvpl.audit(pd.DataFrame(rows), pd.DataFrame(rows[::10]), config)
+    assert found.validity.assessable
+    assert found.truth.blocking_recall == 1.0
+    parted = pd.DataFrame(rows[::10]).assign(place=[f"p{at}" for at in range(1, 7)])
+    lost = cvpl.audit(pd.DataFrame(rows), parted, config)
+    assert "100% of the originals in the release without a single candidate" in lost.validity.reasons[0]
+
+
 def test_a_fault_of_many_is_told_once():
     standing = Standing.of({name: contender(0.1, "it is dead") for name in "abcd"} | {"e": contender(0.05)})
     assert standing.disqualified == ("out of the running: 4 attackers; it is dead",)
