@@ -286,15 +286,19 @@ WRONG = {
     "an unknown key of a release": (
         wrong(releases={"low": RELEASE | {"epsilon": 1}}), "`releases.low.epsilon`: there is no such setting",
     ),
-    "a missing original": (wrong(original="none.csv"), "`original`: there is no such file"),
+    "a missing original": (
+        wrong(original="none.csv"), "`original`: there is no such file: 'none.csv' in the folder FOLDER",
+    ),
     "a missing release": (
         wrong(releases={"low": RELEASE, "gone": RELEASE | {"file": "gone.csv"}}),
-        "`releases.gone.file`: there is no such file",
+        "`releases.gone.file`: there is no such file: 'gone.csv' in the folder FOLDER",
     ),
-    "a missing control": (wrong(control={"file": "gone.csv"}), "`control.file`: there is no such file"),
+    "a missing control": (
+        wrong(control={"file": "/gone.csv"}), "`control.file`: there is no such file: '/gone.csv'. Correct the path",
+    ),
     "a missing hierarchy": (
-        wrong(columns=CONFIG["columns"] | {"gender": {"role": "attribute", "type": "category", "hierarchy": "h.csv"}}),
-        "h.csv: the hierarchy file cannot be read",
+        wrong(columns=CONFIG["columns"] | {"gender": {"role": "attribute", "type": "category", "hierarchy": "l/h"}}),
+        "wrong.yaml, l/h: there is no such hierarchy file",
     ),
     "no title": ({key: it for key, it in wrong().items() if key != "title"}, "`title`: this setting is required"),
     "a name with a slash": (wrong(name="a/b"), "a name has up to 60 letters"),
@@ -316,8 +320,45 @@ def test_a_wrong_manifest_is_refused_with_its_problem(folders, tmp_path, name):
     path = write(tmp_path, content, "wrong.yaml")
     with pytest.raises(cvpl.InputError) as refused:
         read_manifests([path], folders[0])
-    assert told in str(refused.value)
-    assert str(refused.value).count("\n") == 0 and (str(refused.value).startswith("wrong.yaml") or "h.csv" in told)
+    assert told.replace("FOLDER", str(folders[0])) in str(refused.value)
+    assert str(refused.value).count("\n") == 0 and str(refused.value).startswith("wrong.yaml")
+
+
+def test_a_data_folder_that_is_not_there_is_one_problem(tmp_path, capsys):
+    path = write(tmp_path, wrong(original="none.csv"), "one.yaml")
+    assert run(["benchmark", str(path), "--data", str(tmp_path / "gone")]) == 2
+    said = capsys.readouterr().err
+    assert f"--data {tmp_path / 'gone'}: there is no such folder." in said and "one.yaml" not in said
+
+
+@pytest.mark.parametrize("given", ["benchmark.yaml", "./benchmark.yaml", "."])
+def test_a_manifest_of_the_current_folder_is_told_by_its_name_alone(tmp_path, monkeypatch, given):
+    write(tmp_path, wrong(colour="red", original="/gone.csv", releases={"low": RELEASE | {"file": "/gone.csv"}}))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(cvpl.InputError) as refused:
+        read_manifests([given])
+    assert {it.where for it in refused.value.problems} == {"benchmark.yaml"}
+
+
+def test_an_out_that_cannot_be_written_is_told_before_any_audit(folders, tmp_path, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise AssertionError("audited")
+
+    monkeypatch.setattr(benchmarking, "audit", refuse)
+    (tmp_path / "results").write_text("a file where the folder of the results is to be")
+    assert run(["benchmark", str(folders[0]), "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"--out {tmp_path}: nothing can be written in '{tmp_path / 'results'}'" in said
+
+
+def test_no_kept_audit_is_told_of_where_none_was_finished(folders, tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(benchmarking, "audit", interrupted)
+    assert run(["benchmark", str(folders[0]), "--out", str(tmp_path)]) == 5
+    said = capsys.readouterr().err
+    assert "Interrupted" in said and "kept" not in said
 
 
 def test_all_problems_of_all_manifests_are_told_at_once_and_nothing_is_done(folders, tmp_path, capsys):
