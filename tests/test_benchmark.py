@@ -18,7 +18,8 @@ from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
 from cvpl.leaderboard import in_order
 from cvpl.reports.audit_page import command
-from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown, place
+from cvpl.reports.benchmark_page import benchmark_page
+from cvpl.reports.leaderboard import RISK, leaderboard_csv, leaderboard_markdown, note, place, risk_cells
 from cvpl.result import BenchmarkResult, BenchmarkRow, Power, benchmark_schema
 from cvpl.result_file import read_any, read_result
 from shared_data import SHARED, needs_data
@@ -269,6 +270,47 @@ def test_files_are_written_and_read_back(run_once, result):
     assert list(table.release) == [it.name for it in result.rows]
     assert table.power.iloc[0] == row(result, "low").power.power
     assert table.held_against.iloc[4] == "originals not released"
+    assert table.held_against.isna().tolist() == [it.status != "assessed" for it in result.rows]
+
+
+def test_what_failed_stands_under_place_and_not_under_power(result):
+    rows = result.of("first")
+    cells = [dict(zip(RISK, risk_cells(it, rows), strict=True)) for it in rows[2:]]
+    assert [(it["place"], it["power at 5%"]) for it in cells] == [("not assessable", "-"), ("failed", "-")]
+
+
+@pytest.mark.parametrize(
+    ("status", "reasons", "expected"),
+    [
+        ("failed", ["a.csv, row 1: text. Mend it.", "a.csv, row 42: text. Mend it."],
+         "a.csv, row 1: text. Mend it. a.csv, row 42: text. Mend it."),
+        ("failed", ["internal error"], "internal error."),
+        ("not_assessable", ["most are alone", "most are alike"], "most are alone; most are alike."),
+        ("assessed", [], "warnings: swings with encoding, few records."),
+    ],
+)  # fmt: skip
+def test_reasons_and_warnings_are_joined_as_sentences(result, status, reasons, expected):
+    warnings = [
+        {"rule": rule, "message": rule, "docs": None} for rule in ("swings_with_encoding", "columns", "few_records")
+    ]
+    told = row(result, "low").model_dump() | {"status": status, "reasons": reasons, "warnings": warnings}
+    assert note(BenchmarkRow.model_validate(told)) == expected
+
+
+def test_the_source_of_a_table_is_shown_as_it_is_written(result):
+    group = result.groups[0].model_copy(update={"source": "https://example.org/data", "licence": "mine"})
+    told = result.model_copy(update={"groups": [group]})
+    assert "\n- Source: https://example.org/data\n- Licence: mine\n" in leaderboard_markdown(told)
+    assert "Source: https://example.org/data<br>Licence: mine<br>" in benchmark_page(told)
+
+
+def test_settings_and_options_in_a_reason_are_code_on_the_page_and_names_are_not(result):
+    words = "Allow more with `--memory SIZE` or `search.memory`; `x` and ` onerror=` are names."
+    failed = row(result, "broken").model_copy(update={"reasons": [words]})
+    told = result.model_copy(update={"rows": [failed], "groups": result.groups[:1]})
+    for page, code in ((benchmark_page(told), "<code>{}</code>"), (leaderboard_markdown(told), "`{}`")):
+        assert code.format("--memory SIZE") in page and code.format("search.memory") in page
+        assert code.format("x") not in page and code.format(" onerror=") not in page
 
 
 def test_the_published_schemas_are_those_of_the_code():
