@@ -177,6 +177,16 @@ def test_a_run_that_was_interrupted_goes_on_where_it_was(folders, tmp_path, monk
     assert asked == ["high.csv", "low.csv", "low.csv"]
 
 
+def test_with_only_the_leaderboard_holds_what_is_named_and_other_results_stay(folders, tmp_path, capsys):
+    for name in ("low", "high"):
+        assert run(["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", name]) == 0
+    assert list(pd.read_csv(tmp_path / "leaderboard.csv").release) == ["high"]
+    assert sorted(it.name for it in tmp_path.glob("results/first/*.run.json")) == ["high.run.json", "low.run.json"]
+    capsys.readouterr()
+    run(["benchmark", "--help"])
+    assert "then holds these alone" in " ".join(re.sub("[│┃|]", " ", capsys.readouterr().out).split())
+
+
 def test_a_fault_of_the_program_is_a_row_too_and_tells_no_cell(folders, monkeypatch):
     def faulty(*_, **__):
         raise RuntimeError("a cell of the table")
