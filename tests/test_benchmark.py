@@ -18,7 +18,8 @@ from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
 from cvpl.leaderboard import in_order
 from cvpl.reports.audit_page import command
-from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown, place
+from cvpl.reports.benchmark_page import benchmark_page
+from cvpl.reports.leaderboard import RISK, leaderboard_csv, leaderboard_markdown, note, place, risk_cells
 from cvpl.result import BenchmarkResult, BenchmarkRow, Power, benchmark_schema
 from cvpl.result_file import read_any, read_result
 from shared_data import SHARED, needs_data
@@ -176,6 +177,16 @@ def test_a_run_that_was_interrupted_goes_on_where_it_was(folders, tmp_path, monk
     assert asked == ["high.csv", "low.csv", "low.csv"]
 
 
+def test_with_only_the_leaderboard_holds_what_is_named_and_other_results_stay(folders, tmp_path, capsys):
+    for name in ("low", "high"):
+        assert run(["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", name]) == 0
+    assert list(pd.read_csv(tmp_path / "leaderboard.csv").release) == ["high"]
+    assert sorted(it.name for it in tmp_path.glob("results/first/*.run.json")) == ["high.run.json", "low.run.json"]
+    capsys.readouterr()
+    run(["benchmark", "--help"])
+    assert "then holds these alone" in " ".join(re.sub("[│┃|]", " ", capsys.readouterr().out).split())
+
+
 def test_a_fault_of_the_program_is_a_row_too_and_tells_no_cell(folders, monkeypatch):
     def faulty(*_, **__):
         raise RuntimeError("a cell of the table")
@@ -269,6 +280,47 @@ def test_files_are_written_and_read_back(run_once, result):
     assert list(table.release) == [it.name for it in result.rows]
     assert table.power.iloc[0] == row(result, "low").power.power
     assert table.held_against.iloc[4] == "originals not released"
+    assert table.held_against.isna().tolist() == [it.status != "assessed" for it in result.rows]
+
+
+def test_what_failed_stands_under_place_and_not_under_power(result):
+    rows = result.of("first")
+    cells = [dict(zip(RISK, risk_cells(it, rows), strict=True)) for it in rows[2:]]
+    assert [(it["place"], it["power at 5%"]) for it in cells] == [("not assessable", "-"), ("failed", "-")]
+
+
+@pytest.mark.parametrize(
+    ("status", "reasons", "expected"),
+    [
+        ("failed", ["a.csv, row 1: text. Mend it.", "a.csv, row 42: text. Mend it."],
+         "a.csv, row 1: text. Mend it. a.csv, row 42: text. Mend it."),
+        ("failed", ["internal error"], "internal error."),
+        ("not_assessable", ["most are alone", "most are alike"], "most are alone; most are alike."),
+        ("assessed", [], "warnings: swings with encoding, few records."),
+    ],
+)  # fmt: skip
+def test_reasons_and_warnings_are_joined_as_sentences(result, status, reasons, expected):
+    warnings = [
+        {"rule": rule, "message": rule, "docs": None} for rule in ("swings_with_encoding", "columns", "few_records")
+    ]
+    told = row(result, "low").model_dump() | {"status": status, "reasons": reasons, "warnings": warnings}
+    assert note(BenchmarkRow.model_validate(told)) == expected
+
+
+def test_the_source_of_a_table_is_shown_as_it_is_written(result):
+    group = result.groups[0].model_copy(update={"source": "https://example.org/data", "licence": "mine"})
+    told = result.model_copy(update={"groups": [group]})
+    assert "\n- Source: https://example.org/data\n- Licence: mine\n" in leaderboard_markdown(told)
+    assert "Source: https://example.org/data<br>Licence: mine<br>" in benchmark_page(told)
+
+
+def test_settings_and_options_in_a_reason_are_code_on_the_page_and_names_are_not(result):
+    words = "Allow more with `--memory SIZE` or `search.memory`; `x` and ` onerror=` are names."
+    failed = row(result, "broken").model_copy(update={"reasons": [words]})
+    told = result.model_copy(update={"rows": [failed], "groups": result.groups[:1]})
+    for page, code in ((benchmark_page(told), "<code>{}</code>"), (leaderboard_markdown(told), "`{}`")):
+        assert code.format("--memory SIZE") in page and code.format("search.memory") in page
+        assert code.format("x") not in page and code.format(" onerror=") not in page
 
 
 def test_the_published_schemas_are_those_of_the_code():
@@ -286,15 +338,19 @@ WRONG = {
     "an unknown key of a release": (
         wrong(releases={"low": RELEASE | {"epsilon": 1}}), "`releases.low.epsilon`: there is no such setting",
     ),
-    "a missing original": (wrong(original="none.csv"), "`original`: there is no such file"),
+    "a missing original": (
+        wrong(original="none.csv"), "`original`: there is no such file: 'none.csv' in the folder FOLDER",
+    ),
     "a missing release": (
         wrong(releases={"low": RELEASE, "gone": RELEASE | {"file": "gone.csv"}}),
-        "`releases.gone.file`: there is no such file",
+        "`releases.gone.file`: there is no such file: 'gone.csv' in the folder FOLDER",
     ),
-    "a missing control": (wrong(control={"file": "gone.csv"}), "`control.file`: there is no such file"),
+    "a missing control": (
+        wrong(control={"file": "/gone.csv"}), "`control.file`: there is no such file: '/gone.csv'. Correct the path",
+    ),
     "a missing hierarchy": (
-        wrong(columns=CONFIG["columns"] | {"gender": {"role": "attribute", "type": "category", "hierarchy": "h.csv"}}),
-        "h.csv: the hierarchy file cannot be read",
+        wrong(columns=CONFIG["columns"] | {"gender": {"role": "attribute", "type": "category", "hierarchy": "l/h"}}),
+        "wrong.yaml, l/h: there is no such hierarchy file",
     ),
     "no title": ({key: it for key, it in wrong().items() if key != "title"}, "`title`: this setting is required"),
     "a name with a slash": (wrong(name="a/b"), "a name has up to 60 letters"),
@@ -316,8 +372,45 @@ def test_a_wrong_manifest_is_refused_with_its_problem(folders, tmp_path, name):
     path = write(tmp_path, content, "wrong.yaml")
     with pytest.raises(cvpl.InputError) as refused:
         read_manifests([path], folders[0])
-    assert told in str(refused.value)
-    assert str(refused.value).count("\n") == 0 and (str(refused.value).startswith("wrong.yaml") or "h.csv" in told)
+    assert told.replace("FOLDER", str(folders[0])) in str(refused.value)
+    assert str(refused.value).count("\n") == 0 and str(refused.value).startswith("wrong.yaml")
+
+
+def test_a_data_folder_that_is_not_there_is_one_problem(tmp_path, capsys):
+    path = write(tmp_path, wrong(original="none.csv"), "one.yaml")
+    assert run(["benchmark", str(path), "--data", str(tmp_path / "gone")]) == 2
+    said = capsys.readouterr().err
+    assert f"--data {tmp_path / 'gone'}: there is no such folder." in said and "one.yaml" not in said
+
+
+@pytest.mark.parametrize("given", ["benchmark.yaml", "./benchmark.yaml", "."])
+def test_a_manifest_of_the_current_folder_is_told_by_its_name_alone(tmp_path, monkeypatch, given):
+    write(tmp_path, wrong(colour="red", original="/gone.csv", releases={"low": RELEASE | {"file": "/gone.csv"}}))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(cvpl.InputError) as refused:
+        read_manifests([given])
+    assert {it.where for it in refused.value.problems} == {"benchmark.yaml"}
+
+
+def test_an_out_that_cannot_be_written_is_told_before_any_audit(folders, tmp_path, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise AssertionError("audited")
+
+    monkeypatch.setattr(benchmarking, "audit", refuse)
+    (tmp_path / "results").write_text("a file where the folder of the results is to be")
+    assert run(["benchmark", str(folders[0]), "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"--out {tmp_path}: nothing can be written in '{tmp_path / 'results'}'" in said
+
+
+def test_no_kept_audit_is_told_of_where_none_was_finished(folders, tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(benchmarking, "audit", interrupted)
+    assert run(["benchmark", str(folders[0]), "--out", str(tmp_path)]) == 5
+    said = capsys.readouterr().err
+    assert "Interrupted" in said and "kept" not in said
 
 
 def test_all_problems_of_all_manifests_are_told_at_once_and_nothing_is_done(folders, tmp_path, capsys):

@@ -157,7 +157,7 @@ WRONG = {
     "levers of later": ({"search": {"sample": 100}}, ["`search.sample`"]),
     "hierarchy that is not there": (
         {"columns": {"gender": {"role": "attribute", "type": "category", "hierarchy": "gone.csv"}}},
-        ["gone.csv: the hierarchy file cannot be read"],
+        ["configuration, gone.csv: there is no such hierarchy file"],
     ),
     "several at once": (
         {"attacker": "x", "seed": -1, "policy": {"figure": "luck", "max": 2}},

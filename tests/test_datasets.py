@@ -98,7 +98,8 @@ def refusal(address, target, **known):
         fetched(address, target, **known)
     assert not target.parent.exists() or list(target.parent.iterdir()) == []
     (problem,) = caught.value.problems
-    assert problem.cure and "127.0.0.1, adult.data" in problem.where
+    assert problem.cure.endswith(f" put it at {target}.") and "127.0.0.1, adult.data" in problem.where
+    assert f"ownload {address} by hand" in problem.cure or "another copy" in problem.cure
     return problem.what
 
 
@@ -263,6 +264,36 @@ def test_a_set_that_is_not_fetched_says_what_to_put_where(tmp_path, name):
     assert problem.where == f"cvpl.datasets.{name}"
     assert str(tmp_path / ALL[name][1].table) in problem.what
     assert "It is not fetched" in problem.cure and "Download" in problem.cure and FOLDER_VARIABLE in problem.cure
+    assert f"into the folder {(tmp_path / ALL[name][1].table).parent} " in problem.cure.replace(". ", " ")
+
+
+def test_what_was_downloaded_as_the_failed_fetch_advises_is_found(tmp_path, monkeypatch):
+    """The address and the place that the message names are those that work, for a relative folder too."""
+    monkeypatch.chdir(tmp_path)
+    with serving(status=503) as server:
+        with pytest.raises(InputError) as caught:
+            load(small(server), "data", fetch=True, schemes=("http",))
+        (problem,) = caught.value.problems
+        place = tmp_path / "data" / "adult" / "adult.data"
+        assert problem.cure == f"Download {server.address()} by hand and put it at {place}."
+        place.parent.mkdir(parents=True)
+        place.write_bytes(CONTENT)
+        assert load(small(server), "data").path.read_bytes().endswith(CONTENT)
+
+
+@pytest.mark.parametrize("held", ["adult.csv", "adult.data"])
+@pytest.mark.parametrize("fetched", [False, True])
+def test_the_folder_of_the_set_itself_is_refused_with_the_one_above_it(tmp_path, held, fetched):
+    own = tmp_path / "adult"
+    own.mkdir()
+    (own / held).write_bytes(CONTENT)
+    with serving() as server:
+        with pytest.raises(InputError) as caught:
+            load(small(server), own, fetch=fetched, schemes=("http",))
+        assert server.asked == []
+    (problem,) = caught.value.problems
+    assert f"the folder {own} itself holds {held}" in problem.what
+    assert problem.cure == f"Name {tmp_path} as `folder`, or in {FOLDER_VARIABLE}."
 
 
 @pytest.mark.parametrize("name", ["adult", "german_credit"])

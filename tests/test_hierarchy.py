@@ -19,6 +19,15 @@ def problems(tmp_path, text, **settings):
     return caught.value.problems
 
 
+def test_a_file_that_is_not_there_is_no_unreadable_one(tmp_path):
+    (tmp_path / "folder").mkdir()
+    told = {"gone.csv": "gone.csv: there is no such hierarchy file.", "folder": "cannot be read"}
+    for name, expected in told.items():
+        with pytest.raises(InputError) as caught:
+            read_hierarchy(tmp_path / name)
+        assert expected in str(caught.value)
+
+
 def test_a_path_runs_from_the_coarsest_group_to_the_label(tmp_path):
     """Stars, the level at which everything is suppressed, are no level; every group has its own shorter path."""
     assert read(tmp_path, "Bachelors;Under;Higher;*\nMasters;Grad;Higher;*\n") == {

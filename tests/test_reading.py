@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cvpl.errors import InputError
+from cvpl.errors import InputError, Problem
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.pair import check_files, read_inputs
 from cvpl.tables.source import Reading
@@ -457,6 +457,15 @@ def test_all_tables_share_one_sorted_list_of_labels(tmp_path):
 
 
 # Cells that cannot be read -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(None, ""), (1, ""), (2, " (and 1 more row)"), (3, " (and 2 more rows)"), (0, "")]
+)
+def test_a_problem_counts_the_other_rows_that_have_it(count, told):
+    assert str(Problem("a.csv", "found text", "Mend it.", row=4, count=count)) == (
+        f"a.csv, row 4: found text{told}. Mend it."
+    )
 
 
 @pytest.mark.parametrize("kind", ["numeric", "datetime"])

@@ -182,7 +182,7 @@ def test_nonsense_is_refused_and_nothing_is_written(visits, options, code, told,
 @pytest.mark.parametrize(
     ("text", "options", "told"),
     [
-        ("who,what\np1,1\n,2\n,3\n", ["--by", "who"], "row 2, column 'who': the id is empty (and 1 more rows)"),
+        ("who,what\np1,1\n,2\n,3\n", ["--by", "who"], "row 2, column 'who': the id is empty (and 1 more row)"),
         ("who,what\np1,1\np1,2\n", ["--by", "who"], "one person only"),
         ("who,what\np1,1\n", [], "one person only"),
         ("who,what\np1,1,3\np2,2\n", [], "more fields than the header"),

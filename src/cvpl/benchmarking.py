@@ -36,8 +36,8 @@ def benchmark(
     manifest's own folder. Each release is one `cvpl.audit` with the manifest's configuration, and has its figures. A
     release that cannot be audited, or of which nothing can be said, is a row that says why. With `folder` results
     are kept there, and a run that was stopped goes on where it was. `only` names releases, as RELEASE or
-    MANIFEST/RELEASE. Raises InputError with every problem of all manifests before any audit starts. The same inputs
-    and seeds give the same result, but for `seconds`.
+    MANIFEST/RELEASE. Raises InputError with every problem of all manifests before any audit starts, and UsageError
+    where `folder` cannot be written. The same inputs and seeds give the same result, but for `seconds`.
     """
     say = report or _silent
     say("reading the manifests", None)
@@ -46,6 +46,7 @@ def benchmark(
         raise UsageError("there is no manifest; name one at least")
     tasks = _chosen(read_manifests(given, data), only)
     kept = KeptResults(None if folder is None else Path(folder))
+    kept.prepare()
     groups: list[out.BenchmarkGroup] = []
     rows: list[out.BenchmarkRow] = []
     number, count = 0, sum(len(entries) for _, entries in tasks)

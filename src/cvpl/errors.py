@@ -50,7 +50,8 @@ class Problem:
             place += f", row {self.row}"
         if self.column is not None:
             place += f", column '{self.column}'"
-        more = f" (and {self.count - 1} more rows)" if self.count is not None and self.count > 1 else ""
+        others = 0 if self.count is None else self.count - 1
+        more = f" (and {others} more row{'s' * (others > 1)})" if others > 0 else ""
         return f"{place}: {self.what}{more}. {self.cure}"
 
 

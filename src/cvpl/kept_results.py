@@ -14,11 +14,13 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from pydantic import ValidationError
 
 from cvpl.config.manifest import Entry
 from cvpl.config.written import ControlConfig
+from cvpl.errors import UsageError
 from cvpl.operators.projection import Saved
 from cvpl.provenance import versions
 from cvpl.result import AuditResult, BenchmarkUtility
@@ -52,6 +54,25 @@ class KeptResults:
     """The kept results of one folder; without a folder nothing is kept."""
 
     folder: Path | None
+
+    def prepare(self) -> None:
+        """Make the folder, and see that files can be written in it; UsageError where not."""
+        if self.folder is None:
+            return
+        place = self.folder / "results"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            why = error.strerror or "the system refused"
+            told = f"--out {self.folder}: nothing can be written in '{place}' ({why}). Name another folder."
+            raise UsageError(told) from None
+
+    @property
+    def any_there(self) -> bool:
+        """Whether the result of any audit is kept."""
+        return self.folder is not None and any(self.folder.glob("results/*/*.run.json"))
 
     def find(self, group: str, name: str, fingerprint: str) -> Audited | None:
         """The result that was made from the very same, if it is there and whole."""

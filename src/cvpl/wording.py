@@ -61,7 +61,12 @@ def typed(words: str) -> str:
 
 def sentence(text: str) -> str:
     """`text` with a capital letter and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?")) else ".")
+    return stopped(f"{text[:1].upper()}{text[1:]}")
+
+
+def stopped(text: str) -> str:
+    """`text` with a full stop, unless it ends already; the first letter stays, as that of a file's name must."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _without_sign_of_zero(value: float) -> float:

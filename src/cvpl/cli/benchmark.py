@@ -34,7 +34,10 @@ def command(
         "made if it is not there. A run that was stopped goes on where it was. Without it nothing is written.",
     ),
     only: list[str] | None = typer.Option(
-        None, metavar="NAMES", help="Audit only these releases, as RELEASE or MANIFEST/RELEASE; names with commas."
+        None,
+        metavar="NAMES",
+        help="Audit only these releases, as RELEASE or MANIFEST/RELEASE; names with commas. The leaderboard in --out "
+        "then holds these alone; kept results of the others stay.",
     ),
     memory: str | None = typer.Option(
         None,
@@ -54,12 +57,13 @@ def command(
 
     from cvpl.benchmarking import benchmark  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
+    from cvpl.kept_results import KeptResults  # noqa: PLC0415
 
     try:
         with Progress() as progress:
             result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, report=progress)
     except KeyboardInterrupt:
-        if out is not None:
+        if out is not None and KeptResults(out).any_there:
             tell(f"Finished audits are kept in {out / 'results'}; the same command goes on from there.")
         raise
     if out is not None:

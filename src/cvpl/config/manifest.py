@@ -14,7 +14,7 @@ from cvpl.config.plan import Based, Plan, load
 from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingConfig, TruthConfig
 from cvpl.config.yaml_file import read_yaml
-from cvpl.errors import InputError, Problem
+from cvpl.errors import InputError, Problem, UsageError
 from cvpl.settings import Settings
 
 FILE = "benchmark.yaml"
@@ -118,12 +118,15 @@ def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) 
 
     Files are looked for in `data`, or in the manifest's own folder. Raises InputError with every problem of all of
     them: unknown settings, settings that do not fit together, files that are not there, names that stand twice.
+    A `data` that is no folder is a UsageError.
     """
+    if data is not None and not Path(data).is_dir():
+        raise UsageError(f"--data {data}: there is no such folder. Name the folder that holds the tables.")
     found: list[Manifest] = []
     problems: list[Problem] = []
     for given in paths:
         path = Path(given) / FILE if Path(given).is_dir() else Path(given)
-        told = f"{path.parent.name}/{path.name}" if path.name == FILE else path.name
+        told = f"{path.parent.name}/{path.name}" if path.name == FILE and path.parent.name else path.name
         try:
             found.append(_read(path, path.parent if data is None else Path(data), told))
         except InputError as error:
@@ -176,10 +179,15 @@ def _inner(value: object, key: str) -> object:
 def _missing(files: Sequence[tuple[str, object]], base: Path, told: str) -> list[Problem]:
     cure = "Correct the path; paths are relative to --data, or without it to the manifest's folder."
     return [
-        Problem(told, f"`{where}`: there is no such file", cure)
+        Problem(told, f"`{where}`: there is no such file: {_as_looked_for(file, base)}", cure)
         for where, file in files
         if isinstance(file, str) and not (base / file).is_file()
     ]
+
+
+def _as_looked_for(file: str, base: Path) -> str:
+    """A path as it is written, and the folder that it is relative to."""
+    return f"'{file}'" if Path(file).is_absolute() else f"'{file}' in the folder {base.absolute()}"
 
 
 def _of_releases(faults: Sequence[tuple[str, tuple[Problem, ...]]], releases: int, told: str) -> list[Problem]:

@@ -234,7 +234,7 @@ def _spec(column: str, entry: ColumnConfig, base: Path, name: str, problems: lis
         try:
             parents = read_hierarchy(base / entry.hierarchy)
         except InputError as error:
-            problems.extend(error.problems)
+            problems.extend(replace(it, where=f"{name}, {entry.hierarchy}") for it in error.problems)
     if entry.type is None:
         what = "an observable column has no type"
         problems.append(Problem(name, what, "Set `type` to numeric, category or datetime.", column))

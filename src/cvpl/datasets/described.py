@@ -56,7 +56,7 @@ ADULT = Description(
     source=f"{_UCI}/dataset/2/adult",
     licence="CC BY 4.0",
     citation="Becker, B. and Kohavi, R. (1996). Adult. UCI Machine Learning Repository. doi:10.24432/C5XW20",
-    by_hand=f"Download adult.data from {_UCI}/dataset/2/adult and put it into the folder adult.",
+    by_hand=f"Download adult.data from {_UCI}/dataset/2/adult and put it into the folder {{folder}}.",
     columns=_ADULT_COLUMNS | _left_out("sensitive", "salary-class"),
     reading={"strip": True, "missing": ["", "?"]},
     source_file=SourceFile(
@@ -88,7 +88,8 @@ GERMAN_CREDIT = Description(
     licence="CC BY 4.0",
     citation="Hofmann, H. (1994). Statlog (German Credit Data). UCI Machine Learning Repository. doi:10.24432/C5NC77",
     by_hand=(
-        f"Download german.data from {_UCI}/dataset/144/statlog+german+credit+data and put it into the folder german."
+        f"Download german.data from {_UCI}/dataset/144/statlog+german+credit+data and put it into the folder "
+        "{folder}."
     ),
     columns=_blocked(
         _columns(
@@ -122,7 +123,7 @@ STROKE = Description(
     citation="fedesoriano (2021). Stroke Prediction Dataset. Kaggle",
     by_hand=(
         "Download healthcare-dataset-stroke-data.csv from kaggle.com/datasets/fedesoriano/stroke-prediction-dataset "
-        "and put it into the folder stroke."
+        "and put it into the folder {folder}."
     ),
     columns=_left_out("id", "id")
     | _blocked(
@@ -159,7 +160,7 @@ NIST_MA = Description(
     ),
     by_hand=(
         "Download the Massachusetts table of the Diverse Communities Excerpts from github.com/usnistgov/SDNist and put "
-        "it into the folder nist_ma as ma2019.csv."
+        "it into the folder {folder} as ma2019.csv."
     ),
     columns=_blocked(
         _columns("quasi_identifier", "AGEP", "PUMA SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT EDU INDP_CAT")
@@ -192,7 +193,7 @@ ADULT_STUDY = Description(
     ),
     by_hand=(
         "Download the tables of adult from github.com/mostly-ai/paper-fidelity-accuracy and put them into the folder "
-        "adult_study_2021 as trn.csv.gz, val.csv.gz and the releases' names."
+        "{folder} as trn.csv.gz, val.csv.gz and the releases' names."
     ),
     columns=_ADULT_COLUMNS | _left_out("sensitive", "income"),
     reading={"missing": ["", "?"]},

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from cvpl.errors import InputError, Problem
 from cvpl.whole_file import write_whole
+from cvpl.wording import sentence
 
 PATIENCE = 30.0
 """Seconds that a source may stay silent."""
@@ -28,11 +29,13 @@ def fetch(address: str, target: Path, *, sha256: str, size: int, schemes: Sequen
     where = f"{urlsplit(address).hostname}, {target.name}"
     if urlsplit(address).scheme not in schemes:
         raise InputError([Problem(where, f"the address is not one of {', '.join(schemes)}", "Name such an address.")])
-    content = _received(address, where, size)
+    by_hand = f"download {address} by hand and put it at {target.absolute()}"
+    content = _received(address, where, size, by_hand)
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         what = f"the file has the SHA-256 {found}, and not the known one, {sha256}; nothing was kept"
-        raise InputError([Problem(where, what, "It was changed there or on the way. Look for another copy of it.")])
+        cure = f"It was changed there or on the way. Look for another copy of it, and put it at {target.absolute()}."
+        raise InputError([Problem(where, what, cure)])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, content)
@@ -41,8 +44,8 @@ def fetch(address: str, target: Path, *, sha256: str, size: int, schemes: Sequen
         raise InputError([Problem(str(target.parent), what, "Name another folder.")]) from None
 
 
-def _received(address: str, where: str, size: int) -> bytes:
-    """The bytes at the address, which must be `size` of them."""
+def _received(address: str, where: str, size: int, by_hand: str) -> bytes:
+    """The bytes at the address, which must be `size` of them; `by_hand` is the other way to come by them."""
     from http.client import HTTPException  # noqa: PLC0415 - loaded when something is fetched
     from urllib.error import HTTPError  # noqa: PLC0415
     from urllib.request import HTTPRedirectHandler, Request, build_opener  # noqa: PLC0415
@@ -56,7 +59,7 @@ def _received(address: str, where: str, size: int) -> bytes:
             if urlsplit(newurl).scheme != urlsplit(req.full_url).scheme:
                 fp.close()
                 what = "the source sends on to an address of another scheme, which is not followed"
-                raise InputError([Problem(where, what, _BY_HAND)])
+                raise InputError([Problem(where, what, sentence(by_hand))])
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
     request = Request(address, headers={"User-Agent": "cvpl"})  # noqa: S310 - the scheme was checked
@@ -67,11 +70,11 @@ def _received(address: str, where: str, size: int) -> bytes:
     except HTTPError as error:
         what = f"the source answers with the status {error.code}"
         error.close()
-        raise InputError([Problem(where, what, _BY_HAND)]) from None
+        raise InputError([Problem(where, what, sentence(by_hand))]) from None
     except (OSError, HTTPException, ValueError):
         # The reason may hold addresses of the user's own network.
         what = "the source cannot be reached, or the transfer broke off; nothing was kept"
-        raise InputError([Problem(where, what, f"Try again. {_BY_HAND}")]) from None
+        raise InputError([Problem(where, what, f"Try again, or {by_hand}.")]) from None
     if len(content) == size:
         return content
     if len(content) > size:
@@ -80,10 +83,7 @@ def _received(address: str, where: str, size: int) -> bytes:
         what = f"the transfer broke off after {len(content):,} of {size:,} bytes; nothing was kept"
     else:
         what = f"the file has {len(content):,} bytes where the known one has {size:,}; nothing was kept"
-    raise InputError([Problem(where, what, f"Try again. {_BY_HAND}")])
-
-
-_BY_HAND = "Or download the file by hand and name the folder that holds it."
+    raise InputError([Problem(where, what, f"Try again, or {by_hand}.")])
 
 
 def _read(response: IO[bytes], most: int) -> bytes:

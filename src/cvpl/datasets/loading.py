@@ -38,8 +38,8 @@ class SourceFile:
 class Description:
     """A data set before it is found: its files below a folder, and what a `Dataset` says of it.
 
-    `table` is the original's file, `by_hand` how to come by it, `source_file` the one it is made from, where that is
-    known. `control`, `releases` and `hierarchies` are files that may lie beside it.
+    `table` is the original's file, `by_hand` how to come by it, with {folder} for where it goes, `source_file` the one
+    it is made from, where that is known. `control`, `releases` and `hierarchies` are files that may lie beside it.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Description:
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
-    """Where local copies lie: `folder`, else what CVPL_DATA names, else the user's own cache."""
+    """Where local copies lie, each set in a folder of its own: `folder`, else what CVPL_DATA names, else the cache."""
     if folder is not None:
         return Path(folder).expanduser()
     if named := os.environ.get(FOLDER_VARIABLE):
@@ -90,6 +90,7 @@ def load(
     top = data_folder(folder)
     table = top / described.table
     if not table.is_file():
+        _refuse_own_folder(described, top)
         _make(described, table, fetch, schemes)
     control = None if described.control is None else top / described.control
     if control is not None and not control.is_file():
@@ -118,7 +119,7 @@ def _make(described: Description, table: Path, fetch: bool, schemes: Sequence[st
     known = described.source_file
     if known is None:
         raise InputError([_absent(described, table, "It is not fetched: no checksum of its source is published. ")])
-    file = table.parent / known.name
+    file = table.absolute().parent / known.name
     if not file.is_file():
         if not fetch:
             more = "Pass fetch=True to get it from its source. Or: " if known.address is not None else ""
@@ -129,7 +130,7 @@ def _make(described: Description, table: Path, fetch: bool, schemes: Sequence[st
     content = file.read_bytes()
     if len(content) != known.size or hashlib.sha256(content).hexdigest() != known.sha256:
         what = "the file is not byte for byte the one that its source has"
-        raise InputError([Problem(str(file), what, f"Remove it. {described.by_hand}")])
+        raise InputError([Problem(str(file), what, f"Remove it. {_by_hand(described, file)}")])
     try:
         write_whole(table, known.to_table(content))
     except OSError as error:
@@ -137,7 +138,24 @@ def _make(described: Description, table: Path, fetch: bool, schemes: Sequence[st
         raise InputError([Problem(str(table.parent), what, "Name a folder that can be written to.")]) from None
 
 
+def _refuse_own_folder(described: Description, top: Path) -> None:
+    """Refuse the folder of the set itself, where its parent is wanted."""
+    own = Path(described.table)
+    names = [own.name] if described.source_file is None else [own.name, described.source_file.name]
+    place = top.resolve()
+    held = [name for name in names if (place / name).is_file()]
+    if held and place.name == own.parent.name:
+        what = f"the folder {place} itself holds {held[0]}, and the folder above it is wanted"
+        cure = f"Name {place.parent} as `folder`, or in {FOLDER_VARIABLE}."
+        raise InputError([Problem(f"cvpl.datasets.{described.name}", what, cure)])
+
+
+def _by_hand(described: Description, file: Path) -> str:
+    """How to come by the file, and where to put it."""
+    return described.by_hand.format(folder=file.absolute().parent)
+
+
 def _absent(described: Description, file: Path, more: str) -> Problem:
-    what = f"there is no copy of it at {file}"
-    cure = f"{more}{described.by_hand} Another folder is named by `folder`, or by {FOLDER_VARIABLE}."
+    what = f"there is no copy of it at {file.absolute()}"
+    cure = f"{more}{_by_hand(described, file)} `folder`, or {FOLDER_VARIABLE}, names the folder above it."
     return Problem(f"cvpl.datasets.{described.name}", what, cure)

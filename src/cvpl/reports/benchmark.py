@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import hanging, heading, plain_table
-from cvpl.reports.leaderboard import READ, held_against, made, notes, place, seconds, utility
+from cvpl.reports.leaderboard import READ, held_against, made, note, place, seconds, utility
 from cvpl.result import BenchmarkResult, BenchmarkRow
 from cvpl.wording import UNKNOWN, percent, printable, span
 
@@ -24,8 +24,8 @@ def show_benchmark(result: BenchmarkResult, console: Console) -> None:
         _show_rates(rows, console)
         _show_kept(rows, console)
         for row in rows:
-            if notes(row):
-                hanging("-", f"{printable(row.name)}: {'; '.join(notes(row))}", console, style="yellow")
+            if note(row):
+                hanging("-", f"{printable(row.name)}: {note(row)}", console, style="yellow")
     console.print()
     text = f"{READ} The largest top-1 is that of any attacker; all other figures are those of the one that is named. "
     text += "These are estimates under the stated attackers, no guarantee."

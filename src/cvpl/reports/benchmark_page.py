@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cvpl import charts
 from cvpl.charts import Numbers
 from cvpl.reports.benchmark import benchmark_headline
-from cvpl.reports.leaderboard import BEHIND, READ, RISK, SIZES, behind_cells, notes, risk_cells
+from cvpl.reports.leaderboard import BEHIND, READ, RISK, SIZES, as_code, behind_cells, note, risk_cells
 from cvpl.reports.page import Drawn, drawn, page
 from cvpl.result import BenchmarkGroup, BenchmarkResult
 from cvpl.wording import UNKNOWN, printable
@@ -22,7 +22,7 @@ class _Shown:
     behind: Numbers
     risks: Drawn | None
     utilities: Drawn | None
-    notes: list[tuple[str, list[str]]]
+    notes: list[tuple[str, str]]
     warnings: list[tuple[str, str, str]]
 
 
@@ -57,7 +57,7 @@ def _shown(result: BenchmarkResult, group: BenchmarkGroup) -> _Shown:
         behind=Numbers("", "", (*BEHIND, *SIZES), tuple(behind_cells(row) for row in rows)),
         risks=drawn(charts.release_risks(rows, group.name)),
         utilities=drawn(charts.release_utilities(rows, group.name)),
-        notes=[(printable(row.name), notes(row)) for row in rows if notes(row)],
+        notes=[(printable(row.name), as_code(note(row))) for row in rows if note(row)],
         warnings=[
             (message, docs, "all releases" if len(names) == len(rows) else ", ".join(names))
             for (message, docs), names in warnings.items()

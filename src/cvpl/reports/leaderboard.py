@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 
+from cvpl.config.written import AuditConfig, ColumnConfig
 from cvpl.reports.markdown import code, text
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
-from cvpl.wording import UNKNOWN, percent, places, printable, sentence, span
+from cvpl.wording import UNKNOWN, percent, places, printable, span, stopped, typed
 
 READ = (
     "Releases of one table are in order of their risk, the highest first. With a control they are ranked by power at "
@@ -56,10 +58,13 @@ def interval(rate: float | None, low: float | None, high: float | None) -> str:
     return percent(rate) + (f" ({ends})" if ends else "")
 
 
+def standing(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
+    """The place, or why there can be none: the release failed, or is not assessable."""
+    return place(row, rows) if row.status == "assessed" else row.status.replace("_", " ")
+
+
 def power(row: BenchmarkRow) -> str:
-    """The power at 5%, or why there is nothing to read."""
-    if row.status != "assessed":
-        return row.status.replace("_", " ")
+    """The power at 5% with its interval."""
     return UNKNOWN if row.power is None else interval(row.power.power, row.power.low, row.power.high)
 
 
@@ -124,7 +129,7 @@ SIZES = ("rows (original / control / release)", "seconds")
 
 def risk_cells(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> tuple[str, ...]:
     """The cells under `RISK`."""
-    cells = printable(row.name), place(row, rows), power(row), attributable(row), held_against(row)
+    cells = printable(row.name), standing(row, rows), power(row), attributable(row), held_against(row)
     return *cells, linked(row), top1(row), utility(row.utility)
 
 
@@ -143,12 +148,31 @@ def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
     )
 
 
-def notes(row: BenchmarkRow) -> list[str]:
-    """Why there is no figure, and which rules warn of those that there are."""
+def reasons(row: BenchmarkRow) -> str:
+    """Why there is no figure, as one text: of a release that failed each reason is a sentence or more of its own."""
     told = [printable(reason) for reason in row.reasons]
-    if rules(row) and row.status == "assessed":
-        told.append("warnings: " + ", ".join(rules(row)))
-    return told
+    if row.status == "failed":
+        return " ".join(stopped(reason) for reason in told)
+    return stopped("; ".join(told)) if told else ""
+
+
+def note(row: BenchmarkRow) -> str:
+    """Why there is no figure, or which rules warn of those that there are; empty where neither is to be told."""
+    if row.status != "assessed" or not rules(row):
+        return reasons(row)
+    return stopped("warnings: " + ", ".join(rule.replace("_", " ") for rule in rules(row)))
+
+
+_QUOTED = re.compile(r"`((--[a-z-]+( [A-Z]+)?)|([a-z_0-9]+)(\.[a-z_0-9]+)*(: [a-z_0-9]+)?)`")
+_SETTINGS = {*AuditConfig.model_fields, *ColumnConfig.model_fields}
+
+
+def as_code(words: str) -> str:
+    """The same with options and settings, which stand between backticks in messages, marked as words to be typed.
+
+    Only what has the name of an option's or a setting's form is: names of files and columns may hold backticks too.
+    """
+    return _QUOTED.sub(lambda it: typed(it[1]) if it[2] or it[4] in _SETTINGS else it[0], words)
 
 
 def leaderboard_markdown(result: BenchmarkResult) -> str:
@@ -161,7 +185,7 @@ def leaderboard_markdown(result: BenchmarkResult) -> str:
         lines += _table(RISK, [risk_cells(row, rows) for row in rows])
         lines += ["", "What stands behind these figures:", ""]
         lines += [*_table((*BEHIND, *SIZES), [behind_cells(row) for row in rows]), ""]
-        noted = [f"- {code(row.name)}: {text('; '.join(notes(row)))}" for row in rows if notes(row)]
+        noted = [f"- {code(row.name)}: {text(as_code(note(row)))}" for row in rows if note(row)]
         lines += [*noted, ""] if noted else []
     versions = ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
     lines.append(text(f"Made with {versions}."))
@@ -171,8 +195,9 @@ def leaderboard_markdown(result: BenchmarkResult) -> str:
 def _setting(group: BenchmarkGroup) -> list[str]:
     control = {None: "no control", "absent": "control: the originals that are not released"}
     told = control.get(group.control, f"control {code(group.control or '')}")
-    words = [sentence(printable(it)) for it in (group.source, group.licence)]
-    return [f"Original {code(group.original)}, {told}. {text(' '.join(words))}"]
+    # The texts of a manifest stay as they are: an address with a full stop behind it leads elsewhere.
+    words = [f"- {what}: {text(it)}" for what, it in (("Source", group.source), ("Licence", group.licence))]
+    return [f"Original {code(group.original)}, {told}.", "", *words]
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -209,7 +234,7 @@ def _values(row: BenchmarkRow) -> tuple[object, ...]:
         "; ".join(f"{name} = {value}" for name, value in row.made.strength.items()),
         *(row.made.by, row.status),
         *((None, None) if row.place is None else (row.place.first, row.place.last)),
-        *(row.ranked_by, held_against(row), row.attacker),
+        *(row.ranked_by, held_against(row) if row.status == "assessed" else None, row.attacker),
         *((None,) * 3 if strong is None else (strong.power, strong.low, strong.high)),
         *((None,) * 3 if attributed is None else (attributed.estimate, attributed.low, attributed.high)),
         *((None,) * 3 if raw is None else (raw.estimate, raw.low, raw.high)),
@@ -220,7 +245,7 @@ def _values(row: BenchmarkRow) -> tuple[object, ...]:
         None if row.paper_linkage_rate is None else row.paper_linkage_rate.estimate,
         *((None,) * 3 if kept is None else (kept.score, len(kept.columns), len(kept.withheld))),
         *sizes,
-        *("; ".join(rules(row)), "; ".join(row.reasons), row.seconds),
+        *("; ".join(rules(row)), reasons(row), row.seconds),
     )
 
 

@@ -45,6 +45,9 @@ def _lines(path: Path, delimiters: Sequence[str]) -> list[list[str]]:
     """The fields of every line that is not blank, by the first delimiter that parts any."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        cure = "Correct the path; in a configuration it is relative to its folder, or to --data."
+        raise InputError([Problem(path.name, "there is no such hierarchy file", cure)]) from None
     except (OSError, UnicodeDecodeError):
         raise InputError([_unreadable(path)]) from None
     whole: list[list[str]] | None = None
