@@ -298,8 +298,7 @@ def test_a_partition_without_sets_answers_alike():
     queries, candidates = rng.integers(5, size=30), rng.integers(5, size=40)
     plain = Partition(queries, candidates)
     sets = Partition(queries, candidates, ClassSets(np.arange(6), np.arange(5)))
-    for name in ("pairs",):
-        assert getattr(plain, name) == getattr(sets, name)
+    assert plain.pairs == sets.pairs
     np.testing.assert_array_equal(plain.counts(), sets.counts())
     np.testing.assert_array_equal(plain.shared(slice(0, 30), slice(0, 40)), sets.shared(slice(0, 30), slice(0, 40)))
     assert plain.unmet() == sets.unmet()
