@@ -149,7 +149,9 @@ def test_nothing_is_left_behind(tables, tmp_path, fails, monkeypatch, shelves):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     everywhere(monkeypatch)
     if fails:
-        monkeypatch.setattr("cvpl.contenders.validity", lambda *_: (_ for _ in ()).throw(LimitError("no further")))
+        monkeypatch.setattr(
+            "cvpl.contenders.validity", lambda *_, **__: (_ for _ in ()).throw(LimitError("no further"))
+        )
     (tables / "audit.yaml").write_text(CONFIG, encoding="utf-8")
     files = [str(tables / f"{name}.parquet") for name in ("original", "released")]
     assert run(["audit", *files, "--config", str(tables / "audit.yaml")]) == (4 if fails else 0)
