@@ -2,9 +2,10 @@
 
     python benchmarks/compatible.py FOLDER [RECORDS ...]
 
-Simulated people, k = 10 over age, gender, region and time, nobody removed and nothing suppressed. Three blockings:
+Simulated people, k = 10 over age, gender, region and time, nobody removed and nothing suppressed. Four blockings:
 
     compatible   all four columns are keys; a person's candidates are the classes that hold the person's values
+    finest       equality on the same keys: a range equals nobody's value
     coarsest     equality on keys that no class cuts through. Mondrian cuts ages and times anywhere, so what is left are
                  the columns, or the levels of them, that every class has whole
     usual        equality on age by tens, gender and the region's first level, as in the other benchmarks; classes cut
@@ -71,6 +72,7 @@ def measure(folder: Path, records: int) -> str:
     usual: list[dict[str, object]] = [{"age": {"bin": 10}}, {"gender": "exact"}, {"region": {"level": 1}}]
     blockings = {
         "compatible": {"match": "compatible", "any_of": [[{name: "exact"} for name in KEYS]]},
+        "finest": {"any_of": [[{name: "exact"} for name in KEYS]]},
         "coarsest": {"any_of": [coarsest(release)]},
         "usual": {"any_of": [usual]},
     }

@@ -17,6 +17,7 @@ from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Pl
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.groups import read_groups
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
+from cvpl.tables.left_out import has_values, nowhere, present, undeclared
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import POSITION, Reading, Source, display_name, literal, open_source
 
@@ -110,9 +111,9 @@ def read_inputs(
                 if there := [source for source in sources if spec.name in source.types]:
                     reader.read(spec, there)
             raise InputError(problems)
-        kept = [spec for spec in specs if _present(spec, sources, problems, notices)]
-        notices.extend(_undeclared(sources, [*declared, *(spec.name for spec in specs)]))
-        notices.extend(_nowhere(sources, declared, specs, identity))
+        kept = [spec for spec in specs if present(spec, sources, problems, notices)]
+        notices.extend(undeclared(sources, [*declared, *(spec.name for spec in specs)]))
+        notices.extend(nowhere(sources, declared, specs, identity))
         try:
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices)
@@ -126,7 +127,7 @@ def read_inputs(
         problems.extend(_no_control(sources))
         if problems:
             raise InputError(problems)
-        kept = [spec for spec in kept if _has_values(spec, sources, read[spec.name], notices)]
+        kept = [spec for spec in kept if has_values(spec, sources, read[spec.name], notices)]
     except duckdb.OutOfMemoryException:
         raise LimitError(
             "the memory allowed, or the room in the folder for temporary files, does not suffice to read the tables. "
@@ -177,16 +178,6 @@ def open_all(
     return sources
 
 
-def _present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem], notices: list[str]) -> bool:
-    lacking = [source.name for source in sources if spec.name not in source.types]
-    if len(lacking) == len(sources):
-        cure = "Correct the name, or take the column out of the configuration."
-        problems.append(Problem("configuration", "no table has this column", cure, spec.name))
-    elif lacking:
-        notices.append(f"column '{spec.name}' is absent from {' and '.join(lacking)} and left out of the comparison")
-    return not lacking
-
-
 def _lacking(specs: Sequence[ColumnSpec], sources: Sequence[Source]) -> dict[str, tuple[str, ...]]:
     """By table, the columns to compare that it does not have."""
     return {source.table: tuple(spec.name for spec in specs if spec.name not in source.types) for source in sources}
@@ -195,14 +186,6 @@ def _lacking(specs: Sequence[ColumnSpec], sources: Sequence[Source]) -> dict[str
 def _put(columns: Sequence[ColumnData], places: Sequence[Place]) -> list[Fetch]:
     """One column of every table, each in its table's place."""
     return [place.put(column) for column, place in zip(columns, places, strict=True)]
-
-
-def _has_values(spec: ColumnSpec, sources: Sequence[Source], read: Sequence[Fetch], notices: list[str]) -> bool:
-    """Whether both tables hold a value; a column that one of them suppresses throughout is as good as absent."""
-    empty = [source.name for source, fetch in zip(sources[:2], read[:2], strict=True) if not fetch().known().any()]
-    if empty:
-        notices.append(f"column '{spec.name}' has no value in {' and '.join(empty)} and is left out of the comparison")
-    return not empty
 
 
 def _no_control(sources: Sequence[Source]) -> list[Problem]:
@@ -214,25 +197,6 @@ def _no_control(sources: Sequence[Source]) -> list[Problem]:
     ]
     cure = "Pass people who are known to be absent from the release, set aside before it was made."
     return [Problem(sources[2].name, f"the control is the same file as the {table} table", cure) for table in same[:1]]
-
-
-def _undeclared(sources: Sequence[Source], declared: Sequence[str]) -> list[str]:
-    names = dict.fromkeys(name for source in sources for name in source.types if name not in declared)
-    if not names:
-        return []
-    listed = ", ".join(f"'{name}'" for name in names)
-    return [f"not declared, so left out of the comparison: {listed}; declare what an attacker could know"]
-
-
-def _nowhere(
-    sources: Sequence[Source], declared: Sequence[str], specs: Sequence[ColumnSpec], identity: IdentityKeys | None
-) -> list[str]:
-    """Declared columns that nobody compares and no table has: a slip in a name, perhaps."""
-    told = {spec.name for spec in specs} | ({identity.original, identity.protected} if identity else set())
-    there = {name for source in sources for name in source.types}
-    names = [name for name in dict.fromkeys(declared) if name not in told | there]
-    listed = ", ".join(f"'{name}'" for name in names)
-    return [f"declared, but in no table: {listed}"] if names else []
 
 
 def _matches(
