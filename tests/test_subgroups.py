@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -82,11 +84,140 @@ def test_few_and_nearly_all_are_told_as_bounds():
     rows = subgroups([grouping(sizes)], hits_of(sizes, [100, 60, 2, 29])).tables[0].rows
     # 2 and 29 are 31 together, so that 0 and 31 would not do: the first row is hidden as well, the highest share last.
     assert [row.linked for row in rows] == [None, 0.6, None, None]
-    assert (rows[0].at_most, rows[0].at_least, rows[0].high) == (None, None, None)
+    # The three hidden rows have 131 together; 0 to 9 and 21 to 30 leave 92 to 110 for the first.
+    assert (rows[0].at_least, rows[0].at_most) == (92 / 200, 110 / 200)
+    assert rows[0].low < 92 / 200 and rows[0].high > 110 / 200
     assert (rows[2].at_most, rows[2].at_least) == (9 / 50, None)
     assert (rows[3].at_most, rows[3].at_least) == (None, 21 / 30)
     assert rows[2].low is None and rows[2].high > 9 / 50
     assert rows[3].high is None and rows[3].low < 21 / 30
+
+
+def test_a_row_hidden_only_to_protect_another_has_a_range():
+    """102 people of whom 97 are linked hide 2,454 others: 1,796 and 97 are 1,893, less 93 to 102."""
+    sizes = [2444, 2454, 102]
+    rows = subgroups([grouping(sizes)], hits_of(sizes, [1961, 1796, 97])).tables[0].rows
+    assert rows[0].linked == 1961 / 2444 and rows[1].linked is None and rows[2].linked is None
+    assert (rows[1].at_least, rows[1].at_most) == (1791 / 2454, 1800 / 2454)
+    assert (rows[2].at_least, rows[2].at_most) == (93 / 102, None)
+
+
+def test_a_number_that_the_average_gives_away_gets_no_range():
+    """One group is everybody: its share is the average, and the table adds a bound only."""
+    row = subgroups([grouping([100])], hits_of([100], [3])).tables[0].rows[0]
+    assert (row.linked, row.at_least, row.at_most) == (None, None, 9 / 100)
+
+
+def test_people_who_count_in_part_are_inside_their_bound():
+    """9.5 of 100 is not "at most 9": at least ten people count for it, so that it may be shown."""
+    sizes = [100, 100]
+    linked = np.concatenate([hits_of([100], [9]), hits_of([100], [50])])
+    linked[99] = 0.5
+    rows = subgroups([grouping(sizes)], linked).tables[0].rows
+    assert [row.linked for row in rows] == [0.095, 0.5]
+
+
+def numbers_of(row):
+    """The fewest and the most linked people of a row by what is published of it."""
+    if row.linked is not None:
+        return round(row.linked * row.records), round(row.linked * row.records)
+    low = 0 if row.at_least is None else round(row.at_least * row.records)
+    return low, row.records if row.at_most is None else round(row.at_most * row.records)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), st.sampled_from([2, 3, 4]))
+def test_ranges_leave_every_hidden_number_as_open_as_the_bounds_do(data, k):
+    """All numbers of small tables are tried: those that fit all that is published are k, or all that the row allows."""
+    sizes = data.draw(st.lists(st.integers(k, 9), min_size=2, max_size=4))
+    linked = [data.draw(st.integers(0, size)) for size in sizes]
+    rows = subgroups([grouping(sizes)], hits_of(sizes, linked), None, k).tables[0].rows
+    ends = [numbers_of(row) for row in rows]
+    assert all(low <= number <= high for (low, high), number in zip(ends, linked, strict=True))
+    # What was published before there were ranges: shares, and "fewer than k" or "all but fewer than k".
+    small = [(number < k, size - number < k) for number, size in zip(linked, sizes, strict=True)]
+    sides = [(0, k - 1) if few else (size - k + 1, size) for (few, _), size in zip(small, sizes, strict=True)]
+    bounds = [
+        end if row.linked is not None else side if few != many else (0, row.records)
+        for row, end, side, (few, many) in zip(rows, ends, sides, small, strict=True)
+    ]
+    worlds = {world for world in product(*(range(size + 1) for size in sizes)) if sum(world) == sum(linked)}
+    before, now = (
+        {world for world in worlds if all(low <= x <= high for x, (low, high) in zip(world, published, strict=True))}
+        for published in (bounds, ends)
+    )
+    assert now == before
+    if all(row.linked is None for row in rows):
+        return  # the average alone is known, and it is not this table's
+    for at, row in enumerate(rows):
+        if row.linked is None:
+            open_numbers = {world[at] for world in now}
+            assert len(open_numbers) >= min(k, row.records + 1)
+            assert (min(open_numbers), max(open_numbers)) == ends[at]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.sampled_from([2, 3]))
+def test_ranges_of_several_tables_rule_out_nothing_together_that_their_bounds_do_not(data, k):
+    """Two tables that cross each other, every world tried: each range follows from what its own table publishes."""
+    cells = data.draw(st.lists(st.integers(1, 5), min_size=6, max_size=6))
+    linked = [data.draw(st.integers(0, size)) for size in cells]
+    across, down = np.repeat([0, 0, 0, 1, 1, 1], cells), np.repeat([0, 1, 2, 0, 1, 2], cells)
+    hits = hits_of(cells, linked)
+    tables = [Grouping("across", tuple("ab"), across), Grouping("down", tuple("abc"), down)]
+    found = subgroups(tables, hits, None, k)
+    place = pooled_rows([across, down], k)
+    worlds = np.array(list(product(*(range(size + 1) for size in cells))))
+    worlds = worlds[worlds.sum(axis=1) == sum(linked)]
+    before = now = np.ones(len(worlds), dtype=bool)
+    for table, codes, rows in zip(found.tables, ([0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]), place, strict=True):
+        order = [*range(1, int(rows.max()) + 1), *([0] if 0 in rows else [])]
+        for row, number in zip(table.rows, order, strict=True):
+            inside = rows[codes] == number
+            totals, true = worlds[:, inside].sum(axis=1), int(np.array(linked)[inside].sum())
+            low, high = numbers_of(row)
+            assert low <= true <= high
+            now = now & (low <= totals) & (totals <= high)
+            few, many = true < k, row.records - true < k
+            if row.linked is None:
+                low, high = (
+                    (0, row.records) if few == many else (0, k - 1) if few else (row.records - k + 1, row.records)
+                )
+            before = before & (low <= totals) & (totals <= high)
+    assert now.any() and np.array_equal(now, before)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.sampled_from([3, 5, 10]))
+def test_the_largest_rate_agrees_with_its_row_and_the_average(data, k):
+    tables, hits = data.draw(people())
+    if data.draw(st.booleans()):
+        hits = hits * np.random.default_rng(0).random(len(hits))  # people who count in part
+    found = subgroups([Grouping(str(at), tuple("abcdef"), table) for at, table in enumerate(tables)], hits, None, k)
+    most = found.maximum
+    assert most.low <= most.estimate <= most.high
+    assert most.estimate >= found.average
+    rows = [(table.name, row) for table in found.tables for row in table.rows]
+    for (_, row), true in zip(rows, true_shares(tables, hits, k), strict=True):
+        assert (row.at_least or 0) - 1e-9 <= true <= (1 if row.at_most is None else row.at_most) + 1e-9
+    tops = [1.0 if row.at_most is None else row.at_most for _, row in rows if row.linked is None]
+    if most.table is None:
+        assert most.at_least == (found.average > 0) and most.label is None and most.estimate == found.average
+        return
+    assert most.at_least == any(top > most.estimate + 1e-12 for top in tops)
+    named = [row for name, row in rows if (name, row.label) == (most.table, most.label)]
+    assert any((row.low, row.linked or row.at_least) == (most.low, pytest.approx(most.estimate)) for row in named)
+    if not most.at_least:
+        assert any((row.low, row.high) == (most.low, most.high) for row in named)
+
+
+def true_shares(tables, hits, k):
+    """The shares of all rows, in the order in which they are listed."""
+    found = []
+    for place, table in zip(pooled_rows(tables, k), tables, strict=True):
+        rows = place[table]
+        found += [hits[rows == row].mean() for row in [*range(1, int(place.max()) + 1), *([0] if 0 in rows else [])]]
+    return found
 
 
 def test_records_without_a_value_are_a_group_and_pooled_ones_come_last_without_a_name():
@@ -271,15 +402,45 @@ def test_a_rarer_record_is_never_in_a_commoner_decile(values):
     assert all(len(set(found[np.array(values) == it])) == 1 for it in set(values))
 
 
-def test_where_a_row_cannot_be_told_the_maximum_is_at_least_the_average():
+def test_where_all_known_rates_are_lower_the_maximum_is_at_least_the_average():
     """Tenths of 50 people; in the last 40 are linked, elsewhere 3: hidden, and the last against subtraction."""
     codes = np.repeat(np.arange(10), 50)
     linked = np.concatenate([np.repeat([1.0, 0.0], [3, 47])] * 9 + [np.repeat([1.0, 0.0], [40, 10])])
     found = subgroups([Grouping("tenths", tuple("abcdefghij"), codes)], linked)
-    most = found.maximum
-    if most.untold:
-        assert most.at_least and most.high == 1.0
-        assert most.estimate >= found.average
-    else:
-        assert most.estimate == 0.8 and not most.at_least
-    assert most.high >= 0.8
+    assert (found.maximum.estimate, found.maximum.at_least) == (0.8, False)
+    # Everybody is linked: "at least 41 of 50" is all that each row says, and it is below the average.
+    most = subgroups([Grouping("tenths", tuple("abcdefghij"), codes)], np.ones(500)).maximum
+    assert (most.estimate, most.table, most.label, most.at_least, most.high) == (1.0, None, None, True, 1.0)
+    assert 0.9 < most.low < 1
+    # Nobody is: no row has a lower bound that could be named, but the average leaves 0 for all of them.
+    most = subgroups([Grouping("tenths", tuple("abcdefghij"), codes)], np.zeros(500)).maximum
+    assert (most.estimate, most.low, most.table, most.at_least) == (0.0, 0.0, None, False)
+    assert most.high > 9 / 50
+
+
+def test_the_interval_of_the_largest_rate_is_that_of_its_row():
+    """The small group has the wider interval but not the larger share."""
+    sizes = [1000, 40]
+    found = subgroups([grouping(sizes)], hits_of(sizes, [500, 19]))
+    large, small = found.tables[0].rows
+    assert (found.maximum.label, found.maximum.low, found.maximum.high) == ("a", large.low, large.high)
+    assert small.high > large.high and not found.maximum.at_least
+
+
+def test_a_hidden_row_that_cannot_have_more_leaves_the_largest_rate_exact():
+    sizes = [100, 90, 80]
+    found = subgroups([grouping(sizes)], hits_of(sizes, [50, 20, 3]))
+    rows = found.tables[0].rows
+    assert [row.linked is None for row in rows] == [False, True, True] and rows[1].at_most < 0.5
+    assert (found.maximum.estimate, found.maximum.at_least) == (0.5, False)
+    assert (found.maximum.low, found.maximum.high) == (rows[0].low, rows[0].high)
+
+
+def test_a_hidden_row_that_may_have_more_makes_it_a_lower_bound_with_the_upper_end_of_that_row():
+    sizes = [100, 90, 80]
+    # The second row has 46 to 55 of 90, which may be more than 60 of 100.
+    found = subgroups([grouping(sizes)], hits_of(sizes, [60, 52, 3]))
+    rows = found.tables[0].rows
+    assert (rows[1].at_least, rows[1].at_most) == (46 / 90, 55 / 90)
+    assert (found.maximum.estimate, found.maximum.label, found.maximum.at_least) == (0.6, "a", True)
+    assert (found.maximum.low, found.maximum.high) == (rows[0].low, max(rows[0].high, rows[1].high))

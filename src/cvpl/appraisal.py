@@ -98,6 +98,7 @@ def at_risk(found: Subgroups, suppress_below: int) -> out.AtRisk:
         average=found.average,
         maximum=out.MaximumRate(**asdict(found.maximum)),
         maximum_attributable=found.maximum_attributable,
+        controlled=found.controlled,
         suppress_below=suppress_below,
         tables=[
             out.GroupRates(name=table.name, rows=[out.GroupRate(**asdict(row)) for row in table.rows])

@@ -110,7 +110,9 @@ def _ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> En
         at = FALSE_RATE_OF[figure]
         return _of(None if measured.power is None else measured.power.get(at), (measured.power_intervals or {}).get(at))
     if figure == "maximum_subgroup_rate":
-        return (None, None) if people is None else (people.maximum.estimate, people.maximum.high)
+        most = None if people is None else people.maximum
+        # A lower bound is not an estimate: a hidden group may have more.
+        return (None, None) if most is None else (None if most.at_least else most.estimate, most.high)
     if figure == "top1_hit_rate":
         return _of(None if measured.truth is None else top1_hit_rate(measured.truth), measured.top1_interval)
     if figure == "attributable_rate":

@@ -1,7 +1,7 @@
 """Who is at risk: rates by subgroup and the largest of them, with nothing told of small groups.
 
 An average may be low while one group is found nearly always. But the largest of many groups is large by chance too: so
-all intervals hold together, at 95% over all rows of all tables (Bonferroni), and the maximum has one of its own.
+all intervals hold together, at 95% over all rows of all tables (Bonferroni), and the maximum has that of its row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.shares import CONFIDENCE, wilson_ends
-from cvpl.evaluation.suppression import bounds, hidden_shares, pooled_rows
+from cvpl.evaluation.suppression import hidden_shares, pooled_rows, published_ranges
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,6 +23,8 @@ Bools = NDArray[np.bool_]
 
 SUPPRESS_BELOW = 10
 NO_VALUE = "(no value)"
+_ROUNDING = 1e-12
+"""Shares that differ by less are equal; one record of all the people on earth is more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +44,11 @@ class Grouping:
 class GroupRow:
     """A group's rates; `groups` is how many groups the row pools, and its label is None where it pools several.
 
-    `linked` is null where it must not be told: then `at_most` or `at_least` bounds it, or nothing does. `low` and
-    `high` are the ends of a Wilson interval that holds for all rows together; for a bound the far end alone is given.
-    `control` and `attributable` are null where the group's control must not be told, or is not there.
+    `linked` is null where it is hidden. Then both of `at_least` and `at_most` are a range that holds it, one of them is
+    a bound, and neither means that nothing may be told. The range is the one that a reader can compute from the shown
+    rows of the table, the bounds and the average. `low` and `high` are the ends of a Wilson interval that holds for all
+    rows together: of `linked`, or `low` of `at_least` and `high` of `at_most` where they are given. `control` and
+    `attributable` are null where they are hidden, or where there is no control.
     """
 
     label: str | None
@@ -69,17 +73,21 @@ class GroupTable:
 
 @dataclass(frozen=True)
 class Maximum:
-    """The largest rate over the groups that are shown, of `rows` rows, of which `untold` cannot be told.
+    """The largest rate over the groups, of `rows` rows, of which nothing is known in `untold`.
 
-    The largest true rate lies between `low` and `high` with 95% confidence, however many groups there are. `table` and
-    `label` are those of the largest estimate. Where a row cannot be told, or its share is only bounded from below,
-    the estimate is `at_least` so much: some group has no less than the average, so neither has the largest; and
-    nothing is known of how large it is at most.
+    `estimate` is the largest `linked`, or `at_least` where that is larger, and `table` and `label` name its row. Where
+    no hidden row may have more, `low` and `high` are those of the row that is named. `at_least` says that the estimate
+    is a lower bound only: a hidden row may have more, since its `at_most`, or 1 without one, is larger. Then `high` is
+    the largest upper end over the rows that may be the largest, and 1 for a row without one.
+
+    The largest rate is never below the average. If all known rates are, the estimate is the average itself, `at_least`
+    is true, `table` and `label` are None, and `low` is the lower end of the average. An average of 0 leaves 0 for every
+    row: then the estimate is exact.
     """
 
-    estimate: float | None
-    low: float | None
-    high: float | None
+    estimate: float
+    low: float
+    high: float
     table: str | None
     label: str | None
     rows: int
@@ -89,12 +97,17 @@ class Maximum:
 
 @dataclass(frozen=True)
 class Subgroups:
-    """All tables, the average beside them, and the maximum over them, of the linked share and of the attributable."""
+    """All tables, the average beside them, and the maximum over them, of the linked share and of the attributable.
+
+    `maximum_attributable` is the largest `attributable` of a row; it may be negative, and a hidden row may have more.
+    `controlled` says whether there is a control to compare groups with: if not, `control` is null in every row.
+    """
 
     tables: tuple[GroupTable, ...]
     average: float
     maximum: Maximum
     maximum_attributable: float | None
+    controlled: bool = False
 
 
 def subgroups(
@@ -121,24 +134,25 @@ def subgroups(
     tables = []
     for at, grouping in enumerate(groupings):
         sizes = np.bincount(rows[at])
-        found = np.bincount(rows[at], weights=linked)
-        told = [
+        found = np.bincount(rows[at], weights=linked).astype(np.float64)
+        ranges = published_ranges(found, sizes.astype(np.float64), hidden[at], suppress_below)
+        shown = [
             _row(
                 _label(grouping, place[at], row),
                 int((place[at] == row).sum()),
                 int(sizes[row]),
                 float(found[row]),
-                bool(hidden[at][row]),
+                ranges.get(int(row)),
                 None if controls is None else controls[at].get(int(row)),
                 z,
-                suppress_below,
             )
             for row in [*np.flatnonzero(sizes[1:]) + 1, *([0] if sizes[0] else [])]
         ]
-        tables.append(GroupTable(grouping.name, tuple(told)))
+        tables.append(GroupTable(grouping.name, tuple(shown)))
     known = [row.attributable for table in tables for row in table.rows if row.attributable is not None]
     average = float(linked.mean())
-    return Subgroups(tuple(tables), average, _maximum(tables, average), max(known, default=None))
+    maximum = _maximum(tables, average, wilson_ends(average, len(linked), z)[0])
+    return Subgroups(tuple(tables), average, maximum, max(known, default=None), controls is not None)
 
 
 def _counted(codes: Ints, labels: int, records: int) -> Ints:
@@ -178,33 +192,55 @@ def _label(grouping: Grouping, place: Ints, row: int) -> str | None:
 
 
 def _row(
-    label: str | None, groups: int, size: int, found: float, hidden: bool, base: float | None, z: float, k: int
+    label: str | None,
+    groups: int,
+    size: int,
+    found: float,
+    hidden: tuple[float, float] | None,
+    base: float | None,
+    z: float,
 ) -> GroupRow:
-    if not hidden:
+    """A group's row; `hidden` is the range that is published in place of `found`, if that is hidden."""
+    if hidden is None:
         share = found / size
         beyond = None if base is None else attributable_rate(share, base)
         return GroupRow(label, groups, size, share, None, None, *wilson_ends(share, size, z), base, beyond)
-    fewest, most = bounds(found, size, k)
-    at_most = most / size if (fewest, most) == (0.0, k - 1.0) and most < size else None
-    at_least = fewest / size if most == size and fewest > 0 else None
+    fewest, most = hidden
+    at_least = fewest / size if fewest > size * _ROUNDING else None
+    at_most = most / size if most < size * (1 - _ROUNDING) else None
     low = None if at_least is None else wilson_ends(at_least, size, z)[0]
     high = None if at_most is None else wilson_ends(at_most, size, z)[1]
     return GroupRow(label, groups, size, None, at_most, at_least, low, high, base, None)
 
 
-def _maximum(tables: Sequence[GroupTable], average: float) -> Maximum:
+def _maximum(tables: Sequence[GroupTable], average: float, average_low: float) -> Maximum:
+    """The largest rate; `average_low` is the lower interval end of the average."""
     rows = [(table.name, row) for table in tables for row in table.rows]
-    told = [(name, row) for name, row in rows if row.linked is not None or row.at_least is not None]
-    lows = [row.low for _, row in rows if row.low is not None]
-    highs = [1.0 if row.at_least is not None else row.high for _, row in rows]
-    known = [high for high in highs if high is not None]
-    untold = len(highs) - len(known)
-    top = max(told, key=lambda it: it[1].linked if it[1].linked is not None else (it[1].at_least or 0.0), default=None)
-    name, row = (None, None) if top is None else top
-    estimate = None if row is None else row.linked if row.linked is not None else row.at_least
-    label = None if row is None else row.label
-    high = 1.0 if untold else max(known, default=None)
-    bounded = untold > 0 or (row is not None and row.linked is None)
-    if untold and (estimate is None or estimate < average):
-        estimate, name, label = average, None, None
-    return Maximum(estimate, max(lows, default=None), high, name, label, len(rows), untold, bounded)
+    hidden = [row for _, row in rows if row.linked is None]
+    untold = sum(row.at_least is None and row.at_most is None for row in hidden)
+    name, top = max(rows, key=lambda named: (_least(named[1]), named[1].linked is not None))
+    known = top.linked is not None or top.at_least is not None
+    if not known or _least(top) < average - _ROUNDING:
+        ends = [_upper_end(row) for row in hidden if _most(row) >= average - _ROUNDING]
+        low, high = min(average_low, average), max([average, *ends])
+        return Maximum(average, low, high, None, None, len(rows), untold, at_least=average > 0)
+    estimate = max(_least(top), average)
+    larger = [row for row in hidden if _most(row) > estimate + _ROUNDING]
+    high = max(_upper_end(row) for row in [top, *larger])
+    return Maximum(estimate, top.low or 0.0, high, name, top.label, len(rows), untold, bool(larger))
+
+
+def _least(row: GroupRow) -> float:
+    """The smallest share that a row may have by what is published."""
+    return row.linked if row.linked is not None else (row.at_least or 0.0)
+
+
+def _most(row: GroupRow) -> float:
+    """The largest share that a row may have by what is published."""
+    if row.linked is not None:
+        return row.linked
+    return 1.0 if row.at_most is None else row.at_most
+
+
+def _upper_end(row: GroupRow) -> float:
+    return 1.0 if row.high is None else row.high

@@ -6,6 +6,11 @@ it is shown only where at least k of them were and at least k were not. Otherwis
 zero included, for a zero would tell that the others are not zero. A hidden number must not follow from the total: rows
 are hidden until each hidden number could, by all that is shown, be any of at least k.
 
+Every hidden row gets a range: the numbers it may have, given the shown rows of its table, the bounds ("fewer than k",
+"all but fewer than k") and the total. A reader can compute this range from what is published, so it adds nothing to
+what a reader can find out, in one table or in several. A row that was hidden only to protect another one is then known
+to within k.
+
 Several tables are about the same people. Somebody who knows which groups of one are made of groups of another can
 subtract across tables; so no hidden number may be a combination of shown rows, and no two nested rows may differ by a
 small number.
@@ -21,6 +26,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+_ROUNDING = 1e-9
+"""Sums that differ by less are equal; it is far below one person."""
 
 
 def pooled_rows(tables: Sequence[Ints], k: int) -> list[Ints]:
@@ -51,7 +59,7 @@ def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
 
 def bounds(linked: float, size: float, k: int) -> tuple[float, float]:
     """What may be told of a hidden number of linked people: fewer than k, all but fewer than k, or nothing."""
-    few, most = linked < k, size - linked < k
+    few, most = _few(linked, k), _few(size - linked, k)
     if few and not most:
         return 0.0, float(k - 1)
     if most and not few:
@@ -59,9 +67,22 @@ def bounds(linked: float, size: float, k: int) -> tuple[float, float]:
     return 0.0, size
 
 
+def published_ranges(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> dict[int, tuple[float, float]]:
+    """For each hidden row of one table the fewest and the most linked people that are published.
+
+    This is what `feasible` computes from the shown rows, the bounds and the total. A table in which every row is hidden
+    may still leave less than k numbers for one of them, since the total alone gives it away; then only the bounds are
+    published. A range from 0 to the row's size says nothing.
+    """
+    rows = [int(row) for row in np.flatnonzero(hidden)]
+    if _is_vague(linked, sizes, hidden, k):
+        return dict(zip(rows, feasible(linked, sizes, hidden, k), strict=True))
+    return {row: bounds(float(linked[row]), float(sizes[row]), k) for row in rows}
+
+
 def feasible(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> list[tuple[float, float]]:
     """The smallest and the largest number that each hidden row may have, given shown rows, bounds and the total."""
-    ends = [bounds(x, n, k) if _is_small(x, n, k) else (0.0, n) for x, n in zip(linked, sizes, strict=True)]
+    ends = [bounds(x, n, k) for x, n in zip(linked.tolist(), sizes.tolist(), strict=True)]
     left = float(linked[hidden].sum())
     low, high = (sum(ends[at][side] for at in np.flatnonzero(hidden)) for side in (0, 1))
     return [
@@ -75,8 +96,13 @@ def _sums(codes: Ints, weights: Floats) -> Floats:
     return np.bincount(codes, weights=weights).astype(np.float64)
 
 
+def _few(count: float, k: int) -> bool:
+    """Whether a count is at most k - 1. People count in part where candidates tie: above k - 1 they are k at least."""
+    return count <= k - 1 + _ROUNDING
+
+
 def _is_small(linked: float, size: float, k: int) -> bool:
-    return linked < k or size - linked < k
+    return _few(linked, k) or _few(size - linked, k)
 
 
 def _first_pool(sizes: Floats, k: int) -> set[int]:
@@ -159,7 +185,7 @@ def _is_vague(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> bool:
     """Whether every hidden number could be any of k numbers, or of all that its row allows if these are fewer."""
     widths = [high - low for low, high in feasible(linked, sizes, hidden, k)]
     wanted = [min(k - 1.0, n) for n in sizes[hidden]]
-    return all(width >= want - 1e-9 for width, want in zip(widths, wanted, strict=True))
+    return all(width >= want - _ROUNDING for width, want in zip(widths, wanted, strict=True))
 
 
 def _next_to_hide(linked: Floats, sizes: Floats, hidden: Bools) -> int | None:

@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import heading, plain_table
-from cvpl.result import AuditResult, GroupRate
-from cvpl.result.people import where
-from cvpl.wording import UNKNOWN, percent, printable, span
+from cvpl.result import AuditResult
+from cvpl.result.people import attributable_words, control_words, linked_words, maximum_attributable_words, where
+from cvpl.wording import percent, printable, span
 
 
 def show_people(result: AuditResult, console: Console) -> None:
@@ -19,17 +19,14 @@ def show_people(result: AuditResult, console: Console) -> None:
     heading("Who is at risk", console)
     most = found.maximum
     if most.estimate is None:
-        console.print(Text("No group's rate can be told."))
+        console.print(Text("All rates of groups are hidden."))
     else:
-        hidden = any(row.linked is None for it in found.tables for row in it.rows)
         ends = span(most.low, most.high)
-        told = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
-        beyond = found.maximum_attributable
-        more = ""
-        if beyond is not None:
-            more = f" Beyond look-alikes: {'at least ' if hidden else ''}{percent(beyond)} of a group."
+        rate = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
         least = "at least " if most.at_least else ""
-        console.print(Text(f"Most: {least}{told}, {where(most)}; on average {percent(found.average)}.{more}"))
+        more = maximum_attributable_words(found)
+        line = f"Most: {least}{rate}, {where(most)}; on average {percent(found.average)}."
+        console.print(Text(f"{line} {more}".rstrip()))
     for grouping in found.tables:
         rows = plain_table(
             (printable(grouping.name), "left"),
@@ -40,15 +37,13 @@ def show_people(result: AuditResult, console: Console) -> None:
         )
         for row in grouping.rows:
             label = f"{row.groups} small groups" if row.label is None else printable(row.label)
-            rows.add_row(Text(label), f"{row.records:,}", _linked(row), percent(row.control), percent(row.attributable))
+            rows.add_row(
+                Text(label),
+                f"{row.records:,}",
+                linked_words(row),
+                control_words(row, found),
+                attributable_words(row, found),
+            )
         console.print(rows)
     note = f"Groups and numbers below {found.suppress_below} are pooled or hidden, also against subtraction."
     console.print(Text(note, style="dim"))
-
-
-def _linked(row: GroupRate) -> str:
-    if row.linked is not None:
-        return percent(row.linked)
-    if row.at_most is not None:
-        return f"at most {percent(row.at_most)}"
-    return UNKNOWN if row.at_least is None else f"at least {percent(row.at_least)}"
