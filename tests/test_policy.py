@@ -13,6 +13,8 @@ from cvpl.cli.main import run
 from cvpl.config.policy_file import read_policy
 from cvpl.config.written import AuditConfig, PolicyConfig
 from cvpl.evaluation.policy import PRESETS
+from cvpl.evaluation.subgroups import Maximum, Subgroups
+from cvpl.gate import _ends
 
 NUMBERS = tuple("uvwxyz")
 COLUMNS = {"who": {"role": "id"}} | {name: {"role": "attribute", "type": "numeric"} for name in NUMBERS}
@@ -104,6 +106,7 @@ def test_each_figure_is_held_against_its_limit(tables):
     hit = result.truth.top1_hit_rate
     assert 0.2 < hit < 0.95 and 0.1 < result.attributable_rate.high < 0.95
     power = {round(100 * it.false_rate): it.power for it in result.power}
+    most = result.at_risk.maximum
     shown = {
         ("linkage_rate", "estimate"): result.linkage_rate.estimate,
         ("linkage_rate", "high"): result.linkage_rate.high,
@@ -114,7 +117,8 @@ def test_each_figure_is_held_against_its_limit(tables):
         ("power_at_5", "estimate"): power[5],
         ("power_at_10", "estimate"): power[10],
         ("power_at_5", "high"): result.power[1].high,
-        ("maximum_subgroup_rate", "estimate"): result.at_risk.maximum.estimate,
+        ("maximum_subgroup_rate", "high"): most.high,
+        ("maximum_subgroup_rate", "estimate"): None if most.at_least else most.estimate,
     }
     for (figure, bound), value in shown.items():
         policy = audited(tables, {"figure": figure, "bound": bound, "max": 1}).policy
@@ -122,6 +126,25 @@ def test_each_figure_is_held_against_its_limit(tables):
         assert policy.value == (None if value is None else pytest.approx(value))
         if value is None:
             assert not policy.met and "is not known" in policy.reasons[-1]
+
+
+def test_a_lower_bound_of_the_largest_group_rate_is_not_an_estimate(tables):
+    """The release is the original: everybody is linked, and every group says no more than "at least"."""
+    original, _, control = tables
+    policy = {"figure": "maximum_subgroup_rate", "bound": "estimate", "max": 0.6}
+    result = audited((original, original, control), policy)
+    assert result.at_risk.average == 1.0 and result.at_risk.maximum.at_least
+    assert result.policy.value is None and not result.policy.met
+    assert "maximum_subgroup_rate is not known" in result.policy.reasons
+    high = audited((original, original, control), policy | {"bound": "high"}).policy
+    assert high.value == 1.0 and not high.met
+
+
+def test_a_largest_group_rate_that_is_known_is_held_against_its_limit():
+    people = Subgroups((), 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0), None)
+    assert _ends(None, "maximum_subgroup_rate", people) == (0.4, 0.5)
+    bound = Subgroups((), 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0, at_least=True), None)
+    assert _ends(None, "maximum_subgroup_rate", bound) == (None, 0.5)
 
 
 def test_a_re_identification_limit_without_true_matches_is_not_met(tables):

@@ -226,7 +226,7 @@ def test_records_without_a_value_are_a_group_and_pooled_ones_come_last_without_a
     assert [(row.label, row.groups, row.records) for row in rows] == [(NO_VALUE, 1, 40), (None, 3, 37)]
 
 
-def test_the_interval_of_the_maximum_covers_the_largest_true_rate():
+def test_the_interval_of_the_maximum_covers_the_true_rate_of_the_group_that_was_picked():
     """Twenty groups of 50 with a true rate of 0.3 each: 400 draws, at least 95% covered less 3.5 errors."""
     rng = np.random.default_rng(3)
     own = Grouping("g", tuple(str(it) for it in range(20)), codes_of([50] * 20))

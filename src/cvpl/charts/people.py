@@ -13,7 +13,7 @@ from cvpl.wording import percent, printable
 
 _LONGEST = 32
 """A group's name stands behind that of what it is a group of."""
-_LINKED, _RANGE = "linked", "hidden, within"
+_LINKED, _RANGE = "linked", "hidden: its range"
 
 
 def at_risk(result: AuditResult) -> Chart | None:
@@ -48,7 +48,7 @@ def at_risk(result: AuditResult) -> Chart | None:
     x = alt.X("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis("share linked"))
     from_low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis("share linked"))
     used = {_LINKED: BLUE, _RANGE: PALE} if shown else {_RANGE: PALE}
-    colour = colours(used, legend=alt.Legend(symbolType="square") if ranges else None)
+    colour = colours(used, legend=alt.Legend(symbolType="square", symbolStrokeWidth=0) if ranges else None)
     layers: list[Any] = [
         alt.Chart(data([{"rate": found.average}]))
         .mark_rule(color=ORANGE, strokeDash=[6, 3], strokeWidth=1.5)

@@ -1,0 +1,128 @@
+"""Who is at risk, as a person reads it: hidden values, ranges, and figures that do not apply are told apart."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cvpl import charts
+from cvpl.reports.people import show_people
+from cvpl.result import AuditResult
+
+STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
+EMPTY = dict.fromkeys(("linked", "at_most", "at_least", "low", "high", "control", "attributable"))
+MOST = {"estimate": 0.6, "low": 0.5, "high": 0.7, "table": "sex", "label": "a", "rows": 5, "untold": 1}
+ROWS = (
+    {"label": "a", "linked": 0.6, "low": 0.5, "high": 0.7, "control": 0.7, "attributable": -1 / 3},
+    {"label": "b", "at_least": 0.941, "at_most": 0.945, "low": 0.93, "high": 0.96},
+    {"label": "c", "at_most": 0.032, "high": 0.08},
+    {"label": "d", "at_least": 0.9, "low": 0.85},
+    {"label": "e"},
+)
+
+
+def risk(rows=ROWS, **changes) -> AuditResult:
+    whole = [{**EMPTY, "groups": 1, "records": 100, **row} for row in rows]
+    known = [row["attributable"] for row in whole if row["attributable"] is not None]
+    section = {
+        "average": 0.5,
+        "maximum": MOST,
+        "maximum_attributable": max(known, default=None),
+        "controlled": True,
+        "suppress_below": 10,
+        "tables": [{"name": "sex", "rows": whole}],
+    }
+    return AuditResult.model_validate(STORED | {"at_risk": section | changes})
+
+
+def lines(found: AuditResult) -> list[list[str]]:
+    """The lines of the terminal, in cells."""
+    console = Console(width=200, file=io.StringIO())
+    show_people(found, console)
+    return [
+        [cell.strip() for cell in line.split("  ") if cell.strip()] for line in console.file.getvalue().splitlines()
+    ]
+
+
+def cells(found: AuditResult) -> list[tuple[str, ...]]:
+    return [row[1:] for row in charts.numbers(charts.at_risk(found)).rows]
+
+
+def test_the_terminal_tells_hidden_values_ranges_and_bounds_apart():
+    rows = {line[0]: line[1:] for line in lines(risk()) if len(line) == 5}
+    assert rows["a"] == ["100", "60.0%", "70.0%", "below 0"]
+    assert rows["b"] == ["100", "94.1% to 94.5%", "hidden", "hidden"]
+    assert rows["c"] == ["100", "at most 3.2%", "hidden", "hidden"]
+    assert rows["d"] == ["100", "at least 90.0%", "hidden", "hidden"]
+    assert rows["e"] == ["100", "hidden", "hidden", "hidden"]
+
+
+def test_the_table_of_the_chart_says_the_same():
+    assert cells(risk()) == [
+        ("a", "100", "60.0%", "50.0% to 70.0%", "70.0%", "below 0"),
+        ("b", "100", "94.1% to 94.5%", "93.0% to 96.0%", "hidden", "hidden"),
+        ("c", "100", "at most 3.2%", "0.0% to 8.0%", "hidden", "hidden"),
+        ("d", "100", "at least 90.0%", "85.0% to 100.0%", "hidden", "hidden"),
+        ("e", "100", "hidden", "hidden", "hidden", "hidden"),
+    ]
+
+
+def test_a_figure_that_does_not_apply_is_not_hidden():
+    """Without a control a group has neither a control's share nor an attributable rate."""
+    without = risk([{"label": "a", "linked": 0.6, "low": 0.5, "high": 0.7}, {"label": "b"}], controlled=False)
+    assert [line for line in lines(without) if len(line) == 5][1:] == [
+        ["a", "100", "60.0%", "n/a", "n/a"],
+        ["b", "100", "hidden", "n/a", "n/a"],
+    ]
+    assert [row[-2:] for row in cells(without)] == [("n/a", "n/a")] * 2
+
+
+def test_a_result_of_an_earlier_version_says_by_its_rows_whether_there_is_a_control():
+    found = json.loads(risk().to_json())
+    del found["at_risk"]["controlled"]
+    assert cells(AuditResult.model_validate(found)) == cells(risk())
+
+
+def test_a_hidden_share_with_a_range_is_drawn_as_a_bar():
+    chart = charts.at_risk(risk()).to_dict()
+    layers, values = chart["layer"], chart["datasets"]
+    bars = [layer for layer in layers if layer["mark"]["type"] == "bar"]
+    drawn = [(row["name"], row["low"], row["high"]) for row in values[bars[0]["data"]["name"]]]
+    assert drawn == [("sex: b", 0.941, 0.945), ("sex: c", 0.0, 0.032), ("sex: d", 0.9, 1.0)]
+    assert (bars[0]["encoding"]["x"]["field"], bars[0]["encoding"]["x2"]["field"]) == ("low", "high")
+    points = [layer for layer in layers if layer["mark"]["type"] == "point"]
+    assert [row["name"] for row in values[points[0]["data"]["name"]]] == ["sex: a"]
+
+
+def test_ranges_alone_are_a_chart_and_nothing_known_is_none():
+    assert charts.svg(charts.at_risk(risk(ROWS[1:])))
+    assert charts.at_risk(risk(ROWS[4:])) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (ROWS[:1], "Beyond look-alikes: nothing in any group."),
+        (ROWS, "Beyond look-alikes: nothing in any group that is shown."),
+        ([{"linked": 0.6, "control": 0.2, "attributable": 0.5}], "Beyond look-alikes: 50.0% of a group."),
+        # The second row has (0.55 - 0.4) / (1 - 0.4) = 25% at most.
+        (
+            [{"linked": 0.6, "control": 0.2, "attributable": 0.5}, {"at_most": 0.55, "control": 0.4}],
+            "Beyond look-alikes: 50.0% of a group.",
+        ),
+        # Its control is hidden and may be 0: 55% at most.
+        (
+            [{"linked": 0.6, "control": 0.2, "attributable": 0.5}, {"at_most": 0.55}],
+            "Beyond look-alikes: at least 50.0% of a group.",
+        ),
+        (ROWS[1:], None),
+    ],
+)
+def test_the_largest_attributable_rate_is_never_negative_and_agrees_with_the_rows(rows, sentence):
+    text = " ".join(cell for line in lines(risk([{"label": "x", **row} for row in rows])) for cell in line)
+    assert sentence in text if sentence else "Beyond" not in text
+    assert "-33" not in text
