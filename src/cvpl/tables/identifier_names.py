@@ -24,7 +24,7 @@ _PART = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?")
 _LEAST = 10
 """Fewer different values are labels, not names."""
 _SHAPED = 0.7
-_GIVEN_AND_SURNAME = 0.2
+_KNOWN, _GIVEN = 0.2, 0.08
 _ONE_WORD = 0.4
 _SURNAMES_ONLY = 0.25
 _DIFFERENT = 0.5
@@ -68,12 +68,12 @@ def share_of_names(column: str, texts: Sequence[str], counts: Sequence[int], dif
     if _named_for_people(column):
         long = sum(words is not None and max(map(len, words)) > 1 for words in people) / len(texts)
         return shaped if long >= _SHAPED else None
-    given = {words[0] for words in people if words} & GIVEN_NAMES
-    if _several_words(people, given) or _one_word(people, given, counts):
+    if _several_words(people) or _one_word(people, counts):
         return shaped
     if _named_for_anything(column):
-        weight = sum(count for words, count in zip(people, counts, strict=True) if words and _known(words))
-        if different >= _DIFFERENT or (weight >= _SOME_KNOWN * sum(counts) and len(given) >= 3):
+        known = [(words, count) for words, count in zip(people, counts, strict=True) if words and _known(words)]
+        weight = sum(count for _, count in known)
+        if different >= _DIFFERENT or (weight >= _SOME_KNOWN * sum(counts) and len(known) >= 3):
             return shaped
     return None
 
@@ -82,19 +82,21 @@ def _known(words: Sequence[str]) -> bool:
     return words[0] in GIVEN_NAMES or words[-1] in SURNAMES
 
 
-def _several_words(people: Sequence[tuple[str, ...] | None], given: set[str]) -> bool:
-    """Whether texts of two words and more begin with a given name, or end with one as lists by surname do."""
-    several = [words for words in people if words and len(words) > 1]
-    if len(several) < max(_LEAST, 0.5 * len(people)):
+def _several_words(people: Sequence[tuple[str, ...] | None]) -> bool:
+    """Whether texts of two words and more begin or end with common names, some of them given names."""
+    ends = [{words[0], words[-1]} for words in people if words and len(words) > 1]
+    if len(ends) < max(_LEAST, 0.5 * len(people)):
         return False
-    ends = {words[-1] for words in several} & GIVEN_NAMES
-    hits = sum(words[0] in GIVEN_NAMES for words in several)
-    turned = sum(words[-1] in GIVEN_NAMES and words[0] not in GIVEN_NAMES for words in several)
-    least = _GIVEN_AND_SURNAME * len(people)
-    return (hits >= least and len(given) >= 5) or (turned >= 1.5 * least and len(ends) >= 5)
+    known = [pair & (GIVEN_NAMES | SURNAMES) for pair in ends]
+    given = [pair & GIVEN_NAMES for pair in ends]
+    return (
+        sum(map(bool, known)) >= _KNOWN * len(people)
+        and sum(map(bool, given)) >= _GIVEN * len(people)
+        and len(set().union(*known)) >= 5
+    )
 
 
-def _one_word(people: Sequence[tuple[str, ...] | None], given: set[str], counts: Sequence[int]) -> bool:
+def _one_word(people: Sequence[tuple[str, ...] | None], counts: Sequence[int]) -> bool:
     """Whether single words are given names or surnames, for enough texts or enough of the records."""
     singles = [(words[0], count) for words, count in zip(people, counts, strict=True) if words and len(words) == 1]
     if len(singles) < max(_LEAST, 0.7 * len(people)):

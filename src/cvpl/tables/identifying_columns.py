@@ -22,8 +22,8 @@ from cvpl.tables.identifier_patterns import (
 )
 from cvpl.tables.identifier_words import ADDRESS_WORDS, ID_WORDS, NOTE_WORDS, PHONE_WORDS, named
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Reading, Source, quoted
-from cvpl.tables.unique_columns import LEAST_ROWS, NEARLY_UNIQUE, UniqueColumns, known_text
+from cvpl.tables.source import Reading, Source
+from cvpl.tables.unique_columns import LEAST_ROWS, NEARLY_UNIQUE, UniqueColumns, known_cells
 
 if TYPE_CHECKING:
     import duckdb
@@ -150,9 +150,9 @@ def _by_content(column: str, sample: _Sample) -> IdentifyingColumn | None:
 
 def _sample(con: duckdb.DuckDBPyConnection, reader: ColumnReader, source: Source, column: str) -> _Sample:
     """The first distinct values by their hash: the same ones whatever the order of the rows."""
-    text = known_text(reader, source, column)
+    cells = known_cells(reader, source, [column])
     query = (
-        f"WITH texts AS MATERIALIZED (SELECT {text} AS text, count(*) AS n FROM {quoted(source.table)} GROUP BY 1) "
+        f"WITH texts AS MATERIALIZED (SELECT text0 AS text, count(*) AS n FROM {cells} GROUP BY 1) "
         "SELECT text, n, (SELECT count(text) FROM texts), (SELECT sum(n) FROM texts WHERE text IS NOT NULL) "
         f"FROM texts WHERE text IS NOT NULL ORDER BY md5(text), text LIMIT {_SAMPLE}"
     )

@@ -32,14 +32,19 @@ _MOST_PAIRS = 20_000
 _MOST_COLUMNS = 20
 
 
-def known_text(reader: ColumnReader, source: Source, column: str) -> str:
-    """SQL for a cell's text, NULL where it is missing or suppressed."""
-    text = reader.text(source, column)
+def known_cells(reader: ColumnReader, source: Source, columns: Sequence[str], start: str = "text") -> str:
+    """SQL for a table of these columns' texts, called text0, text1, ..., and each record's place.
+
+    A text is NULL where it is missing or suppressed.
+    """
+    # Read first and judged afterwards: SQL repeats what it is told once for every spelling of a missing value.
+    read = ", ".join(f"{reader.text(source, column)} AS text{at}" for at, column in enumerate(columns))
+    gone = ", ".join(literal(word) for word in SUPPRESSED_WORDS)
+    judged = "{0}"
     if source.table == "protected":
-        for word in SUPPRESSED_WORDS:
-            text = f"nullif({text}, {literal(word)})"
-        text = f"CASE WHEN trim({text}, '*') <> '' OR {text} = '' THEN {text} END"
-    return text
+        judged = f"CASE WHEN {{0}} NOT IN ({gone}) AND ({{0}} = '' OR trim({{0}}, '*') <> '') THEN {{0}} END"
+    known = ", ".join(f"{judged.format(f'text{at}')} AS {start}{at}" for at in range(len(columns)))
+    return f"(SELECT place, {known} FROM (SELECT {source.position} AS place, {read} FROM {quoted(source.table)}))"
 
 
 class UniqueColumns:
@@ -87,16 +92,14 @@ class UniqueColumns:
                 return None
         return both / theirs
 
-    def _value(self, source: Source, column: str) -> str:
-        """SQL for a value whose spelling does not depend on how a tool writes decimals: 7 and 7.0, 0.5 and 0.50."""
-        text = known_text(self._reader, source, column)
-        decimals = f"regexp_full_match({text}, '[+-]?[0-9]+[.][0-9]+')"
-        return f"CASE WHEN {decimals} THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
-
     def _values(self, source: Source, column: str) -> str:
-        """SQL for the distinct values, each with the first row that has it."""
-        value, table = self._value(source, column), quoted(source.table)
-        cells = f"(SELECT {value} AS value, {source.position} AS place FROM {table})"
+        """SQL for the distinct values, each with the first row that has it.
+
+        Their spelling does not depend on how a tool writes decimals: 7 and 7.0 are one value, so are 0.5 and 0.50.
+        """
+        decimals = "regexp_full_match(text0, '[+-]?[0-9]+[.][0-9]+')"
+        value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text0, '0'), '.') ELSE text0 END"
+        cells = f"(SELECT {value} AS value, place FROM {known_cells(self._reader, source, [column])})"
         return f"(SELECT value, min(place) AS place FROM {cells} WHERE value IS NOT NULL GROUP BY 1)"
 
     def _row(self, query: str) -> tuple[Any, ...]:
@@ -104,9 +107,10 @@ class UniqueColumns:
 
     def _is_unique(self, column: str) -> bool:
         """Whether the original's values are nearly all different, and enough."""
-        text = known_text(self._reader, self._original, column)
-        query = f"SELECT count(*), coalesce(sum(n), 0) FROM (SELECT count({text}) AS n FROM original GROUP BY {text}) "
-        distinct, cells = (int(number) for number in self._row(query + "WHERE n > 0"))
+        cells_of = known_cells(self._reader, self._original, [column])
+        counts = f"(SELECT count(text0) AS n FROM {cells_of} GROUP BY text0)"
+        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {counts} WHERE n > 0"
+        distinct, cells = (int(number) for number in self._row(query))
         return cells >= LEAST_ROWS and distinct >= NEARLY_UNIQUE * cells
 
     def _overlap(self, other: Source, column: str) -> tuple[int, int, int]:
@@ -139,11 +143,8 @@ class UniqueColumns:
         """
         if not others:
             return False
-        # Fields are c0, c1, ... in both tables, so each side is read by itself.
         sides = [
-            f"(SELECT {source.position} AS place, "
-            + ", ".join(f"{known_text(self._reader, source, name)} AS {side}{at}" for at, name in enumerate(others))
-            + f" FROM {quoted(source.table)})"
+            known_cells(self._reader, source, others, side)
             for side, source in (("o", self._original), ("p", self._released))
         ]
         pairs = (
@@ -155,8 +156,8 @@ class UniqueColumns:
         scores = " + ".join(_nearer(f"o{at}", f"p{at}") for at in range(len(others)))
         query = (
             f"WITH pairs AS ({pairs}), "
-            f"some AS (SELECT * FROM pairs ORDER BY number, value LIMIT {_MOST_PAIRS} OFFSET {most}), "
-            f"cells AS (SELECT * FROM some JOIN {sides[0]} AS x ON a = x.place JOIN {sides[1]} AS y ON b = y.place), "
+            f"chosen AS (SELECT * FROM pairs ORDER BY number, value LIMIT {_MOST_PAIRS} OFFSET {most}), "
+            f"cells AS (SELECT * FROM chosen JOIN {sides[0]} AS x ON a = x.place JOIN {sides[1]} AS y ON b = y.place), "
             f"scores AS (SELECT ({scores}) / {len(others)} AS score, lag(a) OVER w AS before, lead(a) OVER w AS after "
             "FROM cells WINDOW w AS (ORDER BY number, value)) "
             "SELECT avg(score), stddev_samp(score), count(score) FROM scores "
