@@ -21,9 +21,9 @@ from cvpl.tables.identifier_patterns import (
     is_sentence,
 )
 from cvpl.tables.identifier_words import ADDRESS_WORDS, ID_WORDS, NOTE_WORDS, PHONE_WORDS, named
-from cvpl.tables.reading import ColumnReader
+from cvpl.tables.known_texts import KnownTexts
 from cvpl.tables.source import Reading, Source
-from cvpl.tables.unique_columns import LEAST_ROWS, NEARLY_UNIQUE, UniqueColumns, known_cells
+from cvpl.tables.unique_columns import LEAST_ROWS, NEARLY_UNIQUE, UniqueColumns
 
 if TYPE_CHECKING:
     import duckdb
@@ -114,19 +114,19 @@ def identifying_columns(
     `sources` are the opened tables, named "original", "protected" and perhaps "control". What is found depends neither
     on the order of the rows nor on the number of threads. A column without values is never found.
     """
-    reader = ColumnReader(con, reading, [], [])
+    read = KnownTexts(con, reading)
     release = next(source for source in sources if source.table == "protected")
     found: dict[str, IdentifyingColumn] = {}
     nearly_unique = set()
     for column in release.types:
-        sample = _sample(con, reader, release, column)
+        sample = _sample(con, read.distinct(release, column))
         finding = _by_content(column, sample)
         if finding is not None:
             found[column] = finding
         if sample.cells >= LEAST_ROWS and sample.different >= NEARLY_UNIQUE:
             nearly_unique.add(column)
     if nearly_unique - found.keys() and any(source.table == "original" for source in sources):
-        unique = UniqueColumns(con, reader, sources, nearly_unique)
+        unique = UniqueColumns(con, read, sources, nearly_unique)
         for column in nearly_unique - found.keys():
             share = unique.share(column)
             if share is not None:
@@ -148,13 +148,12 @@ def _by_content(column: str, sample: _Sample) -> IdentifyingColumn | None:
     return None
 
 
-def _sample(con: duckdb.DuckDBPyConnection, reader: ColumnReader, source: Source, column: str) -> _Sample:
+def _sample(con: duckdb.DuckDBPyConnection, distinct: str) -> _Sample:
     """The first distinct values by their hash: the same ones whatever the order of the rows."""
-    cells = known_cells(reader, source, [column])
     query = (
-        f"WITH texts AS MATERIALIZED (SELECT text0 AS text, count(*) AS n FROM {cells} GROUP BY 1) "
-        "SELECT text, n, (SELECT count(text) FROM texts), (SELECT sum(n) FROM texts WHERE text IS NOT NULL) "
-        f"FROM texts WHERE text IS NOT NULL ORDER BY md5(text), text LIMIT {_SAMPLE}"
+        f"WITH texts AS MATERIALIZED (SELECT text, n FROM {distinct}) "
+        "SELECT text, n, (SELECT count(*) FROM texts), (SELECT sum(n) FROM texts) "
+        f"FROM texts ORDER BY hash(text), text, n LIMIT {_SAMPLE}"
     )
     rows = con.execute(query).fetchall()
     if not rows:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.protected_values import SUPPRESSED_WORDS
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Source, literal, quoted
+from cvpl.tables.known_texts import KnownTexts
+from cvpl.tables.source import Source
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,22 +28,8 @@ _DENSE = 3.0
 _ERRORS = 5
 _LEAST_EFFECT = 0.05
 _MOST_PAIRS = 20_000
+_SOME = 2_000
 _MOST_COLUMNS = 20
-
-
-def known_cells(reader: ColumnReader, source: Source, columns: Sequence[str], start: str = "text") -> str:
-    """SQL for a table of these columns' texts, called text0, text1, ..., and each record's place.
-
-    A text is NULL where it is missing or suppressed.
-    """
-    # Read first and judged afterwards: SQL repeats what it is told once for every spelling of a missing value.
-    read = ", ".join(f"{reader.text(source, column)} AS text{at}" for at, column in enumerate(columns))
-    gone = ", ".join(literal(word) for word in SUPPRESSED_WORDS)
-    judged = "{0}"
-    if source.table == "protected":
-        judged = f"CASE WHEN {{0}} NOT IN ({gone}) AND ({{0}} = '' OR trim({{0}}, '*') <> '') THEN {{0}} END"
-    known = ", ".join(f"{judged.format(f'text{at}')} AS {start}{at}" for at in range(len(columns)))
-    return f"(SELECT place, {known} FROM (SELECT {source.position} AS place, {read} FROM {quoted(source.table)}))"
 
 
 class UniqueColumns:
@@ -54,10 +39,10 @@ class UniqueColumns:
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, reader: ColumnReader, sources: Sequence[Source], nearly_unique: set[str]
+        self, con: duckdb.DuckDBPyConnection, texts: KnownTexts, sources: Sequence[Source], nearly_unique: set[str]
     ) -> None:
         self._con = con
-        self._reader = reader
+        self._texts = texts
         by_table = {source.table: source for source in sources}
         self._original, self._released = by_table["original"], by_table["protected"]
         self._control = by_table.get("control")
@@ -97,19 +82,17 @@ class UniqueColumns:
 
         Their spelling does not depend on how a tool writes decimals: 7 and 7.0 are one value, so are 0.5 and 0.50.
         """
-        decimals = "regexp_full_match(text0, '[+-]?[0-9]+[.][0-9]+')"
-        value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text0, '0'), '.') ELSE text0 END"
-        cells = f"(SELECT {value} AS value, place FROM {known_cells(self._reader, source, [column])})"
-        return f"(SELECT value, min(place) AS place FROM {cells} WHERE value IS NOT NULL GROUP BY 1)"
+        decimals = "regexp_full_match(text, '[+-]?[0-9]+[.][0-9]+')"
+        value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text, '0'), '.') ELSE text END"
+        read = f"(SELECT {value} AS value, place FROM {self._texts.distinct(source, column)})"
+        return f"(SELECT value, min(place) AS place FROM {read} GROUP BY 1)"
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return tuple(self._con.execute(query).fetchall()[0])
 
     def _is_unique(self, column: str) -> bool:
         """Whether the original's values are nearly all different, and enough."""
-        cells_of = known_cells(self._reader, self._original, [column])
-        counts = f"(SELECT count(text0) AS n FROM {cells_of} GROUP BY text0)"
-        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {counts} WHERE n > 0"
+        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {self._texts.distinct(self._original, column)}"
         distinct, cells = (int(number) for number in self._row(query))
         return cells >= LEAST_ROWS and distinct >= NEARLY_UNIQUE * cells
 
@@ -127,10 +110,12 @@ class UniqueColumns:
         """The distinct values as numbers in order, where they are numbers, times, or numbers behind one fixed text."""
         number, start = _as_number("value"), _before_number("value")
         values = self._values(source, column)
-        query = f"SELECT count({number}), count(*), min({start}) IS NOT DISTINCT FROM max({start}) FROM {values}"
-        readable, all_values, one_start = self._row(query)
-        if readable < NEARLY_UNIQUE * all_values or not one_start:
-            return None
+        # Some are looked at before all are: most columns of texts have no number.
+        for some in (f"hash(value) % {1 + source.rows // _SOME} = 0", "true"):
+            counts = f"count({number}), count(*), min({start}) IS NOT DISTINCT FROM max({start})"
+            readable, all_values, one_start = self._row(f"SELECT {counts} FROM {values} WHERE {some}")
+            if readable < NEARLY_UNIQUE * all_values or not one_start:
+                return None
         query = f"SELECT DISTINCT {number} AS v FROM {values} WHERE {number} IS NOT NULL"
         found: NDArray[np.float64] = np.ma.filled(self._con.sql(query).fetchnumpy()["v"], np.nan).astype(np.float64)
         return np.sort(found[np.isfinite(found)])
@@ -143,10 +128,8 @@ class UniqueColumns:
         """
         if not others:
             return False
-        sides = [
-            known_cells(self._reader, source, others, side)
-            for side, source in (("o", self._original), ("p", self._released))
-        ]
+        o = self._texts.rows(self._original, others, "o", "SELECT a FROM chosen")
+        p = self._texts.rows(self._released, others, "p", "SELECT b FROM chosen")
         pairs = (
             f"SELECT coalesce({_as_number('value')}, 0) AS number, value, a.place AS a, b.place AS b "
             f"FROM {self._values(self._original, column)} AS a JOIN {self._values(self._released, column)} AS b "
@@ -157,7 +140,7 @@ class UniqueColumns:
         query = (
             f"WITH pairs AS ({pairs}), "
             f"chosen AS (SELECT * FROM pairs ORDER BY number, value LIMIT {_MOST_PAIRS} OFFSET {most}), "
-            f"cells AS (SELECT * FROM chosen JOIN {sides[0]} AS x ON a = x.place JOIN {sides[1]} AS y ON b = y.place), "
+            f"cells AS (SELECT * FROM chosen JOIN {o} AS x ON a = x.place JOIN {p} AS y ON b = y.place), "
             f"scores AS (SELECT ({scores}) / {len(others)} AS score, lag(a) OVER w AS before, lead(a) OVER w AS after "
             "FROM cells WINDOW w AS (ORDER BY number, value)) "
             "SELECT avg(score), stddev_samp(score), count(score) FROM scores "
