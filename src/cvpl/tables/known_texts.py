@@ -31,10 +31,14 @@ class KnownTexts:
         """
         field = source.field(column)
         groups = (
-            f"(SELECT {field}, count(*) AS n, min({source.position}) AS place FROM {quoted(source.table)} GROUP BY 1)"
+            f"SELECT {field}, count(*) AS n, min({source.position}) AS place FROM {quoted(source.table)} GROUP BY 1"
         )
-        read = f"(SELECT {self._reader.text(source, column)} AS text, n, place FROM {groups})"
-        return f"(SELECT text, n, place FROM {read} WHERE {self._known(source, 'text')})"
+        read = f"SELECT {self._reader.text(source, column)} AS text, n, place FROM groups"
+        # Materialized: otherwise the condition is moved to the cells, and the text is read again for each part of it.
+        return (
+            f"(WITH groups AS MATERIALIZED ({groups}), texts AS MATERIALIZED ({read}) "
+            f"SELECT text, n, place FROM texts WHERE {self._known(source, 'text')})"
+        )
 
     def rows(self, source: Source, columns: Sequence[str], start: str, among: str) -> str:
         """The texts of these columns, called `start` and a number, for the rows whose place is `among` a query's.

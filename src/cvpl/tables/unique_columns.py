@@ -46,11 +46,7 @@ class UniqueColumns:
         by_table = {source.table: source for source in sources}
         self._original, self._released = by_table["original"], by_table["protected"]
         self._control = by_table.get("control")
-        self._candidates = [
-            column
-            for column in self._released.types
-            if column in nearly_unique and column in self._original.types and self._is_unique(column)
-        ]
+        self._unique = nearly_unique
 
     def share(self, column: str) -> float | None:
         """The share of the released values that the original's column has, where that identifies; None elsewhere.
@@ -58,7 +54,7 @@ class UniqueColumns:
         It identifies where half of the released values or more come from the original, where strangers' values are
         found clearly less often, and, for a numbering, where it pairs records that agree.
         """
-        if column not in self._candidates:
+        if column not in self._unique or column not in self._original.types or not self._is_unique(column):
             return None
         ours, theirs, both = self._overlap(self._original, column)
         if not theirs or both < _CARRIED_OVER * theirs:
@@ -71,7 +67,7 @@ class UniqueColumns:
                 return None
         if any(_is_dense(self._numbers(source, column)) for source in (self._original, self._released)):
             others = [
-                name for name in self._released.types if name in self._original.types and name not in self._candidates
+                name for name in self._released.types if name in self._original.types and name not in self._unique
             ]
             if not self._agrees(column, others[:_MOST_COLUMNS]):
                 return None
@@ -82,7 +78,7 @@ class UniqueColumns:
 
         Their spelling does not depend on how a tool writes decimals: 7 and 7.0 are one value, so are 0.5 and 0.50.
         """
-        decimals = "regexp_full_match(text, '[+-]?[0-9]+[.][0-9]+')"
+        decimals = "contains(text, '.') AND regexp_full_match(text, '[+-]?[0-9]+[.][0-9]+')"
         value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text, '0'), '.') ELSE text END"
         read = f"(SELECT {value} AS value, place FROM {self._texts.distinct(source, column)})"
         return f"(SELECT value, min(place) AS place FROM {read} GROUP BY 1)"
@@ -110,10 +106,11 @@ class UniqueColumns:
         """The distinct values as numbers in order, where they are numbers, times, or numbers behind one fixed text."""
         number, start = _as_number("value"), _before_number("value")
         values = self._values(source, column)
+        some = f"(SELECT text AS value FROM {self._texts.distinct(source, column)})"
         # Some are looked at before all are: most columns of texts have no number.
-        for some in (f"hash(value) % {1 + source.rows // _SOME} = 0", "true"):
+        for looked_at in (f"{some} WHERE hash(value) % {1 + source.rows // _SOME} = 0", values):
             counts = f"count({number}), count(*), min({start}) IS NOT DISTINCT FROM max({start})"
-            readable, all_values, one_start = self._row(f"SELECT {counts} FROM {values} WHERE {some}")
+            readable, all_values, one_start = self._row(f"SELECT {counts} FROM {looked_at}")
             if readable < NEARLY_UNIQUE * all_values or not one_start:
                 return None
         query = f"SELECT DISTINCT {number} AS v FROM {values} WHERE {number} IS NOT NULL"
