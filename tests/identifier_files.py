@@ -116,33 +116,37 @@ def with_identifiers() -> list[File]:
     return files
 
 
-CITIES = (
+def _parts(joined: str) -> list[str]:
+    return joined.split(";")
+
+
+CITIES = _parts(
     "London;Paris;New York;San Diego;San Jose;Santa Maria;St. Louis;Saint Paul;Charlotte;Victoria;Florence;Austin;"
     "Jackson;Lincoln;Madison;Houston;Los Angeles;Las Vegas;Fort Worth;Berlin;Frankfurt am Main;Bad Homburg;Köln;Lyon;"
     "Aix-en-Provence;Saint-Denis;Le Havre;La Rochelle;Roma;Milano;Reggio Emilia;San Marino;Madrid;Palma de Mallorca;"
     "Santiago de Compostela;Las Palmas;Den Haag;Bergen op Zoom;Kansas City;Salt Lake City;Virginia Beach;Santa Ana;"
     "Baton Rouge;Grand Rapids;Sioux Falls;Cedar Rapids;Long Beach;Palo Alto;Oak Park;Green Bay;Little Rock;El Paso"
-).split(";")
-OCCUPATIONS = (
+)
+OCCUPATIONS = _parts(
     "Cook;Miller;Baker;Mason;Taylor;Tech-support;Craft-repair;Exec-managerial;Prof-specialty;Handlers-cleaners;"
     "Machine-op-inspct;Adm-clerical;Farming-fishing;Priv-house-serv;Protective-serv;Armed-Forces;Software Engineer;"
     "Registered Nurse;Primary School Teacher;Truck Driver;Clerk of Works;Sales Manager;Krankenpfleger;Kaufmann;"
     "Plombier;Infirmière;Abogado;Camarero;Impiegato;Elektriker;Hausmeister;Chef de projet"
-).split(";")
-COUNTRIES = (
+)
+COUNTRIES = _parts(
     "United-States;Dominican-Republic;Georgia;Jordan;Chad;Holand-Netherlands;Trinadad&Tobago;South;Hong;El-Salvador;"
     "Puerto-Rico;Outlying-US(Guam-USVI-etc);Germany;France;Italy;Spain;Portugal;Poland;Cuba;Iran;India;China;Japan"
-).split(";")
-DRUGS = (
+)
+DRUGS = _parts(
     "Atorvastatin;Metformin;Lisinopril;Levothyroxine;Amlodipine;Omeprazole;Ibuprofen 400;Paracetamol 500 mg;Losartan;"
     "Insulin Glargine;Amoxicillin Clavulanate;Salbutamol;Sertraline;Tamsulosin;Warfarin;Prednisolone;Bisoprolol"
-).split(";")
-MAKES = "Acme Nordwind Vista Brightline Corvid Solara Halden Kestrel Lumen Ortho Pinecrest Quadra Rivet Stella".split()
-THINGS = "Kettle;Desk Lamp;Office Chair;Water Bottle;Phone Case;Running Shoes;Garden Hose;Coffee Grinder".split(";")
-ANSWERS = (
+)
+MAKES = _parts("Acme;Nordwind;Vista;Brightline;Corvid;Solara;Halden;Kestrel;Lumen;Ortho;Pinecrest;Quadra;Rivet;Stella")
+THINGS = _parts("Kettle;Desk Lamp;Office Chair;Water Bottle;Phone Case;Running Shoes;Garden Hose;Coffee Grinder")
+ANSWERS = _parts(
     "I strongly agree with the statement as it is given;I agree with it in most of the cases;I do not know what to say;"
     "I disagree with it in most of the cases;I strongly disagree with the statement as it is given"
-).split(";")
+)
 DISEASES = [
     f"{form} diseases of the {part}, {more}"
     for form in ("Chronic", "Acute", "Other")
@@ -185,12 +189,9 @@ def _sets(random: Random, rows: int) -> list[str]:
 
 
 def _postcodes(random: Random, rows: int) -> list[str]:
-    letters = "ABDEGHJLNPRSTUWXYZ"
+    pairs = ["AB", "DE", "GH", "JL", "NP", "RS", "TU", "WX", "YZ"]
     area = random.choice(["SW", "NW", "EC", "M", "LS", "B"], rows)
-    return [
-        f"{a}{random.integers(1, 20)} {random.integers(1, 9)}{random.choice(list(letters))}{random.choice(list(letters))}"
-        for a in area
-    ]
+    return [f"{a}{random.integers(1, 20)} {random.integers(1, 9)}{random.choice(pairs)}" for a in area]
 
 
 def _dutch(random: Random, rows: int) -> list[str]:

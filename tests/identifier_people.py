@@ -131,8 +131,8 @@ LANGUAGES = {
         ),
         _split(
             "García Ortega Rubio Molina Delgado Castro Ortiz Marín Sanz Iglesias Núñez Medina Garrido Cortés Castillo "
-            "Santos Lozano Guerrero Cano Prieto Méndez Cruz Calvo Gallego Vidal León Márquez Herrera Peña Cabrera Etxebarria "
-            "López Fernández Puig Ferrer Aguirre Zubizarreta Montero"
+            "Santos Lozano Guerrero Cano Prieto Méndez Cruz Calvo Gallego Vidal León Márquez Herrera Peña Cabrera "
+            "Etxebarria López Fernández Puig Ferrer Aguirre Zubizarreta Montero"
         ),
         (
             "Calle Mayor {}",
@@ -248,7 +248,8 @@ class Clerk:
         if language == "es":
             return f"{number:08}{'TRWAGMYFPDXBNJZSQVHLCKE'[number % 23]}"
         letters = "".join(chr(65 + int(code)) for code in self.random.integers(0, 26, 8))
-        return f"{letters[:6]}{self.digits('##')}{'ABCDEHLMPRST'[number % 12]}{1 + number % 28:02}H{self.digits('###')}{letters[7]}"
+        born = f"{self.digits('##')}{'ABCDEHLMPRST'[number % 12]}{1 + number % 28:02}"
+        return f"{letters[:6]}{born}H{self.digits('###')}{letters[7]}"
 
     def iban(self) -> str:
         """A German one."""

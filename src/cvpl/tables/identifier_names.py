@@ -24,7 +24,7 @@ _PART = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?")
 _LEAST = 10
 """Fewer different values are labels, not names."""
 _SHAPED = 0.7
-_KNOWN, _GIVEN = 0.2, 0.08
+_KNOWN, _GIVEN = 0.12, 0.05
 _ONE_WORD = 0.4
 _SURNAMES_ONLY = 0.25
 _DIFFERENT = 0.5
