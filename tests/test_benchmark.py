@@ -10,6 +10,7 @@ import jsonschema
 import pandas as pd
 import pytest
 import yaml
+from rich.console import Console
 
 import cvpl
 from benchmark_folders import CONFIG, MADE, manifest, two_data_sets, write
@@ -18,9 +19,10 @@ from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
 from cvpl.leaderboard import in_order
 from cvpl.reports.audit_page import command
+from cvpl.reports.benchmark import show_benchmark
 from cvpl.reports.benchmark_page import benchmark_page
 from cvpl.reports.leaderboard import RISK, leaderboard_csv, leaderboard_markdown, note, place, risk_cells
-from cvpl.result import BenchmarkResult, BenchmarkRow, Power, benchmark_schema
+from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
 from cvpl.result_file import read_any, read_result
 from shared_data import SHARED, needs_data
 
@@ -112,18 +114,23 @@ def test_a_sample_is_held_against_those_who_are_not_in_it(folders, result):
 
 def test_rows_without_a_control_are_not_ranked_against_rows_with_one(result):
     sample, known, blind = result.of("second")
-    assert [it.ranked_by for it in (sample, known, blind)] == ["power", "top1_hit_rate", None]
+    assert [it.ranked_by for it in (sample, known, blind)] == ["risk", "top1_hit_rate", None]
     assert (sample.place.first, sample.place.last) == (known.place.first, known.place.last) == (1, 1)
     assert known.power is None and known.attributable_rate.basis == "own_match_left_out"
     assert blind.place is None and blind.attributable_rate is None and blind.linkage_rate.estimate is not None
 
 
 def placed(result, *ends):
-    """Rows that are like one with a control, but for their power and its interval, in order."""
+    """Rows that are like one with a control, but for their risk and its interval, in order."""
     like = row(result, "low")
     rows = [
-        like.model_copy(update={"name": str(at), "power": Power(false_rate=0.05, power=power, low=low, high=high)})
-        for at, (low, power, high) in enumerate(ends)
+        like.model_copy(
+            update={
+                "name": str(at),
+                "risk": like.risk.model_copy(update={"estimate": risk, "low": low, "high": high}),
+            }
+        )
+        for at, (low, risk, high) in enumerate(ends)
     ]
     return [(it.name, it.place.first, it.place.last) for it in in_order(rows)]
 
@@ -139,6 +146,49 @@ def placed(result, *ends):
 )
 def test_releases_whose_intervals_meet_are_tied(result, ends, expected):
     assert placed(result, *ends) == expected
+
+
+def test_releases_are_ranked_by_risk_whatever_their_other_figures_are(result):
+    """The release with the higher risk comes first, though fewer of its people are linked at the threshold."""
+    low, high = row(result, "low"), row(result, "high")
+    assert low.risk.estimate == pytest.approx((low.power.power - 0.05) / 0.95)
+    assert [it.ranked_by for it in (low, high)] == ["risk", "risk"]
+    turned = [
+        low.model_copy(update={"name": "a", "risk": high.risk}),
+        high.model_copy(update={"name": "b", "risk": low.risk}),
+    ]
+    assert turned[0].linkage_rate.estimate > turned[1].linkage_rate.estimate
+    assert turned[0].power.power > turned[1].power.power
+    assert [it.name for it in in_order(turned)] == ["b", "a"]
+
+
+def test_risks_at_different_false_rates_are_not_ranked_against_each_other_and_the_rate_is_named(result):
+    low, high = row(result, "low"), row(result, "high")
+    other = high.model_copy(update={"risk": high.risk.model_copy(update={"false_rate": 0.10})})
+    found = in_order([low, other])
+    assert [(it.place.first, it.place.last, place(it, found)) for it in found] == [(1, 1, "1 of 1")] * 2
+    cells = [dict(zip(RISK, risk_cells(it, found), strict=True))["risk"] for it in found]
+    assert "read at" not in cells[0] and cells[1].endswith(", read at 10%")
+
+
+def test_chance_is_named_once_before_the_first_risk(result, capsys):
+    show_benchmark(result, Console(width=200, force_terminal=False))
+    for text in (capsys.readouterr().out, leaderboard_markdown(result), benchmark_page(result)):
+        words = " ".join(text.split())
+        assert words.count("beyond these 5%, which are chance") == 1
+        risk = f"{row(result, 'low').risk.estimate:.1%}"
+        assert words.index("beyond these 5%, which are chance") < words.index(risk)
+
+
+def test_a_release_of_too_few_rows_is_not_assessable_and_has_no_place(folders, tmp_path):
+    for name in ("original.csv", "control.csv"):
+        (tmp_path / name).write_bytes((folders[0] / name).read_bytes())
+    lines = (folders[0] / "low.csv").read_text().splitlines()[:4]
+    (tmp_path / "few.csv").write_text("\n".join(lines) + "\n")
+    write(tmp_path, manifest("small", {"few": {"file": "few.csv", **MADE}}, control={"file": "control.csv"}))
+    (few,) = cvpl.benchmark(tmp_path).rows
+    assert (few.status, few.place, few.risk, few.ranked_by) == ("not_assessable", None, None, None)
+    assert few.reasons and few.verdict.kind == "not_assessable"
 
 
 def test_releases_with_different_controls_are_not_ranked_against_each_other(result):
@@ -231,6 +281,11 @@ def test_households_and_subgroups_are_parted_with_their_people(folders):
     told = [json.loads(it.to_json()) for it in (parted, by_hand)]
     assert told[0]["provenance"]["config"].pop("control") == "absent"
     assert [it["inputs"]["control"].pop("name") for it in told] == ["original", "control"]
+    # Whether a column is all but unique is seen in the whole table, and a part of it has fewer values twice.
+    unique = [[it for it in one["preflight"] if it["check"] == "identifier_unique_values"] for one in told]
+    assert all(it in unique[1] for it in unique[0])
+    for one in told:
+        one["preflight"] = [it for it in one["preflight"] if it["check"] != "identifier_unique_values"]
     assert told[0] == told[1]
 
 
@@ -283,10 +338,10 @@ def test_files_are_written_and_read_back(run_once, result):
     assert table.held_against.isna().tolist() == [it.status != "assessed" for it in result.rows]
 
 
-def test_what_failed_stands_under_place_and_not_under_power(result):
+def test_what_failed_stands_under_place_and_not_under_risk(result):
     rows = result.of("first")
     cells = [dict(zip(RISK, risk_cells(it, rows), strict=True)) for it in rows[2:]]
-    assert [(it["place"], it["power at 5%"]) for it in cells] == [("not assessable", "-"), ("failed", "-")]
+    assert [(it["place"], it["risk"]) for it in cells] == [("not assessable", "n/a"), ("failed", "n/a")]
 
 
 @pytest.mark.parametrize(

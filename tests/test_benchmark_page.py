@@ -16,7 +16,7 @@ from payloads import OBEYED, PAYLOADS, elements, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "docs", "rule", "distance_basis", "sha256", "utility_figures",
-    "status", "control_from", "ranked_by", "family", "fingerprint",
+    "status", "control_from", "ranked_by", "family", "fingerprint", "kind",
 }  # fmt: skip
 """Keys whose texts are chosen from a list of ours."""
 NAMES = ("both", "one", "many")
@@ -34,8 +34,8 @@ def pages(found, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     like = found.of("first")[0]
     names = [f"a_rather_long_name_of_a_release_number_{at}" if at % 2 else f"r{at}" for at in range(16)]
-    spread = [like.power.model_copy(update={"power": at / 16, "low": at / 18, "high": at / 15}) for at in range(16)]
-    many = [like.model_copy(update={"name": it, "power": power}) for it, power in zip(names, spread, strict=True)]
+    spread = [like.risk.model_copy(update={"estimate": at / 16, "low": at / 18, "high": at / 15}) for at in range(16)]
+    many = [like.model_copy(update={"name": it, "risk": risk}) for it, risk in zip(names, spread, strict=True)]
     failed = found.of("first")[-1:]
     results = {
         "both": found,
@@ -63,7 +63,7 @@ def test_axe_finds_no_serious_fault(chromium, pages, scheme):  # noqa: F811
 def test_the_page_tells_of_every_release_and_why_some_have_no_figure(chromium, pages):  # noqa: F811
     with opened(chromium, pages["both"]) as seen:
         answer = seen.page.locator(".answer").inner_text()
-        assert answer.startswith("7 releases of 2 data sets. Most is found in 'sample' of second: 100.0% of the people")
+        assert answer.startswith("7 releases of 2 data sets. The risk is highest in 'sample' of second: 100.0%.")
         assert answer.endswith("Without figures: 1 not assessable, 1 could not be audited.")
         assert seen.page.locator("figure svg").count() == 4
         first = seen.page.locator("main table").first.inner_text()

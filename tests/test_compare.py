@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 import io
 import json
 from dataclasses import replace
@@ -38,9 +39,10 @@ from cvpl.evaluation.paired import (
 )
 from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.protection import Perturbation
+from cvpl.ranking import Stood, ranked
 from cvpl.reports.comparison import comparison_headline, show_comparison
 from cvpl.reports.comparison_page import comparison_page
-from cvpl.result import Contributions, Places, comparison_schema
+from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
 from cvpl.simulation import Touchpoints
 from shared_data import SHARED
 
@@ -272,10 +274,11 @@ def test_the_weaker_release_comes_first_and_the_order_holds(compared):
     assert low.power.power > high.power.power
     assert [(it.risk_places.first, it.risk_places.last) for it in compared.releases] == [(1, 1), (2, 2)]
     assert compared.frontier == ["high", "low"]
-    (power,) = (it for it in compared.differences if it.figure == "power")
-    assert power.estimate == pytest.approx(low.power.power - high.power.power)
-    assert 0 < power.low < power.estimate < power.high
-    assert (power.originals, power.controls, power.tied) == (PEOPLE, PEOPLE, False)
+    (risk,) = (it for it in compared.differences if it.figure == "risk")
+    assert risk.estimate == pytest.approx(low.risk.estimate - high.risk.estimate)
+    assert risk.estimate == pytest.approx((low.power.power - high.power.power) / 0.95)
+    assert 0 < risk.low < risk.estimate < risk.high
+    assert (risk.originals, risk.controls, risk.tied) == (PEOPLE, PEOPLE, False)
 
 
 def test_a_release_s_figures_are_those_of_its_audit(people, compared):
@@ -287,6 +290,8 @@ def test_a_release_s_figures_are_those_of_its_audit(people, compared):
         assert it.power == next(power for power in audited.power if power.false_rate == 0.05)
         assert it.top1_hit_rate == audited.truth.top1_hit_rate
         assert it.feature_contribution == audited.feature_contribution
+        assert (it.risk, it.verdict, it.best_candidate) == (audited.risk, audited.verdict, audited.best_candidate)
+        assert it.preflight == audited.preflight
 
 
 def test_two_equal_releases_are_tied_and_neither_beats_the_other(people):
@@ -322,9 +327,10 @@ def test_headlines_with_half_of_the_control_are_paired_over_those_whom_both_aske
     original, control, releases = people
     settings = yaml.safe_load(DEMO) | {"canaries": False, "sensitivity": False}
     found = cvpl.compare(original, releases, settings, control=control, attackers=["rarity_reference"])
-    power = found.differences[0]
-    assert (power.originals, power.controls) == (PEOPLE, PEOPLE // 2)
-    assert power.confidence == pytest.approx(0.95)
+    risk = found.differences[0]
+    assert risk.figure == "risk"
+    assert (risk.originals, risk.controls) == (PEOPLE, PEOPLE // 2)
+    assert risk.confidence == pytest.approx(0.95)
 
 
 def test_a_release_that_withholds_a_column_has_risk_and_no_comparable_utility(people):
@@ -375,8 +381,123 @@ def shown(result, width=100):
 def test_the_summary_tells_the_order_with_its_figures(compared, width):
     text = shown(compared, width)
     assert text.startswith("'low' has the highest risk, 'high' the lowest.")
-    assert f"{compared.releases[0].power.power:.1%}" in text
+    assert f"{compared.releases[0].risk.estimate:.1%}" in text
     assert "differ" in text
+    assert " ".join(text.split()).count("beyond chance, which is 5% of the control") == 1
+
+
+@pytest.mark.parametrize("width", [60, 100, 160])
+def test_each_release_s_own_verdict_is_printed_and_stands_on_the_page(compared, width):
+    text, page = " ".join(shown(compared, width).split()), html.unescape(comparison_page(compared))
+    for it in compared.releases:
+        assert f"'{it.name}': {it.verdict.sentence}" in text
+        assert f"<strong>{it.name}</strong>: {it.verdict.sentence}" in page
+    assert page.count("beyond chance, which is 5% of the control") == 1
+
+
+def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
+    first, second = compared.releases
+    closing = Finding(check="x", closes_gate=True, message="column 'a' holds \x1b[31mnames")
+    harmless = Finding(check="y", closes_gate=False, message="something harmless")
+    found = compared.model_copy(
+        update={"releases": [first, second.model_copy(update={"preflight": [closing, harmless]})]}
+    )
+    line = "Column 'a' holds \\x1b[31mnames. A gate stays closed."
+    text, page = " ".join(shown(found).split()), html.unescape(comparison_page(found))
+    assert text.count("A gate stays closed") == page.count("A gate stays closed") == 1
+    assert f"! 'high': {line}" in text
+    assert f"<strong>high</strong>: <strong>{line}</strong>" in page
+    assert "something harmless" not in text + page
+
+
+def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_tell(compared):
+    """Results of earlier versions hold the power at 5% and no risk."""
+    earlier = {"verdict": None, "risk": None, "best_candidate": None, "preflight": [], "unranked": None}
+    releases = [it.model_copy(update=earlier) for it in compared.releases]
+    found = compared.model_copy(update={"releases": releases})
+    for one, other in zip(releases, compared.releases, strict=True):
+        assert one.shown == pytest.approx(other.shown)
+    text = " ".join(shown(found).split())
+    assert f"{compared.releases[0].risk.estimate:.1%}" in text
+    assert "beyond chance, which is 5% of the control" in text
+    assert "Each release by itself" not in comparison_page(found)
+
+
+# Risks that are read in different ways
+
+
+def stood(release, name, risk):
+    """A release as the ranking takes it, with no more than a risk; no differences are paired."""
+    section = release.model_copy(update={"name": name, "risk": risk, "risk_places": None})
+    return Stood(section, None, None, Asked(np.arange(5), np.arange(5), (5, 5)), 1, None)
+
+
+def risk_at(estimate, false_rate, basis="control"):
+    ends = {"low": estimate - 0.01, "high": estimate + 0.01}
+    return Risk(estimate=estimate, power=None, false_rate=false_rate, basis=basis, attacker="main", **ends)
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        (
+            risk_at(0.9, 0.10),
+            "its risk is read where 10% of the control is linked, that of the others where 5% of the control is linked",
+        ),
+        (
+            risk_at(0.9, None, "true_matches"),
+            "its risk is read by the true matches, that of the others where 5% of the control is linked",
+        ),
+    ],
+)
+def test_a_risk_that_is_read_otherwise_than_the_others_has_no_place_and_says_why(compared, odd, told):
+    one = compared.releases[0]
+    found = ranked([stood(one, "odd", odd), stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
+    assert [it.name for it in found.releases] == ["b", "a", "odd"]
+    assert [it.risk_places and (it.risk_places.first, it.risk_places.last) for it in found.releases] == [
+        (1, 1), (2, 2), None,
+    ]  # fmt: skip
+    assert [it.unranked for it in found.releases] == [None, None, told]
+    assert found.releases[-1].on_frontier is None and "odd" not in found.frontier
+    text = " ".join(shown(compared.model_copy(update={"releases": found.releases, "differences": []})).split())
+    assert f"'odd': No place: {told}." in text
+
+
+def test_of_two_risks_at_different_rates_the_one_at_the_smaller_rate_is_ranked(compared):
+    one = compared.releases[0]
+    found = ranked([stood(one, "at 10%", risk_at(0.9, 0.10)), stood(one, "at 5%", risk_at(0.2, 0.05))])
+    assert [(it.name, it.risk_places is None) for it in found.releases] == [("at 5%", False), ("at 10%", True)]
+
+
+def test_without_a_control_releases_are_ranked_by_the_true_matches_and_that_is_said(people):
+    original, _, releases = people
+    found = cvpl.compare(original, dict(reversed(releases.items())), PAPER)
+    low, high = found.releases
+    assert (low.name, high.name) == ("low", "high")
+    assert low.top1_hit_rate > high.top1_hit_rate
+    for it in (low, high):
+        assert (it.risk.basis, it.risk.false_rate, it.risk.power) == ("true_matches", None, None)
+        guess = 1 / PEOPLE
+        assert it.risk.estimate == pytest.approx((it.best_candidate.estimate - guess) / (1 - guess))
+    assert [(it.risk_places.first, it.risk_places.last) for it in found.releases] == [(1, 1), (2, 2)]
+    text = " ".join(shown(found).split())
+    assert text.startswith(
+        "'low' has the highest risk, 'high' the lowest. There is no control: the risks rest on the true matches, by "
+        "how often the best candidate is right."
+    )
+    assert "Risk: how often the best candidate is the right person, beyond a blind guess." in text
+    assert "the risks rest on the true matches" in comparison_page(found)
+
+
+def test_a_release_of_too_few_rows_is_not_ranked_whatever_its_figures_are(people):
+    original, control, releases = people
+    few = releases["low"].iloc[:3]
+    found = cvpl.compare(original, {"few": few, "high": releases["high"]}, PAPER, control=control)
+    assert [it.name for it in found.releases] == ["high", "few"]
+    last = found.releases[-1]
+    assert last.verdict.kind == "not_assessable"
+    assert (last.assessable, last.risk, last.risk_places) == (False, None, None)
+    assert last.reasons and last.unranked.startswith("not assessable: ")
 
 
 def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):

@@ -13,6 +13,7 @@ import cvpl
 from cvpl.auditing import read_plan
 from cvpl.config.family import FAMILY
 from cvpl.contenders import Contender, Standing, contest
+from cvpl.evaluation.intervals import Interval
 from cvpl.protection.perturbation import Perturbation
 from cvpl.simulation.touchpoints import Touchpoints
 
@@ -31,7 +32,13 @@ COLUMNS = {
 def contender(power, *faults, top1=None):
     """A contender of which only power, hits and faults matter."""
     truth = None if top1 is None else SimpleNamespace(hit=np.array([top1]), has_match=np.array([True]))
-    measured = SimpleNamespace(power=None if power is None else {0.05: power}, truth=truth)
+    measured = SimpleNamespace(
+        has_control=power is not None,
+        controls=1_000,
+        power_at=lambda rate: power,
+        power_interval=lambda rate: Interval(0.0, 1.0, "people"),
+        truth=truth,
+    )
     return Contender(measured, None, SimpleNamespace(reasons=faults), None)
 
 
@@ -58,6 +65,17 @@ def test_of_equal_power_the_one_that_finds_more_persons_is_the_headline():
     found = {"a": contender(0.05, top1=0.1), "b": contender(0.05, top1=0.4), "c": contender(0.04, top1=0.9)}
     assert Standing.of(found).headline == "b"
     assert Standing.of(found | {"d": contender(0.05, "dead", top1=0.9)}).headline == "b"
+
+
+def test_without_a_control_the_one_that_finds_most_persons_is_the_headline():
+    found = {"a": contender(None, top1=0.1), "b": contender(None, top1=0.4), "c": contender(None, "dead", top1=0.9)}
+    standing = Standing.of(found)
+    assert (standing.headline, standing.basis, standing.among) == ("b", "true_matches", 2)
+
+
+def test_one_that_cannot_be_read_against_the_control_is_not_the_headline():
+    standing = Standing.of({"a": contender(None, top1=0.9), "b": contender(0.06, top1=0.1)})
+    assert (standing.headline, standing.basis, standing.among) == ("b", "control", 1)
 
 
 def test_who_is_not_in_the_release_is_not_lost_by_blocking():
@@ -175,7 +193,9 @@ def test_several_policies_have_an_outcome_each(people):
     figures = {it.figure: it for it in result.policies}
     assert [(name, it.met) for name, it in figures.items()] == [("top1_hit_rate", False), ("power_at_5", True)]
     assert figures["top1_hit_rate"].preset == "ema-policy-0070"
-    assert "top1_hit_rate (high) is" in figures["top1_hit_rate"].reasons[-1]
+    reason = figures["top1_hit_rate"].reasons[-1]
+    assert "the upper interval end of the top-1 hit rate is" in reason and "above the limit of 9.0%" in reason
+    assert figures["power_at_5"].attacker in ("paper", "rarity")
     assert result.policy == result.policies[0]
 
 

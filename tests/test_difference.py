@@ -6,14 +6,21 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+import yaml
 from rich.console import Console
 
+import cvpl
+from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.errors import InputError
+from cvpl.protection import Perturbation
 from cvpl.reports.difference import Change, difference
 from cvpl.reports.terminal import show_difference
 from cvpl.result import AuditResult
 from cvpl.result_file import read_result, read_results
+from cvpl.simulation import Touchpoints
 
 FIXTURE = Path(__file__).parent / "fixtures" / "result-0.1.json"
 STORED = json.loads(FIXTURE.read_text(encoding="utf-8"))
@@ -56,14 +63,25 @@ def shown(before, after, width=100) -> str:
     [
         (rate(0.30, 0.25, 0.35), rate(0.40, 0.36, 0.44), 0.10, True),
         (rate(0.40, 0.36, 0.44), rate(0.30, 0.25, 0.35), -0.10, True),
-        (rate(0.30, 0.25, 0.35), rate(0.40, 0.35, 0.45), 0.10, False),
+        # sqrt(0.05² + 0.05²) = 0.0707: the intervals meet or overlap, and that of the difference excludes 0.
+        (rate(0.30, 0.25, 0.35), rate(0.40, 0.35, 0.45), 0.10, True),
+        (rate(0.30, 0.25, 0.35), rate(0.38, 0.33, 0.43), 0.08, True),
+        (rate(0.38, 0.33, 0.43), rate(0.30, 0.25, 0.35), -0.08, True),
+        (rate(0.30, 0.25, 0.35), rate(0.37, 0.32, 0.42), 0.07, False),
+        # Lopsided: the ends that face each other count, sqrt(0.03² + 0.04²) = 0.05.
+        (rate(0.30, 0.10, 0.33), rate(0.36, 0.32, 0.60), 0.06, True),
+        (rate(0.36, 0.32, 0.60), rate(0.30, 0.10, 0.33), -0.06, True),
+        (rate(0.30, 0.27, 0.50), rate(0.36, 0.20, 0.40), 0.06, False),
         (rate(0.30, 0.25, 0.35), rate(0.30, 0.25, 0.35), 0.0, False),
         (rate(0.30, 0.25, 0.35), rate(0.40), 0.10, None),
         (rate(0.30), rate(None), None, None),
     ],
-    ids=["apart", "apart, falling", "meeting in one point", "the same", "no interval", "no rate"],
-)
-def test_a_difference_is_beyond_error_where_the_intervals_do_not_meet(before, after, gap, beyond):
+    ids=[
+        "apart", "apart, falling", "meeting in one point", "overlapping", "overlapping, falling", "within", "lopsided",
+        "lopsided, falling", "lopsided the other way", "the same", "no interval", "no rate",
+    ],
+)  # fmt: skip
+def test_a_difference_is_beyond_error_where_its_own_interval_excludes_0(before, after, gap, beyond):
     change = figure(difference(result(linkage_rate=before), result(linkage_rate=after)), "linkage rate")
     assert change.difference == (None if gap is None else pytest.approx(gap))
     assert change.beyond_error is beyond
@@ -72,16 +90,16 @@ def test_a_difference_is_beyond_error_where_the_intervals_do_not_meet(before, af
 def test_figures_stand_in_the_order_of_the_summary():
     names = [change.figure for change in difference(result(), result()).changes]
     assert names == [
-        "linkage rate", "control rate", "attributable rate", "power at 1%", "power at 5%", "power at 10%",
-        "worst-case risk", "integrated risk", "top-1 hit rate", "precision at 1", "blocking recall", "total recall",
-        "false link rate",
+        "risk", "linkage rate", "control rate", "attributable rate", "power at 1%", "power at 5%", "power at 10%",
+        "rate at the lowest threshold", "mean rate over thresholds", "top-1 hit rate", "precision at 1",
+        "blocking recall", "total recall", "false link rate",
     ]  # fmt: skip
 
 
 def test_a_figure_that_neither_audit_has_is_left_out_and_one_that_only_one_has_is_kept():
     blind = {"truth": None, "control": None, "attributable_rate": None, "power": None}
     names = {change.figure for change in difference(result(**blind), result(**blind)).changes}
-    assert names == {"linkage rate", "worst-case risk", "integrated risk"}
+    assert names == {"linkage rate", "rate at the lowest threshold", "mean rate over thresholds"}
     change = figure(difference(result(), result(control=None)), "control rate")
     assert change.before is not None and change.after is None and change.difference is None
 
@@ -112,17 +130,17 @@ ATTACKER = STORED["attackers"][0]
         (
             {},
             {"threshold": 0.8},
-            "the linkage rates are read at different places: threshold 0.9 and threshold 0.8; compare by power",
+            "the linkage rates are read at different places: threshold 0.9 and threshold 0.8; compare by risk",
         ),
         (
             {"threshold": None},
             {},
-            "the linkage rates are read at different places: a false rate of 5% and threshold 0.9; compare by power",
+            "the linkage rates are read at different places: a false rate of 5% and threshold 0.9; compare by risk",
         ),
         (
             {},
             {"attackers": [{**ATTACKER, "settings": {**ATTACKER["settings"], "similarity": "jaccard"}}]},
-            "the attackers differ: compare by power, which means the same for each",
+            "the attackers differ: compare by risk, which means the same for each",
         ),
         (
             {},
@@ -231,14 +249,109 @@ def test_a_shown_difference_is_whole_at_every_width(width):
     assert "…" not in text
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "linkage rate 30.0% 40.0% +10.0 beyond error" in lines
-    assert "worst-case risk 50.0% 50.0% 0.0 none" in lines
+    assert any(it.startswith("rate at the lowest") and it.endswith(" 50.0% 50.0% 0.0 none") for it in lines)
     assert "- column '[red]x[/red]' is absent" in lines
 
 
 def test_a_difference_in_points_is_not_called_a_percentage():
     text = shown(result(worst_case_risk=0.5), result(worst_case_risk=0.6))
-    (line,) = [line for line in text.splitlines() if line.startswith("worst-case risk")]
-    assert line.split()[2:] == ["50.0%", "60.0%", "+10.0"]
+    (line,) = [line for line in text.splitlines() if line.startswith("rate at the lowest threshold")]
+    assert line.split()[5:] == ["50.0%", "60.0%", "+10.0", "no", "interval"]
+
+
+# Audits of real worlds
+
+PAPER = yaml.safe_load(DEMO) | {"attacker": "paper", "canaries": False, "sensitivity": False}
+
+
+def table(found) -> pd.DataFrame:
+    return pd.DataFrame(found.to_columns())
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Originals, a control of the same kind of people, and two releases, the first of which changes less."""
+    rng = np.random.default_rng(31)
+    people, others = (Touchpoints(records=300).draw(rng) for _ in range(2))
+    levels = ("low", "high")
+    releases = {it: table(Perturbation(it).protect(people, np.random.default_rng(7))) for it in levels}
+    return table(people), table(others), releases
+
+
+@pytest.fixture(scope="module")
+def audited(tables):
+    original, control, releases = tables
+    return {name: cvpl.audit(original, it, PAPER, control=control) for name, it in releases.items()}
+
+
+def rows_shown(before, after) -> dict[str, str]:
+    """The word behind each figure, as it is printed; figures are named by what stands before the first share."""
+    found = difference(before, after)
+    lines = shown(before, after, 160).splitlines()
+    told = {}
+    for change in found.changes:
+        (line,) = [line for line in lines if line.startswith(f"{change.figure} ")]
+        told[change.figure] = line.rstrip().split("  ")[-1].strip()
+    return told
+
+
+def test_risk_comes_first_and_every_power_has_a_word_for_its_change(audited):
+    found = difference(audited["low"], audited["high"])
+    assert found.changes[0].figure == "risk"
+    assert found.changes[0].before == audited["low"].risk.estimate
+    words = rows_shown(audited["low"], audited["high"])
+    powers = [name for name in words if name.startswith("power at")]
+    assert len(powers) >= 3
+    assert {words[name] for name in powers} <= {"beyond error", "not told apart", "no interval", "none"}
+    assert words["risk"] == words["power at 5%"] == "beyond error"
+
+
+def test_risks_at_different_false_rates_are_not_compared_and_the_rates_are_named(tables, audited):
+    """60 controls are too few for an interval at 5%, so the next larger rate that has one is read."""
+    original, control, releases = tables
+    small = cvpl.audit(original, releases["low"], PAPER, control=control.iloc[:60])
+    assert small.risk.false_rate > audited["high"].risk.false_rate == 0.05
+    change = figure(difference(small, audited["high"]), "risk")
+    assert (change.difference, change.beyond_error) == (None, None)
+    told = f"not compared: read at different false rates, {small.risk.false_rate:.0%} and 5%"
+    assert change.note == told
+    text = shown(small, audited["high"], 160)
+    (line,) = [line for line in text.splitlines() if line.startswith("risk ")]
+    assert told in line and "n/a" in line
+
+
+def test_a_risk_by_a_control_is_not_compared_with_one_by_the_true_matches(tables, audited):
+    original, _, releases = tables
+    without = cvpl.audit(original, releases["low"], PAPER)
+    assert without.risk.basis == "true_matches"
+    change = figure(difference(audited["low"], without), "risk")
+    assert change.difference is None
+    assert change.note == "not compared: one rests on a control, the other on the true matches"
+
+
+def test_what_a_comparison_tells_apart_is_never_called_the_same(tables, audited):
+    """A comparison pairs people and sees more. Where it sees a difference and two results alone do not, that is said.
+
+    Both name the same sign, and what is beyond error by itself differs in the comparison too.
+    """
+    original, control, releases = tables
+    noisier = releases["high"].copy()
+    hit = np.random.default_rng(1).random(len(noisier)) < 0.15
+    noisier.loc[hit, "age"] = np.random.default_rng(2).permutation(noisier["age"].to_numpy())[hit]
+    every = releases | {"noisier": noisier}
+    results = audited | {"noisier": cvpl.audit(original, noisier, PAPER, control=control)}
+    compared = cvpl.compare(original, every, PAPER, control=control)
+    pairs = [it for it in compared.differences if it.figure == "risk"]
+    assert len(pairs) == 3
+    for pair in pairs:
+        change = figure(difference(results[pair.second], results[pair.first]), "risk")
+        assert change.difference == pytest.approx(pair.estimate)
+        if change.beyond_error:
+            assert not pair.tied
+        word = rows_shown(results[pair.second], results[pair.first])["risk"]
+        assert word in ({"beyond error", "not told apart"} if pair.estimate else {"none"})
+    text = " ".join(shown(results["high"], results["noisier"]).split())
+    assert "Not told apart: it does not, by these two results alone; `cvpl compare` pairs people" in text
 
 
 def test_a_result_is_read_from_its_file_or_its_folder(tmp_path):

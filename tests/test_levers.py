@@ -75,7 +75,8 @@ def test_a_lower_bound_closes_the_gate_and_the_page_calls_it_one(tables, capsys)
     arguments += ["--config", str(tables / "audit.yaml"), "--fail-above", "1", "--out", str(tables / "out")]
     assert run(arguments) == 10
     page = " ".join(capsys.readouterr().out.split())
-    assert "At least" in page and "a lower bound cannot pass a gate" in page
+    assert "this attacker links at least" in page and "originals with a candidate (a lower bound)" in page
+    assert "a lower bound cannot pass a gate" in page
     assert json.loads((tables / "out" / "result.json").read_text())["lower_bound"] is True
 
 

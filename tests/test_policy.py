@@ -13,7 +13,7 @@ from cvpl.cli.main import run
 from cvpl.config.policy_file import read_policy
 from cvpl.config.written import AuditConfig, PolicyConfig
 from cvpl.evaluation.policy import PRESETS
-from cvpl.evaluation.subgroups import Maximum, Subgroups
+from cvpl.evaluation.subgroups import GroupRow, GroupTable, Maximum, Subgroups
 from cvpl.gate import _ends
 
 NUMBERS = tuple("uvwxyz")
@@ -64,6 +64,7 @@ def test_the_limits_of_the_presets_are_these():
     ("written", "figures"),
     [
         (None, None),
+        ({"max": 0.1}, ["risk"]),
         ({"figure": "power_at_5", "max": 0.1}, ["power_at_5"]),
         ([LINKED, "cell-size-5"], ["linkage_rate", "top1_hit_rate"]),
         ({"preset": "cell-size-5", "bound": "estimate"}, ["top1_hit_rate"]),
@@ -90,6 +91,7 @@ def test_a_configuration_reads_back_what_it_writes():
         ({"figure": "linkage_rate", "max": 0.1, "min": 0}, "`policy.min`: there is no such setting"),
         ([], "the list of policies is empty"),
         ([LINKED, {"figure": "linkage_rate"}], "max"),
+        ({"max": True}, "`policy.max`: write a number"),
         (0.05, "the name of a preset"),
     ],
 )
@@ -108,12 +110,14 @@ def test_each_figure_is_held_against_its_limit(tables):
     power = {round(100 * it.false_rate): it.power for it in result.power}
     most = result.at_risk.maximum
     shown = {
+        ("risk", "estimate"): result.risk.estimate,
+        ("risk", "high"): result.risk.high,
         ("linkage_rate", "estimate"): result.linkage_rate.estimate,
         ("linkage_rate", "high"): result.linkage_rate.high,
         ("attributable_rate", "high"): result.attributable_rate.high,
         ("top1_hit_rate", "estimate"): hit,
         ("top1_hit_rate", "high"): result.truth.top1_high,
-        ("power_at_1", "estimate"): power[1],
+        ("power_at_1", "estimate"): None if result.power[0].low is None else power[1],
         ("power_at_5", "estimate"): power[5],
         ("power_at_10", "estimate"): power[10],
         ("power_at_5", "high"): result.power[1].high,
@@ -123,6 +127,7 @@ def test_each_figure_is_held_against_its_limit(tables):
     for (figure, bound), value in shown.items():
         policy = audited(tables, {"figure": figure, "bound": bound, "max": 1}).policy
         assert (policy.figure, policy.bound) == (figure, bound)
+        assert policy.attacker == (None if value is None else result.attacker)
         assert policy.value == (None if value is None else pytest.approx(value))
         if value is None:
             assert not policy.met and "is not known" in policy.reasons[-1]
@@ -135,15 +140,20 @@ def test_a_lower_bound_of_the_largest_group_rate_is_not_an_estimate(tables):
     result = audited((original, original, control), policy)
     assert result.at_risk.average == 1.0 and result.at_risk.maximum.at_least
     assert result.policy.value is None and not result.policy.met
-    assert "maximum_subgroup_rate is not known" in result.policy.reasons
+    assert result.policy.reasons[-1] == (
+        "the largest rate of a subgroup is not known: rates of small groups are hidden, and the largest may be among "
+        "them"
+    )
     high = audited((original, original, control), policy | {"bound": "high"}).policy
     assert high.value == 1.0 and not high.met
 
 
 def test_a_largest_group_rate_that_is_known_is_held_against_its_limit():
-    people = Subgroups((), 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0), None)
+    row = GroupRow("a", 1, 50, 0.4, None, None, 0.3, 0.5, None, None)
+    tables = (GroupTable("g", (row,)),)
+    people = Subgroups(tables, 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0), None)
     assert _ends(None, "maximum_subgroup_rate", people) == (0.4, 0.5)
-    bound = Subgroups((), 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0, at_least=True), None)
+    bound = Subgroups(tables, 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0, at_least=True), None)
     assert _ends(None, "maximum_subgroup_rate", bound) == (None, 0.5)
 
 
@@ -153,14 +163,16 @@ def test_a_re_identification_limit_without_true_matches_is_not_met(tables):
     settings = SETTINGS | {"columns": columns, "policy": "ema-policy-0070"}
     result = cvpl.audit(original, released, settings, control=control)
     assert not result.policy.met
-    assert "top1_hit_rate is not known" in result.policy.reasons[-1]
+    assert "the upper interval end of the top-1 hit rate is not known" in result.policy.reasons[-1]
 
 
 def test_a_limit_on_the_command_line_replaces_one_policys_and_adds_to_several(tables):
     one = audited(tables, LINKED, fail_above=0.0).policy
     assert (one.figure, one.bound, one.max) == ("linkage_rate", "estimate", 0.0)
     several = audited(tables, [LINKED, LINKED], fail_above=0.0).policy
-    assert (several.figure, several.bound, several.max) == ("attributable_rate", "high", 0.0)
+    assert (several.figure, several.bound, several.max) == ("risk", "high", 0.0)
+    alone = audited(tables, None, fail_above=0.0).policy
+    assert (alone.figure, alone.bound, alone.max) == ("risk", "high", 0.0)
 
 
 @pytest.fixture
@@ -180,8 +192,12 @@ def call(folder, *more):
     ("written", "code", "told"),
     [
         ("{figure: linkage_rate, bound: estimate, max: 1}", 0, "Policy met under the stated attacker"),
-        ("[{figure: linkage_rate, bound: estimate, max: 1}, cell-size-20]", 10, "the top-1 hit rate at most 0.05"),
-        ("ema-policy-0070", 10, "the top-1 hit rate at most 0.09"),
+        (
+            "[{figure: linkage_rate, bound: estimate, max: 1}, cell-size-20]",
+            10,
+            "the top-1 hit rate may be at most 5.0%",
+        ),
+        ("ema-policy-0070", 10, "the top-1 hit rate may be at most 9.0%"),
     ],
 )
 def test_a_policy_file_takes_the_place_of_the_configurations(files, written, code, told, capsys, monkeypatch):

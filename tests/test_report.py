@@ -23,7 +23,7 @@ from cvpl.reports.audit_page import audit_page, command
 from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.next_steps import next_steps
 from cvpl.reports.reviewers import questions
-from cvpl.result.headline import answer
+from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 from cvpl.simulation import Touchpoints
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
@@ -65,6 +65,25 @@ def changed(result, **sections):
     return cvpl.AuditResult.model_validate(json.loads(result.to_json()) | sections)
 
 
+def judged(result, **figures):
+    """The result with other figures behind its verdict, and the verdict that they give."""
+    found = VerdictFigures(**figures)
+    named = {"risk": found.risk, "certain": found.certain, "best_candidate": found.best_candidate}
+    sections = {name: None if it is None else it.model_dump() for name, it in named.items()}
+    return changed(result, verdict=verdict_of(found).model_dump(), **sections)
+
+
+def risk(estimate, low, high):
+    return Risk(
+        estimate=estimate, low=low, high=high, power=0.05 + 0.95 * estimate, false_rate=0.05, basis="control",
+        attacker="rarity",
+    )  # fmt: skip
+
+
+def best(estimate, low, high):
+    return BestCandidate(estimate=estimate, low=low, high=high, attacker="rarity")
+
+
 def words(page):
     return re.sub(r"\s+", " ", "".join(html5lib.parse(page, namespaceHTMLElements=False).itertext()))
 
@@ -76,8 +95,8 @@ def test_the_page_is_the_same_bytes_for_the_same_result(result):
 def test_every_part_stands_on_the_page(result):
     text = words(audit_page(result))
     for part in (
-        answer(result),
-        "Risk over all thresholds",
+        result.verdict.sentence,
+        "The linkage rate over all thresholds",
         "The attackers",
         "Similarities",
         "How true pairs are found",
@@ -108,7 +127,7 @@ def test_a_page_asks_for_nothing_from_elsewhere(result):
 
 def test_an_old_result_has_a_page_too(old):
     text = words(audit_page(old))
-    assert answer(old) in text and "Provenance" in text
+    assert old.verdict.sentence in text and "Provenance" in text
     assert audit_markdown(old)
 
 
@@ -155,7 +174,7 @@ def test_colours_differ_in_lightness():
 
 def test_a_chart_without_anything_to_draw_is_none(old):
     bare = changed(
-        old, power=None, risk_curve=[], truth=None, at_risk=None, attackers=old.model_dump()["attackers"][:1]
+        old, risk=None, power=None, risk_curve=[], truth=None, at_risk=None, attackers=old.model_dump()["attackers"][:1]
     )
     assert all(
         getattr(charts, name)(bare) is None for name in ("scale", "risk_curve", "similarities", "funnel", "at_risk")
@@ -191,24 +210,29 @@ def test_without_a_column_that_matters_nothing_single_is_blamed(result):
     assert any(it.startswith("No single column gives people away") for it in steps)
 
 
-def test_where_nothing_shows_no_column_needs_coarsening(result):
-    nothing = [{"false_rate": 0.05, "power": 0.05, "low": 0.04, "high": 0.06}]
-    found = changed(contributed(result, contribution("a", 0.3, 0.2, 0.4)), power=nothing)
-    assert any(it.startswith("Nothing beyond look-alikes shows") for it in next_steps(found))
+def test_where_the_risk_cannot_be_told_from_zero_no_column_needs_coarsening(result):
+    found = judged(contributed(result, contribution("a", 0.3, 0.2, 0.4)), risk=risk(0.0, -0.01, 0.01))
+    steps = next_steps(changed(found, policies=[]))
+    assert any(it.startswith("Against these attackers no column needs to be coarsened") for it in steps)
+    assert not any(it.startswith("Coarsen") for it in steps)
 
 
 def test_what_is_not_assessable_is_not_to_be_decided_on(result):
     valid = json.loads(result.to_json())["validity"] | {"assessable": False, "reasons": ["it is dead"]}
-    found = changed(result, validity=valid)
+    found = changed(judged(result, reasons=["it is dead"], risk=risk(0.3123, 0.2, 0.4)), validity=valid)
     assert [it[:10] for it in next_steps(found)] == ["Do not dec"]
-    assert answer(found) == "This release is not assessable: it is dead."
+    assert found.verdict.sentence == "The risk of this release is not assessable: it is dead."
+    for text in (words(audit_page(found)), audit_markdown(found)):
+        assert "20.0% to 40.0%" not in text
+        assert "power beyond chance" not in text
 
 
 def test_an_unmet_policy_comes_first(result):
     outcome = {"figure": "attributable_rate", "bound": "high", "max": 0.05, "value": 0.5, "met": False, "reasons": []}
-    assert next_steps(changed(result, policies=[outcome]))[0].startswith(
-        "The policy on attributable rate is not met: 50.0%"
-    )
+    found = changed(result, policies=[outcome])
+    assert next_steps(found)[0] == "Do not release the table as it is: a policy is not met."
+    told = "the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is 50.0%."
+    assert f"Policy not met: {told}" in words(audit_page(found))
 
 
 @pytest.mark.parametrize(
@@ -217,36 +241,40 @@ def test_an_unmet_policy_comes_first(result):
         (0.05, 0.08, ": on average below 0.09"),
         (0.05, 0.10, ": not below 0.09"),
         (0.5, 0.6, ": not below 0.09"),
-        (0.05, None, ": on average below"),
+        (0.05, None, ": not below 0.09"),
     ],
 )
 def test_the_nine_percent_bound_the_upper_end_of_top_1(result, top1, high, told):
-    truth = json.loads(result.to_json())["truth"] | {"top1_hit_rate": top1, "top1_low": 0.0, "top1_high": high}
-    found = {it.asked: it.value for it in questions(changed(result, truth=truth))}
+    low = None if high is None else 0.0
+    found = {it.asked: it.value for it in questions(judged(result, best_candidate=best(top1, low, high)))}
     assert told in found["Threshold of 0.09"]
 
 
 def test_reviewers_read_what_is_not_known(result):
-    found = {
-        it.asked: it for it in questions(changed(result, truth=None, power=None, attributable_rate=None, at_risk=None))
-    }
+    unknown = changed(judged(result), truth=None, power=None, attributable_rate=None, at_risk=None)
+    found = {it.asked: it for it in questions(unknown)}
     assert found["Inference"].value == "not measured"
     assert found["Threshold of 0.09"].value.startswith("not assessable")
     assert all("not known" in found[name].value for name in ("Singling out", "Linkability", "Maximum risk"))
 
 
 @pytest.mark.parametrize(
-    ("rate", "told"),
+    ("figures", "told"),
     [
-        ({"estimate": 0.3, "low": 0.2, "high": 0.4}, "30.0% of the people (95% interval 20.0% to 40.0%) can be linked"),
-        ({"estimate": 0.01, "low": -0.01, "high": 0.03}, "Nothing beyond look-alikes shows"),
-        (None, "how many of them are look-alikes is not known"),
+        ({"risk": risk(0.3, 0.2, 0.4)}, "About 30 in 100 people (20 to 40) can be linked"),
+        ({"risk": risk(0.01, -0.01, 0.03)}, "cannot be told from 0 (at most 3 in 100): nothing shows above a margin"),
+        ({"risk": risk(0.01, -0.01, 0.3)}, "cannot be told from 0 (at most 30 in 100)."),
+        ({}, "cannot be told: there is no control; no true match is known either"),
     ],
+    ids=["linkable", "nothing shows", "a wide interval", "nothing to read"],
 )
-def test_the_answer_is_one_sentence(result, rate, told):
-    section = None if rate is None else {**rate, "method": "people", "basis": "control"}
-    found = answer(changed(result, attributable_rate=section, warnings=[]))
-    assert told in found and found.count(". ") == 0 and found.endswith(".")
+def test_the_verdict_is_one_sentence_and_the_same_on_every_page(result, figures, told):
+    found = judged(result, **figures)
+    said = found.verdict.sentence
+    assert told in said and said.count(". ") == 0 and said.endswith(".")
+    assert said in words(audit_page(found))
+    assert said in audit_markdown(found).replace("\\", "")
+    assert said in found._repr_html_()
 
 
 def test_the_command_repeats_the_audit(result):
@@ -258,13 +286,16 @@ def test_the_command_repeats_the_audit(result):
     assert "'my people.csv'" in command(changed(result, inputs=named))
 
 
-def test_without_a_control_the_answer_points_at_the_right_persons_found(result):
+def test_without_a_control_the_verdict_points_at_the_right_persons_found(result):
     rate = {"estimate": 0.0, "low": -0.01, "high": 0.01, "method": "people", "basis": "own_match_left_out"}
     inputs = {role: it for role, it in json.loads(result.to_json())["inputs"].items() if role != "control"}
     evidence = json.loads(result.to_json())["evidence"] | {"controls": None, "controls_without": None}
-    found = changed(result, attributable_rate=rate, control=None, inputs=inputs, evidence=evidence, warnings=[])
-    assert "there is no control" in answer(found)
-    assert f"the right person for {result.truth.top1_hit_rate:.1%}" in answer(found)
+    found = judged(result, best_candidate=best(0.42, 0.4, 0.45))
+    found = changed(found, attributable_rate=rate, control=None, inputs=inputs, evidence=evidence, warnings=[])
+    assert found.verdict.sentence == (
+        "The risk of this release cannot be told: there is no control; by the true matches the best candidate is "
+        "right for 42 in 100 people in it (40 to 45)."
+    )
     nothing = [{"false_rate": 0.05, "power": 0.05, "low": 0.04, "high": 0.06}]
     assert not any("no column needs" in it for it in next_steps(changed(found, power=nothing)))
     text = words(audit_page(found))
@@ -282,7 +313,7 @@ def test_a_group_that_may_not_be_told_makes_the_largest_rate_a_lower_bound(resul
 
 def test_a_notebook_shows_the_answer_briefly(result):
     shown = result._repr_html_()
-    assert answer(result).split(" ")[0] in shown and len(shown) < 1_500
+    assert result.verdict.sentence in shown and len(shown) < 1_500
     assert "<script>" not in changed(result, attacker="<script>")._repr_html_()
 
 

@@ -58,7 +58,16 @@ def planted(stored, text):
     found["at_risk"]["maximum"] |= {"table": text, "label": text}
     found["warnings"] = [{"rule": "columns", "message": f"column '{text}' is absent", "docs": "docs/x.md#columns"}]
     for it in found["policies"]:
-        it["reasons"], it["preset"] = [text], text
+        it["reasons"], it["preset"], it["attacker"] = [text], text, text
+    found["verdict"]["sentence"] = f"A sentence with {text}."
+    for it in (found["risk"], found["best_candidate"]):
+        it["attacker"] = text
+    found["certain"] = found["risk"] | {"false_rate": 0.01}
+    finding = {"message": f"column '{text}' names people", "column": text, "share": 0.5}
+    found["preflight"] = [
+        {"check": "unchanged_values", "closes_gate": False, **finding},
+        {"check": "direct_identifier", "closes_gate": True, **finding},
+    ]
     found["validity"]["reasons"] = [text]
     for it in found["sensitivity"]["variations"]:
         it["name"] = text

@@ -22,7 +22,7 @@ from cvpl.config.plan import load
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.protecting import Protector
 from cvpl.reports.surface import show
-from cvpl.result import Attributable, SurfaceResult, surface_schema
+from cvpl.result import SurfaceResult, surface_schema
 from cvpl.result.surface_answer import answer, gathered_warnings
 from cvpl.simulation import Touchpoints
 from cvpl.streams import stream
@@ -147,6 +147,7 @@ def test_the_surface_equals_audits_done_one_by_one(people, tmp_path, attacker):
         assert (row.control, row.power, row.threshold) == (alone.control, alone.power, alone.threshold)
         assert row.top1_hit_rate == alone.truth.top1_hit_rate
         assert row.release == alone.inputs["protected"]
+        assert row.risk == alone.risk and row.judged == "risk"
         ours = [it.model_dump() for it in row.warnings]
         assert ours == [it.model_dump() for it in alone.warnings if it.rule != "control_unlike"]
     assert found.axis == ("threshold" if attacker == "paper" else "false_rate")
@@ -225,10 +226,16 @@ def test_a_low_rate_that_top_1_contradicts_is_never_safe(people):
     """Generalization shifts the paper's representation: its rate reads low while most are found."""
     found = cvpl.surface(people[0], "k-anonymity", [2, 20], config(threshold=0.95), target=0.3)
     row = found.setting(20)
-    assert row.risk.high < 0.1 and row.top1_hit_rate > 0.9
+    assert row.attributable_rate.high < 0.1 and row.top1_hit_rate > 0.9
+    assert row.risk.basis == "true_matches" and row.risk.low > 0.9
     assert row.doubts and row.safe is False and not any(cell.safe for cell in row.cells)
+    assert any(cell.contradicted and cell.attributable_high < 0.3 for cell in row.cells)
     assert found.target.weakest is None
-    assert "which cannot be relied on" in answer(found)
+    assert f"At 20, the strongest, the risk is {row.risk.estimate:.1%}" in answer(found)
+    # What is doubted is a low figure; a risk above the target is not called unreliable.
+    assert "which cannot be relied on" not in answer(found)
+    lower = found.model_copy(update={"target": found.target.model_copy(update={"rate": 1.0})})
+    assert "which cannot be relied on" in answer(lower)
 
 
 def test_no_cell_is_safe_where_more_than_the_target_are_found(people):
@@ -259,17 +266,36 @@ def test_a_setting_that_is_inside_by_luck_is_not_named(people):
     assert "No setting that was tried can be said to stay at or below 20.0%" in answer(back)
 
 
-def test_without_control_or_truth_the_linkage_rate_is_judged(people):
+def test_without_control_or_truth_the_linkage_rate_is_shown_and_nothing_is_within_the_target(people):
     def anonymous(share, rng):
         return mixed(people[0])(share, rng).drop(columns="person_id")
 
     found = cvpl.surface(people[0], anonymous, [0.0, 1.0], config(), target=0.99)
     assert [row.judged for row in found.settings] == ["linkage_rate"] * 2
-    assert found.settings[0].risk == found.settings[0].linkage_rate
+    assert found.settings[0].risk is None and found.settings[0].shown == found.settings[0].linkage_rate
     assert found.scenario == "blind"
     for row in found.settings:
-        for cell in row.cells:
-            assert cell.safe == (cell.high is not None and cell.high <= 0.99 and not cell.contradicted)
+        assert (
+            row.safe is False and "nothing tells the risk: there is neither a control nor a known match" in row.doubts
+        )
+        assert not any(cell.safe for cell in row.cells)
+    assert found.target.weakest is None
+    text = " ".join(shown(found, 100).split())
+    assert "Nothing tells the risk without a control or true matches; shown is the linkage rate." in text
+
+
+def test_a_target_is_held_against_the_risk_and_not_against_the_rate_at_the_threshold(people):
+    """A threshold that hardly anybody reaches makes the rate low; a strict reading of the score finds most of them."""
+    settings = config(attacker=OPEN, threshold=0.9999)
+    make = mixed(people[0])
+    found = cvpl.surface(people[0], make, [0.3, 1.0], settings, control=people[1], target=0.2)
+    row = found.setting(0.3)
+    power = next(it for it in row.power if it.false_rate == 0.05)
+    assert row.linkage_rate.high < 0.2 and row.attributable_rate.high < 0.2
+    assert power.low > 0.2 and row.risk.estimate == pytest.approx((power.power - 0.05) / 0.95)
+    assert row.safe is False and not any(cell.safe for cell in row.cells)
+    assert 0.3 not in found.target.inside
+    assert found.target.weakest is None or found.target.weakest.strength == 1.0
 
 
 def test_without_a_target_nothing_is_called_safe(people):
@@ -330,7 +356,7 @@ def test_a_setting_that_another_attacker_breaks_is_not_named():
     found = cvpl.surface(tables[0], mechanism, ["weak", "middle", "strong"], settings, control=tables[1], target=0.25)
     assert found.attacker == "sees_ab"
     row = found.setting("middle")
-    assert row.risk.high <= 0.25 and row.safe is False
+    assert row.risk.high <= 0.25 and row.safe is False and not any(cell.safe for cell in row.cells)
     assert "attacker 'sees_cd', the strongest at this strength" in row.doubts[0]
     assert found.target.weakest.strength == "strong"
     assert found.target.weakest.held_against == ["sees_ab", "sees_cd"]
@@ -344,8 +370,11 @@ def test_the_risk_that_is_told_is_that_of_the_strongest_at_the_named_setting(peo
     assert weakest.strength == 1.0 and weakest.held_against == ["one", "two"]
     released = mixed(people[0])(1.0, _rng_of(found, 1.0))
     alone = cvpl.audit(people[0], released, settings, control=people[1], fail_above=0.3)
-    assert weakest.attacker == alone.attacker and alone.policy.met
-    told = Attributable.model_validate(alone.attributable_rate.model_dump())
+    assert weakest.attacker == alone.attacker and alone.policy.value == weakest.high <= 0.3
+    # The sweep judges the attacks; what a look at the tables shows is said by the audit of the release.
+    assert all(it.startswith("before the attack: ") for it in alone.policy.reasons)
+    told = alone.risk
+    assert weakest.figure == "risk"
     assert (weakest.estimate, weakest.low, weakest.high) == (told.estimate, told.low, told.high)
 
 
@@ -556,7 +585,7 @@ def test_the_command(folder, tmp_path, capsys):
     extra = ["-m", "synthetic", "-s", "0.5, 0.95", "--control", control, "--target", "0.2", "--out", str(out)]
     assert run(_call(folder, *extra)) == 0
     told = capsys.readouterr().out
-    for word in ("0.95", "95% interval", "utility", "The risk over thresholds", "* safe", "Written:"):
+    for word in ("0.95", "95% interval", "utility", "The rate over thresholds", "* within the target", "Written:"):
         assert word in told
     written = SurfaceResult.from_json((out / "surface.json").read_bytes())
     direct = cvpl.surface(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from itertools import pairwise
 
@@ -10,24 +11,28 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from rich.console import Console
 
 import cvpl
 from browser import SCHEMES, SIZES, check, chromium, needs_browser, serious_faults  # noqa: F401 - a fixture
 from cvpl import charts
 from cvpl.charts.style import DARK, SHADES
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.reports.surface_page import surface_page
+from cvpl.reports.surface import show
+from cvpl.reports.surface_page import settings_table, surface_page
 from cvpl.result import (
     Attributable,
     Input,
     MeanUtility,
     Provenance,
     Rate,
+    Risk,
     SurfaceCell,
     SurfaceResult,
     SurfaceSetting,
     SurfaceTarget,
 )
+from cvpl.result.surface_answer import answer
 from cvpl.simulation import Touchpoints
 
 PAYLOADS = [
@@ -143,8 +148,8 @@ def lines(chart):
     )
 
 
-def test_the_safe_region_is_framed_along_its_border_only():
-    """Two safe cells side by side and one below: the edges between them are not drawn."""
+def test_the_cells_within_the_target_are_framed_along_their_border_only():
+    """Two such cells side by side and one below: the edges between them are not drawn."""
     rows = [setting(1, (0.9, 0.1, 0.1), safe=(1, 2)), setting(2, (0.9, 0.9, 0.1), safe=(2,))]
     chart = charts.heat_map(result_of(rows))
     assert lines(chart) == [
@@ -168,9 +173,10 @@ def test_the_map_tells_every_cell_in_its_table():
     assert found.columns == ("strength", "0.7", "0.8", "0.9")
     assert found.rows == (
         ("weak", "90.0% (steep)", "50.0% (steep, contradicted)", "25.0%"),
-        ("strong", "25.0%", "2.0% (safe)", "0.0% (safe)"),
+        ("strong", "25.0%", "2.0% (within the target)", "0.0% (within the target)"),
     )
-    assert "2 cells that are safe" in found.description and "(2 cells)" in found.description
+    assert "2 cells within the target" in found.description and "(2 cells)" in found.description
+    assert found.title == "The rate over strength and threshold"
 
 
 def test_a_surface_without_cells_has_no_map():
@@ -191,9 +197,47 @@ def test_shades_go_ever_further_from_the_page_in_grey_too():
     assert all(b > 1.15 * a for a, b in pairwise(dark))
 
 
+def with_risk(row, estimate):
+    ends = {"low": estimate - 0.05, "high": estimate + 0.05}
+    risk = Risk(estimate=estimate, power=None, false_rate=0.05, basis="control", attacker="main", **ends)
+    return row.model_copy(update={"judged": "risk", "risk": risk})
+
+
 def test_risk_and_utility_stand_side_by_side():
-    found = charts.numbers(charts.risk_and_utility(result_of([setting(1, (0.9, 0.5, 0.25), mean=0.75)])))
-    assert found.rows == (("1", "25.0%", "25.0% to 25.0%", "0.75", "outside"),)
+    row = with_risk(setting(1, (0.9, 0.5, 0.25), mean=0.75), 0.4)
+    found = charts.numbers(charts.risk_and_utility(result_of([row])))
+    assert found.title == "Risk and utility" and found.columns[1] == "risk"
+    assert found.rows == (("1", "40.0%", "35.0% to 45.0%", "0.75", "outside"),)
+
+
+def test_a_rate_is_never_called_the_risk():
+    """Where nothing tells the risk, the rate that is shown stands under its own name, in charts, tables and answer."""
+    result = result_of([setting(1, (0.9, 0.5, 0.25), mean=0.75), setting(2, (0.9, 0.5, 0.3), mean=0.7)], rises_at=[2])
+    found = charts.numbers(charts.risk_and_utility(result))
+    assert found.title == "Attributable rate and utility" and found.columns[1] == "attributable rate"
+    assert found.rows[0] == ("1", "25.0%", "25.0% to 25.0%", "0.75", "outside")
+    assert settings_table(result).columns[3] == "attributable rate"
+    assert "<th>attributable rate</th>" in result._repr_html_() and "<th>risk</th>" not in result._repr_html_()
+    assert "The attributable rate does not only fall with strength" in answer(result)
+    assert "Nothing tells the risk without a control or true matches" in surface_page(result)
+
+
+def test_a_setting_without_a_risk_among_others_that_have_one_shows_none():
+    rows = [with_risk(setting(1, (0.9, 0.5, 0.25)), 0.4), setting(2, (0.9, 0.5, 0.2))]
+    table = settings_table(result_of(rows))
+    assert table.columns[3] == "risk"
+    assert [row[3] for row in table.rows] == ["40.0%", "n/a"]
+
+
+def test_no_page_calls_a_setting_or_a_cell_safe(swept):
+    within = result_of([setting(1, (0.9, 0.1, 0.1), safe=(1, 2)), setting(2, (0.1, 0.0, 0.0), safe=(0, 1, 2))])
+    for result in (swept, within):
+        screen = Console(width=100, file=io.StringIO(), force_terminal=False)
+        show(result, screen)
+        pages_ = surface_page(result), screen.file.getvalue(), result._repr_html_()
+        for text in pages_:
+            assert not re.search(r"\bsafe(ly|ty)?\b", text, re.IGNORECASE)
+        assert "within the target" in pages_[0] and "* within the target" in pages_[1]
 
 
 def test_charts_become_pictures(swept):

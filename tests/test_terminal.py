@@ -14,7 +14,7 @@ from rich.console import Console
 from cvpl.cli import progress
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult
-from cvpl.result.headline import headline
+from cvpl.result.explanation import explanation
 from cvpl.wording import percent, points, printable, sentence, span
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
@@ -23,6 +23,13 @@ WIDTHS = (60, 80, 120)
 RATE = {"estimate": 0.319, "low": 0.288, "high": 0.352, "method": "wilson"}
 CONTROL = {"rate": 0.049, "low": 0.033, "high": 0.069, "method": "wilson", "records": 900}
 ATTRIBUTABLE = {"estimate": 0.284, "low": 0.253, "high": 0.315, "method": "wilson", "basis": "control"}
+
+
+POWER = [
+    {"false_rate": 0.01, "power": 0.08, "low": 0.06, "high": 0.10, "method": "people"},
+    {"false_rate": 0.05, "power": 0.2, "low": 0.17, "high": 0.23, "method": "people"},
+    {"false_rate": 0.10, "power": 0.29, "low": 0.26, "high": 0.32, "method": "people"},
+]
 
 
 def column(name, role="attribute", structural=0.5, link=0.4, removal=0.01):
@@ -45,11 +52,12 @@ def result(**changes) -> AuditResult:
         "linkage_rate": RATE,
         "control": CONTROL,
         "attributable_rate": ATTRIBUTABLE,
+        "power": POWER,
         "warnings": [],
         "attackers": [attacker("main", 0.2)],
     }
     for key, value in changes.items():
-        merged = isinstance(value, dict) and isinstance(content[key], dict)
+        merged = isinstance(value, dict) and isinstance(content.get(key), dict)
         content[key] = content[key] | value if merged else value
     return AuditResult.model_validate(content)
 
@@ -97,9 +105,9 @@ RICH_RESULT = {
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "-"), (0, "0.0%"), (2e-19, "0.0%"), (0.00001, "<0.1%"), (0.00049, "<0.1%"), (0.0005, "0.1%"),
+        (None, "n/a"), (0, "0.0%"), (2e-19, "0.0%"), (0.00001, "<0.1%"), (0.00049, "<0.1%"), (0.0005, "0.1%"),
         (0.319, "31.9%"), (0.9994, "99.9%"), (0.9995, ">99.9%"), (0.99999, ">99.9%"), (1 - 1e-16, "100.0%"),
-        (1, "100.0%"), (-0.0004, "0.0%"), (-0.03, "-3.0%"),
+        (1, "100.0%"), (-0.0004, "0.0%"), (-0.03, "below 0"), (-1.68, "below 0"),
     ],
 )  # fmt: skip
 def test_a_share_never_reads_as_nothing_or_everything_unless_it_is(value, text):
@@ -108,7 +116,7 @@ def test_a_share_never_reads_as_nothing_or_everything_unless_it_is(value, text):
 
 @pytest.mark.parametrize(
     ("difference", "text"),
-    [(None, "-"), (0.0, "0.0"), (0.0001, "<+0.1"), (-0.0001, ">-0.1"), (0.389, "+38.9"), (-0.04, "-4.0")],
+    [(None, "n/a"), (0.0, "0.0"), (0.0001, "<+0.1"), (-0.0001, ">-0.1"), (0.389, "+38.9"), (-0.04, "-4.0")],
 )
 def test_a_difference_is_told_in_points_with_its_sign(difference, text):
     assert points(difference) == text
@@ -134,7 +142,11 @@ def test_a_sentence_has_a_capital_letter_and_one_full_stop():
     assert sentence("a rate") == sentence("a rate.") == "A rate."
 
 
-# The headline
+# The verdict and what stands behind it
+
+
+AT_THE_THRESHOLD = "At threshold 0.9 this attacker links 31.9% (28.8% to 35.2%) of the originals"
+DECIDES_NOTHING = "These are the paper's figures; they decide nothing here."
 
 
 @pytest.mark.parametrize(
@@ -142,78 +154,94 @@ def test_a_sentence_has_a_capital_letter_and_one_full_stop():
     [
         (
             {},
-            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 4.9% of people "
-            "who are in no release do so too, so 28.4% (95% interval 25.3% to 31.5%) is attributable to the release.",
+            f"{AT_THE_THRESHOLD} and 4.9% of the control; 28.4% is attributable to the release (25.3% to 31.5%). "
+            f"{DECIDES_NOTHING}",
         ),
         (
-            {"attributable_rate": {"basis": "own_match_left_out"}, "truth": {"false_link_rate": 0.062}},
-            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 6.2% would do so "
-            "without their own record, so 28.4% (95% interval 25.3% to 31.5%) is attributable to the release. "
-            "But there is no control, and where records are alike this figure is blind: the best candidate is the "
-            "right person for 29.5% of those who have a match.",
+            {"attributable_rate": {"basis": "own_match_left_out"}, "control": None},
+            f"{AT_THE_THRESHOLD}; 28.4% is attributable to the release (25.3% to 31.5%), with the own match left out "
+            f"in place of a control. {DECIDES_NOTHING}",
         ),
-        (
-            {"attributable_rate": None, "control": None},
-            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). How many would "
-            "find one without being in the release is not known.",
-        ),
+        ({"attributable_rate": None, "control": None}, f"{AT_THE_THRESHOLD}. {DECIDES_NOTHING}"),
         (
             {"attributable_rate": {"estimate": -0.03, "low": -0.08, "high": 0.02}, "control": {"rate": 0.339}},
-            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 33.9% of people "
-            "who are in no release do so too, so nothing beyond look-alikes shows at this threshold: the attributable "
-            "rate is -3.0% (95% interval -8.0% to 2.0%).",
+            f"{AT_THE_THRESHOLD} and 33.9% of the control; the attributable rate, below 0 (below 0 to 2.0%), cannot be "
+            f"told from 0. {DECIDES_NOTHING}",
         ),
         (
             {"attributable_rate": {"estimate": None, "low": None, "high": None}, "control": {"rate": 1.0}},
-            "31.9% of the originals find a candidate at threshold 0.9 (95% interval 28.8% to 35.2%). 100.0% of people "
-            "who are in no release do so too: nothing is left to attribute to the release.",
-        ),
-        (
-            {"threshold": None, "linkage_rate": {"low": None, "high": None}, "control": {"rate": 0.05}},
-            "31.9% of the originals find a candidate where 5% of people who are in no release do. That leaves 28.4% "
-            "(95% interval 25.3% to 31.5%) attributable to the release.",
-        ),
-        (
-            {"threshold": None, "linkage_rate": {"estimate": None, "low": None, "high": None}},
-            "No linkage rate: no threshold is attainable, or nothing tells where to read the score.",
-        ),
-        (
-            {"validity": {"assessable": False, "reasons": ["the representation is dead"]}},
-            "Not assessable: the representation is dead.",
+            f"{AT_THE_THRESHOLD} and 100.0% of the control. {DECIDES_NOTHING}",
         ),
     ],
-    ids=["control", "own match left out", "no base", "no excess", "all base", "off scale", "no threshold", "dead"],
+    ids=["control", "own match left out", "no base", "no excess", "all base"],
 )
-def test_the_headline_is_the_answer_with_what_it_rests_on(changes, text):
-    assert headline(result(**changes)) == text
+def test_the_rates_at_the_threshold_are_told_in_one_sentence_and_said_to_decide_nothing(changes, text):
+    assert explanation(result(**changes))[-1] == text
 
 
-@pytest.mark.parametrize(
-    ("changes", "objection"),
-    [
-        (
-            {"warnings": [warning("top1_above_rate")], "truth": {"top1_hit_rate": 0.76}},
-            "But the best candidate is the right person for 76.0% of those who have a match: the rate understates the "
-            "risk.",
-        ),
-        (
-            {"warnings": [warning("blocking_recall_near_zero")], "truth": {"blocking_recall": 0.02}},
-            "But blocking kept only 2.0% of the true pairs together: the rate is about other people.",
-        ),
-        (
-            {"attackers": [attacker("main", 0.2), attacker("keen", 0.6)]},
-            "But attacker 'keen' is stronger: its power at 5% is 60.0%, this one's 20.0%.",
-        ),
-    ],
-    ids=["top-1", "blocking recall", "a stronger attacker"],
-)
-def test_what_contradicts_the_rate_is_told_in_one_breath_with_it(changes, objection):
-    assert headline(result(**changes)).endswith(f"attributable to the release. {objection}")
+@pytest.mark.parametrize("rate", [RATE, {"estimate": None, "low": None, "high": None}], ids=["a rate", "no rate"])
+def test_a_score_without_a_threshold_has_no_sentence_on_one(rate):
+    (text,) = explanation(result(threshold=None, linkage_rate=rate))
+    assert text.startswith("Risk 15.8%")
+
+
+def test_the_risk_stands_with_its_interval_its_attacker_and_what_chance_is():
+    found = result()
+    assert found.verdict.sentence == "About 16 in 100 people (12 to 19) can be linked because of this release."
+    assert explanation(found)[0] == (
+        "Risk 15.8% (95% interval 12.6% to 18.9%): attacker 'main' links 20.0% of the originals where it links 5% of "
+        "the control."
+    )
+    assert "beyond chance, which is 5%" in shown(found)
+
+
+def test_a_risk_that_was_picked_among_attackers_says_so():
+    found = result(picked={"among": 4, "confidence": 0.9875})
+    assert "attacker 'main', the strongest of 4, links 20.0% of the originals" in explanation(found)[0]
+    assert explanation(found)[1] == "The interval allows for the choice of the strongest."
+
+
+def test_where_nothing_can_be_assessed_no_figure_stands_beside_the_verdict():
+    found = result(validity={"assessable": False, "reasons": ["the representation is dead"]})
+    assert found.verdict.sentence == "The risk of this release is not assessable: the representation is dead."
+    assert explanation(found) == []
+
+
+def test_the_right_persons_found_are_told_in_one_breath_with_the_risk():
+    found = result(truth={"top1_hit_rate": 0.76, "top1_low": 0.73, "top1_high": 0.79})
+    assert found.verdict.sentence == (
+        "About 16 in 100 people (12 to 19) can be linked because of this release; the best candidate is the right "
+        "person for 76 in 100 people in it (73 to 79)."
+    )
+
+
+def test_an_attacker_that_reads_more_and_does_not_count_is_named_with_the_reason():
+    keen = attacker("keen", 0.6) | {"disqualified": ["it links everybody"]}
+    weak = attacker("weak", 0.1) | {"disqualified": ["it links nobody"]}
+    text = explanation(result(attackers=[attacker("main", 0.2), keen, weak]))
+    assert "Attacker 'keen' reads 57.9% and does not count: it links everybody." in text
+    assert not any("'weak'" in line for line in text)
 
 
 def test_a_lower_bound_is_called_one():
-    assert headline(result(lower_bound=True)).startswith("At least 31.9% of the originals")
-    assert "originals with a candidate (a lower bound)" in shown(result(lower_bound=True))
+    found = result(lower_bound=True)
+    assert found.verdict.sentence.startswith("At least about 16 in 100 people")
+    assert "links at least 31.9%" in explanation(found)[-1]
+    assert "originals with a candidate (a lower bound)" in shown(found)
+
+
+@pytest.mark.parametrize(
+    ("control", "missing"),
+    [(CONTROL, "the power at a false rate of 5% has no interval"), (None, "there is no control")],
+    ids=["control", "no control"],
+)
+def test_an_earlier_result_without_intervals_says_what_is_missing_and_blames_no_size(control, missing):
+    """The tables of the stored result are large: nothing in them is too small or too few."""
+    found = result(control=control, power=STORED["power"])
+    assert found.verdict.kind == "undetermined"
+    assert found.verdict.sentence == (
+        f"The risk of this release cannot be told: {missing}; true matches are known, but they have no interval."
+    )
 
 
 # The summary
@@ -222,15 +250,22 @@ def test_a_lower_bound_is_called_one():
 def test_the_eye_is_led_from_the_answer_to_the_doubts():
     text = flat(shown(result(**RICH_RESULT)))
     steps = [
-        "31.9% of the originals",
-        "Attacker 'main', scenario controlled",
-        "Policy NOT met: the upper interval end of the attributable rate at most 0.05; found 0.315.",
+        "About 16 in 100 people (12 to 19) can be linked because of this release.",
+        "Risk 15.8% (95% interval 12.6% to 18.9%): attacker 'main'",
+        "Scenario controlled: 10,000 originals",
+        "Policy not met: the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is "
+        "31.5%.",
+        "- the top-1 hit rate is far above the linkage rate",
         "3 warnings below: read them first.",
-        "The answer",
+        "The figures behind it",
+        "risk 15.8% 12.6% to 18.9%",
+        "power at 5% 20.0% 17.0% to 23.0%",
+        "top-1 hit rate 29.5%",
+        "power at 1% 8.0% 6.0% to 10.0%",
+        "The paper's figures, at threshold 0.9",
         "linkage rate 31.9% 28.8% to 35.2%",
         "control rate 4.9% 3.3% to 6.9%",
         "attributable rate 28.4% 25.3% to 31.5%",
-        "power at 1%",
         "At other thresholds",
         "By the true matches",
         "How it was measured",
@@ -309,16 +344,31 @@ def test_names_are_shown_as_they_are_written_never_as_markup():
         assert "Column '[red]x[/red]' is absent." in flat(text)
 
 
+def test_the_verdict_and_the_checks_of_a_stored_result_are_never_obeyed():
+    """They may come from a file that somebody else wrote."""
+    content = json.loads(result().to_json())
+    content["verdict"]["sentence"] = "About \x1b[2J[red]x[/red]."
+    content["risk"]["attacker"] = content["attacker"] = "a\x1b[1mb"
+    content["preflight"] = [
+        {"check": "direct_identifier", "closes_gate": closes, "message": "column '\x1b[31mx' names people"}
+        for closes in (True, False)
+    ]
+    text = shown(AuditResult.model_validate(content))
+    assert "\x1b" not in text
+    assert "About \\x1b[2J[red]x[/red]." in text
+    assert text.count("Column '\\x1b[31mx' names people.") == 2
+
+
 def test_the_lowest_threshold_of_the_worst_case_is_named():
     curve = [{**STORED["risk_curve"][0], "threshold": value} for value in (0.65, 0.8, 0.95)]
     text = shown(result(risk_curve=curve, worst_case_risk=0.782, integrated_risk=0.44))
-    assert "linkage rate at 0.65, the lowest" in text
-    assert "mean rate from 0.65 to 0.95" in text
+    assert "rate at 0.65 78.2% the lowest threshold: worst case" in flat(text)
+    assert "mean rate 44.0% integrated from 0.65 to 0.95" in flat(text)
 
 
 def test_a_result_that_is_not_assessable_shows_its_figures_as_no_measure_of_risk():
     text = flat(shown(result(validity={"assessable": False, "reasons": ["the representation is shifted"]})))
-    assert text.startswith("Not assessable: the representation is shifted.")
+    assert text.startswith("The risk of this release is not assessable: the representation is shifted.")
     assert "They are no measure of risk." in text
     assert "attributable to the release" not in text
 
@@ -343,7 +393,8 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
     [
         (
             {"figure": "linkage_rate", "bound": "estimate", "max": 0.5, "value": 0.319, "met": True, "reasons": []},
-            "Policy met under the stated attackers: the linkage rate at most 0.5; found 0.319.",
+            "Policy met under the stated attackers: the linkage rate at the threshold may be at most 50.0%, and is "
+            "31.9%.",
         ),
         (
             {
@@ -354,7 +405,8 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
                 "met": False,
                 "reasons": ["x"],
             },
-            "Policy NOT met: the upper interval end of the attributable rate at most 0.05; found none.",
+            "Policy not met: the upper interval end of the attributable rate at the threshold may be at most 5.0%, and "
+            "is not known.",
         ),
     ],
 )

@@ -233,21 +233,29 @@ def attributable(measured: Measurement) -> out.Attributable | None:
     return out.Attributable(estimate=measured.attributable, basis=measured.basis, **ends)
 
 
-def power(measured: Measurement) -> list[out.Power] | None:
-    """Power at the stated false rates."""
+def power(measured: Measurement, reading: float | None = None) -> list[out.Power] | None:
+    """Power at the stated false rates, and at `reading` where the risk is read at another one."""
     if measured.power is None:
         return None
     intervals = measured.power_intervals or {}
-    return [
+    found = [
         out.Power(false_rate=false_rate, power=value, **_ends(intervals.get(false_rate)))
         for false_rate, value in measured.power.items()
     ]
+    if reading is not None and reading not in measured.power and measured.has_control:
+        ends = _ends(measured.power_interval(reading, measured.spread.confidence))
+        found.append(out.Power(false_rate=reading, power=measured.power_at(reading), **ends))
+    return found
 
 
 def attacker_row(
-    name: str, measured: Measurement, faults: Sequence[str], canaries: out.Canaries | None
+    name: str,
+    measured: Measurement,
+    faults: Sequence[str],
+    canaries: out.Canaries | None,
+    risk: out.Risk | None = None,
 ) -> out.AttackerRow:
-    """One attacker's line in the table of attackers; `faults` are why it cannot be the headline."""
+    """One attacker's line in the table of attackers; `faults` are why it does not count."""
     known = measured.truth
     return out.AttackerRow(
         name=name,
@@ -255,12 +263,13 @@ def attacker_row(
         linkage_rate=rate(measured),
         control_rate=measured.base_rate if measured.basis == "control" else None,
         attributable_rate=attributable(measured),
-        power=power(measured),
+        power=power(measured, None if risk is None else risk.false_rate),
         top1_hit_rate=None if known is None else top1_hit_rate(known),
         settings=measured.attack.attacker.model_dump(mode="json"),
         asked=measured.attack.original.rows,
         disqualified=list(faults),
         canaries=canaries,
+        risk=risk,
     )
 
 

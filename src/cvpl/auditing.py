@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from cvpl import appraisal, assembly
 from cvpl import result as out
+from cvpl.assessment.preflight import preflight
+from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.config.plan import ConfigLike, Plan, load
 from cvpl.contenders import Standing, contest
 from cvpl.diagnostics.power_drop import power_drops
@@ -17,7 +20,7 @@ from cvpl.diagnostics.progressive import climb
 from cvpl.diagnostics.self_linkage import leave_one_out
 from cvpl.diagnostics.sensitivity import sensitivity
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.evaluation.control_likeness import control_likeness
+from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
 from cvpl.gate import gate
 from cvpl.notices import notices
@@ -44,6 +47,7 @@ def audit(
     memory: int | None = None,
     save_projection_to: str | Path | None = None,
     report: Report | None = None,
+    on_preflight: Callable[[Sequence[out.Finding]], None] | None = None,
 ) -> out.AuditResult:
     """Measure how well the people of `original` can be linked to records of `protected`.
 
@@ -56,6 +60,8 @@ def audit(
     `attackers` names some of the configuration's attackers, for example of the family of `attacker: default`; the
     others are not run. With `randomize` three more are drawn from a wider family by a seed that is made now and stands
     in the result; a number is taken for the seed itself, to repeat such a run.
+
+    `on_preflight` is called with the findings of the checks before any attack starts.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
@@ -72,8 +78,14 @@ def audit(
         drawn = out.Randomization(seed=seed, attackers=[name for name in plan.attackers if name not in known])
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
+        say("checking the tables", None)
+        likeness = likeness_of(plan, inputs)
+        findings = preflight(plan, inputs, likeness)
+        if on_preflight is not None:
+            on_preflight(findings)
         standing = contest(plan, inputs, say)
-        result = _assemble(standing, plan, inputs, fail_above, drawn, say)
+        looked = Looked(likeness, findings)
+        result = _assemble(standing, plan, inputs, fail_above, drawn, looked, say)
     if save_projection_to is not None:
         representation = standing.chosen.measured.attack.representation
         save_projection(save_projection_to, representation.space, representation.projection)
@@ -91,7 +103,9 @@ def plan_audit(
 ) -> AuditPlan:
     """What an audit with these arguments would compare, and what it would take, without doing it."""
     plan, inputs = read_plan(original, protected, config, control, memory)
-    return make_plan(plan if attackers is None else plan.only(attackers), inputs)
+    plan = plan if attackers is None else plan.only(attackers)
+    findings = preflight(plan, inputs, likeness_of(plan, inputs))
+    return replace(make_plan(plan, inputs), findings=tuple(findings))
 
 
 def read_plan(
@@ -131,12 +145,29 @@ def read_tables(original: object, protected: object, plan: Plan, control: object
     return inputs
 
 
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What was seen before any attack: how alike control and originals are, and the findings of the checks."""
+
+    likeness: ControlLikeness | None
+    findings: list[out.Finding]
+
+
+def likeness_of(plan: Plan, inputs: Inputs) -> ControlLikeness | None:
+    """How alike control and originals are; None without a control."""
+    pair = inputs.pair
+    if pair.control is None:
+        return None
+    return control_likeness(pair.original, pair.control, stream(plan.config.seed, "likeness"))
+
+
 def _assemble(
     standing: Standing,
     plan: Plan,
     inputs: Inputs,
     fail_above: float | None,
     drawn: out.Randomization | None,
+    looked: Looked,
     say: Report,
 ) -> out.AuditResult:
     name, contenders = standing.headline, standing.contenders
@@ -156,16 +187,19 @@ def _assemble(
     say("who is at risk", None)
     asked = [key for key in contenders if key == name or (standing.among == 1 and _asks(plan))]
     people = {key: appraisal.rates_by_group(contenders[key].measured, plan, inputs) for key in asked}
-    likeness = None
-    if inputs.pair.control is not None:
-        likeness = control_likeness(inputs.pair.original, inputs.pair.control, stream(done.seed, "likeness"))
+    likeness, findings = looked.likeness, looked.findings
     swings = _sensitivity(standing, plan, inputs, say)
     warnings = notices(measured, standing, inputs, likeness, swings)
-    outcomes = gate(standing, measured, plan.config.policy, fail_above, people)
+    outcomes = gate(standing, measured, plan.config.policy, fail_above, people, findings)
     copied = standing.chosen.copied
     at_risk = people.get(name)
     return out.AuditResult(
-        schema="cvpl/audit/1",
+        schema="cvpl/audit/2",
+        verdict=verdict(standing, findings),
+        risk=risk_section(standing.risk, standing),
+        certain=risk_section(standing.certain, standing),
+        best_candidate=best_candidate_section(standing),
+        preflight=findings,
         inputs=described(inputs),
         scenario="blind" if inputs.matches is None else inputs.matches.scenario,
         attacker=name,
@@ -182,15 +216,21 @@ def _assemble(
         growth=assembly.growth(measured),
         control=assembly.control(measured),
         attributable_rate=assembly.attributable(measured),
-        power=assembly.power(measured),
+        power=assembly.power(measured, standing.reading.false_rate),
         ladder=None
         if ladder is None
         else out.Ladder(
             rungs=[out.RungRate(**vars(rung)) for rung in ladder.rungs], stopped_early=ladder.stopped_early
         ),
         attackers=[
-            assembly.attacker_row(key, it.measured, it.faults, appraisal.canaries(it.canaries))
-            for key, it in contenders.items()
+            assembly.attacker_row(
+                key,
+                one.measured,
+                one.faults,
+                appraisal.canaries(one.canaries),
+                risk_section(standing.risk_of(key), standing),
+            )
+            for key, one in contenders.items()
         ],
         picked=standing.picked,
         canaries=appraisal.canaries(standing.chosen.canaries),

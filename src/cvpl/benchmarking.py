@@ -15,7 +15,7 @@ from cvpl import result as out
 from cvpl.auditing import Report, audit, read_tables
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
-from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE
+from cvpl.evaluation.risk import FALSE_RATE
 from cvpl.kept_results import Audited, KeptResults, fingerprint
 from cvpl.leaderboard import Ran, board
 from cvpl.provenance import versions
@@ -60,7 +60,7 @@ def benchmark(
         groups.append(group)
         rows += placed
     return out.BenchmarkResult(
-        schema="cvpl/benchmark/1", false_rate=OFF_SCALE_FALSE_RATE, groups=groups, rows=rows, versions=versions()
+        schema="cvpl/benchmark/1", false_rate=FALSE_RATE, groups=groups, rows=rows, versions=versions()
     )
 
 

@@ -9,6 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from cvpl import appraisal, assembly
 from cvpl import result as out
+from cvpl.assessment.preflight import preflight
+from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.auditing import Report, read_tables
 from cvpl.compared_inputs import Named, check_releases, named
 from cvpl.config.plan import ConfigLike, Plan
@@ -17,9 +19,11 @@ from cvpl.diagnostics.power_drop import power_drops
 from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement
 from cvpl.evaluation.paired import Asked, Told, attributable_by_power, attributable_told, power_told
+from cvpl.evaluation.risk import FALSE_RATE
 from cvpl.notices import notices
 from cvpl.provenance import described, provenance
 from cvpl.ranking import Stood, ranked
+from cvpl.result.verdict import TOO_FEW
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
 from cvpl.utility import Utility
@@ -37,8 +41,8 @@ def compare(
 ) -> out.ComparisonResult:
     """Hold several releases of `original` against each other: risk, utility, order and efficient frontier.
 
-    Each release faces the attackers as in `cvpl.audit`, and its strongest speaks for it. Risk is that attacker's power
-    at 5%, the figure that means the same for every attacker. Differences between two releases are paired person by
+    Each release faces the attackers as in `cvpl.audit`, and its strongest speaks for it. Risk is the figure of the
+    audit's verdict. Differences between two releases are paired person by
     person; two releases whose difference may be 0 are tied. `releases` are tables as in `cvpl.audit`, or a mapping from
     names to tables; they are read twice, so a table that can be read only once will not do. The other arguments are
     those of `cvpl.audit`. A policy in the configuration is not applied. Raises InputError with the problems of all
@@ -60,7 +64,7 @@ def compare(
     return out.ComparisonResult(
         schema="cvpl/compare/1",
         inputs=checked.inputs,
-        false_rate=OFF_SCALE_FALSE_RATE,
+        false_rate=FALSE_RATE,
         releases=order.releases,
         differences=order.differences,
         frontier=order.frontier,
@@ -90,29 +94,45 @@ def _stood(one: Named, plan: Plan, inputs: Inputs, say: Report) -> Stood:
         likeness = control_likeness(pair.original, pair.control, stream(done.seed, "likeness"))
     say("utility", None)
     kept = appraisal.utility(plan, inputs)
+    findings = preflight(plan, inputs, likeness)
+    said = verdict(standing, findings)
+    assessable = said.kind != "not_assessable"
     warnings = notices(measured, standing, inputs, likeness, None)
     asked = Asked(
         done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
     )
-    power = None if standing.reasons else power_told(measured.spread, asked, OFF_SCALE_FALSE_RATE)
+    rate = standing.reading.false_rate
+    risk = None
+    if rate is not None and assessable and measured.has_control:
+        power = power_told(measured.spread, asked, rate)
+        risk = None if power is None else attributable_by_power(power, rate)
     groups = None
     if inputs.groups is not None:
         groups = inputs.groups["original"], inputs.groups.get("control")
     told = [out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in warnings]
     section = _section(one, measured, standing, inputs, kept, contribution, told)
-    return Stood(section, power, _attributable(measured, power, asked), asked, standing.among, groups)
+    section = section.model_copy(
+        update={
+            "assessable": assessable,
+            "reasons": [*standing.reasons, *(it.message for it in findings if it.check == TOO_FEW)],
+            "verdict": said,
+            "risk": risk_section(standing.risk, standing) if assessable else None,
+            "best_candidate": best_candidate_section(standing),
+            "preflight": findings,
+        }
+    )
+    return Stood(section, risk, _attributable(measured, asked), asked, standing.among, groups)
 
 
-def _attributable(measured: Measurement, power: Told | None, asked: Asked) -> Told | None:
-    if power is None or measured.attributable is None:
+def _attributable(measured: Measurement, asked: Asked) -> Told | None:
+    """The attributable rate at the threshold, the paper's figure; None for a score without a threshold."""
+    if measured.attributable is None or measured.threshold is None:
         return None
-    if measured.threshold is None:
-        return attributable_by_power(power, OFF_SCALE_FALSE_RATE)
     return attributable_told(measured.spread, asked, measured.threshold)
 
 
 def _section(
-    one: Named,
+    release: Named,
     measured: Measurement,
     standing: Standing,
     inputs: Inputs,
@@ -125,7 +145,7 @@ def _section(
     truth, top1 = measured.truth, measured.top1_interval
     row = assembly.attacker_row(standing.headline, measured, (), None)
     return out.ComparedRelease(
-        name=one.name,
+        name=release.name,
         input=described(inputs)["protected"],
         scenario="blind" if inputs.matches is None else inputs.matches.scenario,
         assessable=not standing.reasons,
@@ -160,8 +180,14 @@ def _section(
         clearly_beaten_by=[],
         feature_contribution=contribution,
         attackers=[
-            assembly.attacker_row(key, it.measured, it.faults, appraisal.canaries(it.canaries))
-            for key, it in standing.contenders.items()
+            assembly.attacker_row(
+                key,
+                one.measured,
+                one.faults,
+                appraisal.canaries(one.canaries),
+                risk_section(standing.risk_of(key), standing),
+            )
+            for key, one in standing.contenders.items()
         ],
         lower_bound=not measured.attack.exact,
         warnings=warnings,

@@ -1,8 +1,9 @@
 """The attackers of one audit side by side: what speaks against each, and which of them speaks for the release.
 
-The strongest by power at 5% is the headline. Power means the same for every score; rates at one threshold do not. An
-attacker whose canary is out of place, or whose representation is dead or shifted, is out of the running. Having been
-picked as the strongest of K flatters a figure: its intervals are therefore taken at a confidence of 1 - 0.05 / K
+The one with the largest risk is the headline (`evaluation.risk`): its power where 5% of the control is linked means the
+same for every score, rates at one threshold do not. An attacker whose canary is out of place, or whose representation
+is dead or shifted, does not count. Having been picked
+as the strongest of K flatters a figure: its intervals are therefore taken at a confidence of 1 - 0.05 / K
 (Bonferroni), so that all K hold together 95% of the time, and the one that was picked is among them.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from cvpl import result as out
 from cvpl.attack import attack
@@ -18,9 +20,19 @@ from cvpl.config.plan import Plan
 from cvpl.diagnostics.canaries import Canaries, canaries
 from cvpl.diagnostics.self_linkage import SelfLinkage, perturbed
 from cvpl.diagnostics.validity import Validity, validity
-from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement, measure
+from cvpl.evaluation.intervals import Interval
+from cvpl.evaluation.measurement import Measurement, measure
+from cvpl.evaluation.risk import (
+    Reading,
+    Risk,
+    RiskBasis,
+    best_candidate,
+    certain_risk,
+    choose_reading,
+    risk_by_control,
+    risk_by_matches,
+)
 from cvpl.evaluation.shares import CONFIDENCE
-from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
 
@@ -42,37 +54,42 @@ class Contender:
         """Why it cannot speak for the release; nothing if it can."""
         return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
 
-    @property
-    def power(self) -> float | None:
-        """Its power at 5%; None where there is nothing to read it against."""
-        return None if self.measured.power is None else self.measured.power[OFF_SCALE_FALSE_RATE]
+    def power_at(self, false_rate: float | None) -> float:
+        """Its power against the control at a false rate; 0 where there is none."""
+        return self.measured.power_at(false_rate) if false_rate is not None and self.measured.has_control else 0.0
 
     @property
     def top1(self) -> float:
         """How often its best candidate is the right person; 0 where nobody knows."""
-        truth = self.measured.truth
-        return (None if truth is None else top1_hit_rate(truth)) or 0.0
+        return best_candidate(self.measured) or 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """All contenders, the name of the headline, and those that could not be run."""
+    """All contenders, the name of the headline, the false rate they are read at, and those that could not be run."""
 
     contenders: Mapping[str, Contender]
     headline: str
+    reading: Reading
     left_out: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, contenders: Mapping[str, Contender], left_out: tuple[str, ...] = ()) -> Standing:
-        """The strongest of those without a fault; without any, of all; without power, the first.
+    def of(
+        cls, contenders: Mapping[str, Contender], left_out: tuple[str, ...] = (), reading: Reading | None = None
+    ) -> Standing:
+        """The strongest of those without a fault; without any, of all. `reading` is chosen where it is not given.
 
-        Of equal power, who finds more of the right persons, where these are known; then the first. Without a control
-        all may have the same power, since a release of equal records leaves nothing to read it by.
+        Strongest is the largest risk: by power at the false rate that all are read at or, where no control can be
+        read, by the top-1 hit rate. Of equal risk, who finds more of the right persons; then the first.
         """
-        able = {name: it for name, it in contenders.items() if not it.faults} or contenders
-        powers = {name: (it.power, it.top1) for name, it in able.items() if it.power is not None}
-        headline = max(powers, key=lambda name: powers[name]) if powers else next(iter(able))
-        return cls(contenders, headline, left_out)
+        able = {name: it for name, it in contenders.items() if not it.faults} or dict(contenders)
+        reading = reading or choose_reading(it.measured for it in able.values())
+        strength = {
+            name: (it.power_at(reading.false_rate), it.top1)
+            for name, it in able.items()
+            if reading.false_rate is None or it.measured.has_control
+        }
+        return cls(contenders, max(strength, key=lambda name: strength[name]), reading, left_out)
 
     @property
     def chosen(self) -> Contender:
@@ -85,14 +102,75 @@ class Standing:
         return {name: it for name, it in self.contenders.items() if not it.faults}
 
     @property
+    def basis(self) -> RiskBasis | None:
+        """What the risk rests on: a control, else the true matches; None where neither can be read."""
+        if self.reading.false_rate is not None:
+            return "control"
+        known = any(best_candidate(it.measured) is not None for it in self.contenders.values())
+        return "true_matches" if known else None
+
+    @cached_property
+    def counted(self) -> dict[str, Measurement]:
+        """The attackers that count: without a fault, and with a figure on the basis of the risk."""
+        able = {name: it.measured for name, it in (self.qualified or self.contenders).items()}
+        if self.basis == "control":
+            return {name: it for name, it in able.items() if it.has_control}
+        return {name: it for name, it in able.items() if self.basis is None or best_candidate(it) is not None}
+
+    @property
+    def not_read(self) -> list[str]:
+        """Attackers without a fault that cannot be read on the basis of the risk, and so do not count."""
+        return [name for name in self.qualified if name not in self.counted]
+
+    @property
     def among(self) -> int:
-        """Of how many the headline was picked by its power; 1 where nothing was picked."""
-        return max(1, sum(it.power is not None for it in self.qualified.values()))
+        """Of how many the headline was picked by its risk; 1 where nothing was picked, or none counts."""
+        return max(1, len(self.counted)) if self.basis is not None and self.qualified else 1
 
     @property
     def confidence(self) -> float:
         """At which the headline's intervals are taken, so that they hold although it was picked."""
         return 1 - (1 - CONFIDENCE) / self.among
+
+    def risk_of(self, name: str) -> Risk | None:
+        """The risk of one attacker, whether it counts or not, with the interval corrected for the pick."""
+        measured = self.contenders[name].measured
+        rate = self.reading.false_rate
+        if rate is not None:
+            return risk_by_control(name, measured, rate, self.confidence) if measured.has_control else None
+        return risk_by_matches(name, measured, self.confidence)
+
+    @cached_property
+    def risks(self) -> dict[str, Risk]:
+        """The risks of the attackers that count."""
+        found = {name: self.risk_of(name) for name in self.counted}
+        return {name: risk for name, risk in found.items() if risk is not None}
+
+    @property
+    def risk(self) -> Risk | None:
+        """The risk of the release: that of the strongest attacker. None where nothing tells it."""
+        return self.risks.get(self.headline)
+
+    @cached_property
+    def certain(self) -> Risk | None:
+        """People who are linked for certain although the headline's interval includes 0; None where it does not."""
+        risk, rate = self.risk, self.reading.false_rate
+        if risk is None or rate is None or risk.low is None or risk.low > 0:
+            return None
+        return certain_risk(self.counted, self.headline, rate, self.among)
+
+    @cached_property
+    def best_candidate(self) -> tuple[str, float, Interval, int] | None:
+        """Who finds the right person most often, how often, the corrected interval, and of how many it was picked."""
+        able = self.qualified or self.contenders
+        hits = {name: best_candidate(it.measured) for name, it in able.items()}
+        known = {name: rate for name, rate in hits.items() if rate is not None}
+        if not known:
+            return None
+        name = max(known, key=lambda key: known[key])
+        confidence = 1 - (1 - CONFIDENCE) / len(known)
+        interval = able[name].measured.top1_interval_at(confidence)
+        return name, known[name], interval or Interval(None, None, "none"), len(known)
 
     @property
     def picked(self) -> out.Picked | None:
@@ -118,7 +196,8 @@ class Standing:
         for name, it in self.contenders.items():
             for fault in it.faults:
                 found.setdefault(fault, []).append(name)
-        return found
+        # What speaks against most of them comes first.
+        return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
 
 
 def _named(names: list[str]) -> str:

@@ -1,9 +1,8 @@
 """From audits to a leaderboard: one row a release, each group in order, and nobody ranked against other people.
 
-Releases of one group are ranked by one figure against one kind of strangers. Those with a control come first, by their
-power at 5%, which means the same for every attacker. Where the only measure is the own match left out, rates are blind
-where records are alike, so those are ranked by how often the best candidate is the right person. The rest have no
-place. Two releases whose 95% intervals meet are tied.
+Releases of one group are ranked by their risk, each against others whose risk is read in the same way. Those with a
+control come first. Where only true matches are known, the risk is how often the best candidate is the right person,
+beyond a blind guess. The rest have no place. Two releases whose 95% intervals meet are tied.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from cvpl.config.attackers import written_attackers
 from cvpl.config.manifest import Entry, Manifest
 from cvpl.config.written import ControlConfig
 from cvpl.config.written_attacker import AttackerConfig
-from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE
 from cvpl.evaluation.ordering import places
 from cvpl.kept_results import Audited
+from cvpl.result.verdict import TOO_FEW
 
 Ends = tuple[float | None, float, float | None]
 Status = Literal["assessed", "not_assessable", "failed"]
-RankedBy = Literal["power", "top1_hit_rate"]
+RankedBy = Literal["risk", "top1_hit_rate"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,18 +88,18 @@ def _clearly_above(ends: Sequence[Ends]) -> NDArray[np.bool_]:
 
 def _kind(row: out.BenchmarkRow) -> tuple[int, str]:
     """Which rows may be ranked against each other, those of which most is known first; other controls are others."""
-    if row.ranked_by == "power" and row.control_from == "file":
-        return 0, row.inputs["control"].sha256 or ""
+    rate = "" if row.risk is None or row.risk.false_rate is None else f"{row.risk.false_rate:.2f} "
+    if row.ranked_by == "risk" and row.control_from == "file":
+        return 0, rate + (row.inputs["control"].sha256 or "")
     if row.ranked_by is not None:
-        return 1 if row.ranked_by == "power" else 2, ""
+        return 1 if row.ranked_by == "risk" else 2, rate
     return {"assessed": 3, "not_assessable": 4, "failed": 5}[row.status], ""
 
 
 def _ends(row: out.BenchmarkRow) -> Ends:
     """The figure that a row is ranked by, between the ends of its interval."""
-    if row.ranked_by == "power" and row.power is not None:
-        return row.power.low, row.power.power, row.power.high
-    return row.top1_low, row.top1_hit_rate or 0.0, row.top1_high
+    estimate, low, high = row.shown
+    return low, estimate or 0.0, high
 
 
 def _row(group: str, ran: Ran, figures: Sequence[str], columns: Sequence[str]) -> out.BenchmarkRow:
@@ -108,27 +107,24 @@ def _row(group: str, ran: Ran, figures: Sequence[str], columns: Sequence[str]) -
     entry, found = ran.entry, ran.found
     made, config = entry.made, entry.config.config
     result = None if found is None else found.result
-    told = result if result is not None and result.validity.assessable else None
+    told = result if result is not None and result.verdict.kind != "not_assessable" else None
     status: Status = "failed" if result is None else "not_assessable" if told is None else "assessed"
     truth = None if told is None else told.truth
     control = None if told is None else told.control
     attributable = None if told is None else told.attributable_rate
     top1 = None if truth is None else truth.top1_hit_rate
-    power = None
-    if told is not None and control is not None and attributable is not None and attributable.basis == "control":
-        power = next((it for it in told.power or [] if it.false_rate == OFF_SCALE_FALSE_RATE), None)
+    risk = None if told is None else told.risk
+    power = None if told is None or risk is None or risk.false_rate is None else told.power_at(risk.false_rate)
     ranked_by: RankedBy | None = None
-    if power is not None:
-        ranked_by = "power"
-    elif attributable is not None and attributable.basis == "own_match_left_out" and top1 is not None:
-        ranked_by = "top1_hit_rate"
+    if risk is not None:
+        ranked_by = "risk" if risk.basis == "control" else "top1_hit_rate"
     return out.BenchmarkRow(
         group=group,
         name=entry.name,
         file=made.file,
         made=out.Made(mechanism=made.mechanism, family=made.family, strength=dict(made.strength), by=made.by),
         status=status,
-        reasons=list(ran.reasons) if result is None else result.validity.reasons,
+        reasons=list(ran.reasons) if result is None else _reasons(result),
         inputs={} if result is None else result.inputs,
         scenario=None if result is None else result.scenario,
         control_from=None if config.control is None else "absent" if config.control == "absent" else "file",
@@ -151,7 +147,14 @@ def _row(group: str, ran: Ran, figures: Sequence[str], columns: Sequence[str]) -
         warnings=[] if result is None else result.warnings,
         fingerprint=ran.fingerprint,
         seconds=None if found is None else found.seconds,
+        verdict=None if result is None else result.verdict,
+        risk=risk,
     )
+
+
+def _reasons(result: out.AuditResult) -> list[str]:
+    """Why nothing can be said of a release that was audited; nothing where something can."""
+    return [*result.validity.reasons, *(it.message for it in result.preflight if it.check == TOO_FEW)]
 
 
 def _largest_top1(result: out.AuditResult) -> out.LargestTop1 | None:

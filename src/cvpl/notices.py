@@ -6,11 +6,19 @@ from dataclasses import replace
 
 from cvpl import assembly
 from cvpl import result as out
+from cvpl.config.plan import FEWEST_WITH_REFERENCE
 from cvpl.contenders import Standing
 from cvpl.evaluation.contradictions import Notice, contradictions
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.measurement import Measurement
 from cvpl.tables.pair import Inputs
+
+
+def attackers_left_out(standing: Standing) -> Notice:
+    """Which members of the family were not run, and why."""
+    names = ", ".join(f"'{name}'" for name in standing.left_out)
+    why = f"without a control of at least {FEWEST_WITH_REFERENCE} people there are too few for reference"
+    return Notice("attackers_left_out", f"{why}: {names} were not run")
 
 
 def notices(
@@ -35,10 +43,7 @@ def notices(
     found += contradictions(seen)
     found += [Notice("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
     if standing.left_out:
-        names = ", ".join(f"'{name}'" for name in standing.left_out)
-        found.append(
-            Notice("attackers_left_out", f"without a control there are no reference people: {names} could not be run")
-        )
+        found.append(attackers_left_out(standing))
     if not measured.attack.exact:
         asked, share = ", ".join(measured.attack.levers.used), f"{measured.attack.share_examined:.2%}"
         found.append(
@@ -52,6 +57,9 @@ def notices(
         found.append(
             Notice("threshold_not_attainable", "no threshold keeps the false link rate as low as was asked for")
         )
+    if standing.basis == "control":
+        why = "does not count: its projection has no map for people outside the two tables"
+        found += [Notice("control_unused", f"attacker '{name}' {why}") for name in standing.not_read]
     if inputs.pair.control is not None and measured.control is None:
         found.append(Notice("control_unused", "this projection has no map for people outside the two tables"))
     if inputs.matches is not None and not len(inputs.matches.original):

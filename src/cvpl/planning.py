@@ -20,6 +20,7 @@ from cvpl.config.plan import Plan
 from cvpl.errors import LimitError
 from cvpl.operators.alignment import detect
 from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
+from cvpl.result import Finding
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
 from cvpl.table_blocks import assign_blocks, narrowed
 from cvpl.tables.columns import Labels, Place
@@ -81,7 +82,8 @@ class AttackerPlan:
 class AuditPlan:
     """Records by table, the attackers, bytes needed and allowed, and the expected seconds, from and to.
 
-    `disk` are the bytes that the tables take on disk, where they are kept there.
+    `disk` are the bytes that the tables take on disk, where they are kept there. `findings` are those of the checks
+    before the attack.
     """
 
     rows: Mapping[str, int]
@@ -91,6 +93,7 @@ class AuditPlan:
     disk: int | None
     threads: int
     seconds: tuple[float, float]
+    findings: tuple[Finding, ...] = ()
 
 
 def needed_bytes(rows: Mapping[str, int], plan: Plan, *, on_disk: bool, labels: int | None = None) -> int:

@@ -16,18 +16,19 @@ from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.evaluation.paired import Asked, Difference, Told, confidence_of_picked, difference
 
 Ints = NDArray[np.int64]
-Figure = Literal["power", "attributable_rate"]
+Figure = Literal["risk", "attributable_rate"]
 
 
 @dataclass(frozen=True, eq=False)
 class Stood:
     """What is kept of one release once its attackers are done: figures, and what its people add to them.
 
-    `power` and `attributable` are None where there is nothing to read them against, and where no attacker may speak.
+    `risk` is None where it rests on no control; the section may then have one by the true matches. `attributable` is
+    that at the threshold, None where there is nothing to read it against.
     """
 
     section: out.ComparedRelease
-    power: Told | None
+    risk: Told | None
     attributable: Told | None
     asked: Asked
     among: int
@@ -45,15 +46,23 @@ class Ranked:
 
 
 def ranked(found: Sequence[Stood]) -> Ranked:
-    """Put releases in order of the headline's power at 5%; those without one come last, as they were given."""
-    told = sorted((it for it in found if it.power is not None), key=lambda it: -_risk(it))
-    rest = [it for it in found if it.power is None]
+    """Put releases in order of their risk; those that cannot be ranked come last, as they were given.
+
+    Risks are ranked only where all are read in the same way: against the control at one false rate or, without a
+    control, by the true matches.
+    """
+    reading = _reading(found)
+    told = sorted((it for it in found if _read(it) == reading is not None), key=lambda it: -_risk(it))
+    rest = [it for it in found if it not in told]
     differences: list[out.PairedDifference] = []
     above = np.zeros((len(told), len(told)), dtype=bool)
     for i, j in combinations(range(len(told)), 2):
-        by_power = _difference(told[i], told[j], "power")
-        above[i, j] = not by_power.tied and (by_power.estimate or 0) > 0
-        differences.append(by_power)
+        if told[i].risk is None or told[j].risk is None:
+            above[i, j] = _clearly_above(told[i], told[j])
+            continue
+        by_risk = _difference(told[i], told[j], "risk")
+        above[i, j] = not by_risk.tied and (by_risk.estimate or 0) > 0
+        differences.append(by_risk)
         if told[i].attributable is not None and told[j].attributable is not None:
             differences.append(_difference(told[i], told[j], "attributable_rate"))
     risk_places = dict(zip(map(_name, told), places(above), strict=True))
@@ -62,10 +71,7 @@ def ranked(found: Sequence[Stood]) -> Ranked:
     utility_places = dict(
         zip(map(_name, known), places_by_value([scores[_name(it)] or 0.0 for it in known]), strict=True)
     )
-    # Powers read against different people are not held against each other.
-    bases = {it.power.basis for it in told if it.power is not None}
-    basis = "control" if "control" in bases else "own_match_left_out"
-    compared = [it for it in told if it in known and it.power is not None and it.power.basis == basis]
+    compared = [it for it in told if it in known]
     beaten = beaten_by([_risk(it) for it in compared], [scores[_name(it)] or 0.0 for it in compared])
     better = {_name(it): [_name(compared[j]) for j in by] for it, by in zip(compared, beaten, strict=True)}
     clear = {(_name(told[i]), _name(told[j])) for i, j in np.argwhere(above)}
@@ -79,6 +85,7 @@ def ranked(found: Sequence[Stood]) -> Ranked:
                         update={"score": score, "reason": _why(it, found) if score is None else None}
                     ),
                     "risk_places": _places(risk_places.get(name)),
+                    "unranked": _unranked(it, reading),
                     "utility_places": _places(utility_places.get(name)),
                     "on_frontier": not better[name] if name in better else None,
                     "beaten_by": better.get(name, []),
@@ -95,8 +102,47 @@ def _name(it: Stood) -> str:
 
 
 def _risk(it: Stood) -> float:
-    assert it.power is not None  # noqa: S101 - asked only of those that have one
-    return it.power.estimate
+    assert it.section.risk is not None  # noqa: S101 - asked only of those that have one
+    return it.section.risk.estimate
+
+
+def _read(it: Stood) -> tuple[str, float | None] | None:
+    """How the risk is read: on which basis, and at which false rate; None where there is none."""
+    risk = it.section.risk
+    return None if risk is None else (risk.basis, risk.false_rate)
+
+
+def _reading(found: Sequence[Stood]) -> tuple[str, float | None] | None:
+    """The reading that most releases have, of equally many the one at a control and the smallest false rate."""
+    readings = [reading for it in found if (reading := _read(it)) is not None]
+    if not readings:
+        return None
+    return max(readings, key=lambda reading: (readings.count(reading), reading[0] == "control", -(reading[1] or 0.0)))
+
+
+def _unranked(it: Stood, reading: tuple[str, float | None] | None) -> str | None:
+    """Why a release has no place; None where it has one."""
+    own = _read(it)
+    if own is None:
+        reasons = it.section.reasons
+        return f"not assessable: {reasons[0]}" if reasons else "nothing tells its risk"
+    if own == reading:
+        return None
+    words = [_words(one) for one in (own, reading) if one is not None]
+    return f"its risk is read {words[0]}, that of the others {words[1]}"
+
+
+def _words(reading: tuple[str, float | None]) -> str:
+    basis, rate = reading
+    return "by the true matches" if basis != "control" or rate is None else f"where {rate:.0%} of the control is linked"
+
+
+def _clearly_above(first: Stood, second: Stood) -> bool:
+    """Whether the whole interval of one risk lies above the other's; without an interval it does not."""
+    one, other = first.section.risk, second.section.risk
+    assert one is not None  # noqa: S101 - asked only of those that have one
+    assert other is not None  # noqa: S101
+    return one.low is not None and other.high is not None and one.low > other.high
 
 
 def _places(found: Place | None) -> out.Places | None:
@@ -104,13 +150,11 @@ def _places(found: Place | None) -> out.Places | None:
 
 
 def _difference(first: Stood, second: Stood, figure: Figure) -> out.PairedDifference:
-    sides = [it.power if figure == "power" else it.attributable for it in (first, second)]
+    sides = [it.risk if figure == "risk" else it.attributable for it in (first, second)]
     one, other = sides
     assert one is not None  # noqa: S101 - asked only of those that have it
     assert other is not None  # noqa: S101
-    # A score without a scale is read by its power, also where the attributable rate is asked for.
-    by_power = all(it.figure in ("power", "power_left_out") for it in (one, other))
-    confidence = confidence_of_picked(first.among, second.among, by_this_figure=by_power)
+    confidence = confidence_of_picked(first.among, second.among, by_this_figure=figure == "risk")
     found: Difference = difference(one, other, confidence, first.groups)
     originals, controls = first.asked.both(second.asked)
     return out.PairedDifference(

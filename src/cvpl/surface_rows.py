@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
 from cvpl import assembly
 from cvpl import result as out
+from cvpl.assessment.verdict import risk_at
 from cvpl.contenders import Contender, Standing
 from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
+from cvpl.evaluation.risk import risk_by_control, risk_by_matches
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.gate import doubts
 from cvpl.notices import notices
 from cvpl.provenance import described
-from cvpl.result.surface import JudgedFigure, Strength
+from cvpl.result.surface import Strength
 from cvpl.streams import stream
 from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
@@ -31,22 +35,47 @@ def utility_of(inputs: Inputs, contender: Contender) -> out.MeanUtility:
     return out.MeanUtility(mean=found.mean, distance_basis=found.distance.basis, **found.figures)
 
 
-def setting_row(
-    strength: Strength,
-    name: str,
-    contender: Contender,
-    inputs: Inputs,
-    *,
-    confidence: float,
-    target: float | None,
-    useful: out.MeanUtility,
-) -> out.SurfaceSetting:
-    """One strength's row: the figures at the own reading, and the cells, of which the steep ones are found later."""
-    measured = contender.measured.at_confidence(confidence)
-    standing = Standing.of({name: contender})
-    judged: JudgedFigure = "linkage_rate" if measured.basis is None else "attributable_rate"
-    found = (*doubts(measured, standing.reasons, judged), *_found_more(measured, target))
-    interval = measured.rate_interval if judged == "linkage_rate" else measured.attributable_interval
+@dataclass(frozen=True, eq=False)
+class Read:
+    """One attack at one strength, and how it is read: of how many the attacker was picked, and at which confidence."""
+
+    standing: Standing
+    among: int
+    confidence: float
+    target: float | None
+
+    @cached_property
+    def measured(self) -> Measurement:
+        """The figures with intervals that allow for the pick."""
+        return self.standing.chosen.measured.at_confidence(self.confidence)
+
+    @cached_property
+    def risk(self) -> out.Risk | None:
+        """The risk at this strength; None where nothing tells it."""
+        name, measured, rate = self.standing.headline, self.measured, self.standing.reading.false_rate
+        if rate is not None and measured.has_control:
+            return risk_at(risk_by_control(name, measured, rate, self.confidence), self.among, self.confidence)
+        found = risk_by_matches(name, measured, self.confidence)
+        return None if found is None else risk_at(found, self.among, self.confidence)
+
+    @cached_property
+    def objections(self) -> tuple[str, ...]:
+        """Why the risk cannot count as within the target, beside its own upper end."""
+        found = (*doubts(self.standing, self.measured, "risk"), *_found_more(self.measured, self.target))
+        if self.target is not None and self.risk is None:
+            return (*found, "nothing tells the risk: there is neither a control nor a known match")
+        return found
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the upper end of the risk is at most the target and nothing contradicts it; None without a target."""
+        high = None if self.risk is None else self.risk.high
+        return _within(high, self.target, contradicted=bool(self.objections))
+
+
+def setting_row(strength: Strength, read: Read, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
+    """One strength's row: risk, rates at the threshold, and cells, of which the steep ones are marked later."""
+    measured, standing = read.measured, read.standing
     done = measured.attack
     return out.SurfaceSetting(
         strength=strength,
@@ -54,26 +83,27 @@ def setting_row(
         asked=done.original.rows,
         pairs=done.blocks.pairs,
         threshold=measured.threshold,
-        judged=judged,
+        judged="linkage_rate" if read.risk is None else "risk",
+        risk=read.risk,
         linkage_rate=assembly.rate(measured),
         control=assembly.control(measured),
         attributable_rate=assembly.attributable(measured),
-        power=assembly.power(measured),
+        power=assembly.power(measured, standing.reading.false_rate),
         top1_hit_rate=None if measured.truth is None else top1_hit_rate(measured.truth),
         utility=useful,
-        doubts=list(found),
-        safe=_safe(None if interval is None else interval.high, target, contradicted=bool(found)),
-        cells=_cells(measured, standing.reasons, judged, target),
+        doubts=list(read.objections),
+        safe=read.within,
+        cells=_cells(read),
         warnings=[
-            out.Warning_(rule=it.rule, message=it.message, docs=it.docs)
-            for it in notices(measured, standing, inputs, None, None)
+            out.Warning_(rule=notice.rule, message=notice.message, docs=notice.docs)
+            for notice in notices(measured, standing, inputs, None, None)
         ],
     )
 
 
 def with_steepness(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSetting]:
-    """The rows with their cells of high sensitivity marked, by the judged rate of each."""
-    rates = [[_judged(cell, row.judged) for cell in row.cells] for row in rows]
+    """The rows with their cells of high sensitivity marked, by the rate of each."""
+    rates = [[_rate(cell) for cell in row.cells] for row in rows]
     steep = steep_cells(rates, HIGH_SENSITIVITY)
     return [
         row.model_copy(
@@ -87,21 +117,24 @@ def with_steepness(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSettin
     ]
 
 
-def _judged(cell: out.SurfaceCell, judged: JudgedFigure) -> float | None:
-    return cell.linkage_rate if judged == "linkage_rate" else cell.attributable_rate
+def _rate(cell: out.SurfaceCell) -> float | None:
+    return cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
 
 
-def _cells(
-    measured: Measurement, reasons: tuple[str, ...], judged: JudgedFigure, target: float | None
-) -> list[out.SurfaceCell]:
+def _cells(read: Read) -> list[out.SurfaceCell]:
+    measured, figure = read.measured, _figure(read.measured)
     cells = []
     for point in assembly.curve(measured, measured.grid):
         at = measured if point.threshold is None else _read_at(measured, point.threshold)
-        contradicted = bool(doubts(at, reasons, judged) or _found_more(measured, target))
-        high = point.high if judged == "linkage_rate" else point.attributable_high
-        safe = _safe(high, target, contradicted=contradicted)
+        contradicted = bool(doubts(read.standing, at, figure) or read.objections) or read.within is False
+        high = point.high if figure == "linkage_rate" else point.attributable_high
+        safe = _within(high, read.target, contradicted=contradicted)
         cells.append(out.SurfaceCell(**point.model_dump(), contradicted=contradicted, safe=safe))
     return cells
+
+
+def _figure(measured: Measurement) -> Literal["attributable_rate", "linkage_rate"]:
+    return "linkage_rate" if measured.basis is None else "attributable_rate"
 
 
 def _found_more(measured: Measurement, target: float | None) -> tuple[str, ...]:
@@ -112,7 +145,7 @@ def _found_more(measured: Measurement, target: float | None) -> tuple[str, ...]:
     return (f"the best candidate is the right person for {hits:.1%}, more than the target",)
 
 
-def _safe(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
+def _within(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
     """Whether the upper end is at most the target and nothing contradicts it; None without a target."""
     return None if target is None else high is not None and high <= target and not contradicted
 

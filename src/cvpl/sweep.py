@@ -8,6 +8,7 @@ from typing import Literal
 
 from cvpl import appraisal, assembly
 from cvpl import result as out
+from cvpl.assessment.verdict import risk_section
 from cvpl.attacker import Attacker
 from cvpl.config.plan import Plan
 from cvpl.contenders import Contender, Standing, contend, contest
@@ -15,11 +16,13 @@ from cvpl.diagnostics.canaries import Canaries
 from cvpl.evaluation.contradictions import Notice
 from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
+from cvpl.evaluation.risk import Reading
 from cvpl.gate import gate
+from cvpl.notices import attackers_left_out
 from cvpl.provenance import described, provenance
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.streams import stream
-from cvpl.surface_rows import setting_row, with_steepness
+from cvpl.surface_rows import Read, setting_row, with_steepness
 from cvpl.tables.pair import Inputs
 
 Report = Callable[[str, float | None], None]
@@ -32,7 +35,7 @@ class Verdict:
     attackers: tuple[str, ...]
     headline: str
     figure: JudgedFigure
-    risk: out.Rate | out.Attributable
+    risk: out.Risk | out.Rate | out.Attributable
     reasons: tuple[str, ...]
 
     @classmethod
@@ -40,25 +43,23 @@ class Verdict:
         """As the gate of an audit would judge, with the target as its limit."""
         headline = standing.chosen.measured.at_confidence(standing.confidence)
         reasons = gate(standing, headline, None, target, {})[0].reasons
-        beyond = assembly.attributable(headline)
+        risk = risk_section(standing.risk, standing)
+        figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
         return cls(
-            tuple(standing.contenders),
-            standing.headline,
-            "linkage_rate" if beyond is None else "attributable_rate",
-            beyond or assembly.rate(headline),
-            tuple(reasons),
+            tuple(standing.contenders), standing.headline, figure, risk or assembly.rate(headline), tuple(reasons)
         )
 
 
 @dataclass(frozen=True)
 class Sweeper:
-    """Who sweeps, of how many it was picked on the first release, and its canaries there."""
+    """Who sweeps, of how many it was picked on the first release, its canaries there, and where risks are read."""
 
     name: str
     attacker: Attacker
     among: int
     confidence: float
     canaries: Canaries | None
+    reading: Reading
 
 
 class Sweep:
@@ -87,11 +88,13 @@ class Sweep:
         return self._sweeper
 
     def begin(self, strength: Strength, inputs: Inputs, say: Report) -> Contender:
-        """Let all attackers attack the first release; the strongest by power sweeps, and its attack is the first."""
+        """Let all attackers attack the first release; the strongest by risk sweeps, and its attack is the first."""
         standing = contest(self.plan, inputs, say)
         chosen = standing.chosen
         attacker = chosen.measured.attack.attacker
-        self._sweeper = Sweeper(standing.headline, attacker, standing.among, standing.confidence, chosen.canaries)
+        self._sweeper = Sweeper(
+            standing.headline, attacker, standing.among, standing.confidence, chosen.canaries, standing.reading
+        )
         self._inputs = {role: it for role, it in described(inputs).items() if role != "protected"}
         if inputs.matches is not None:
             self._scenario = inputs.matches.scenario
@@ -113,11 +116,9 @@ class Sweep:
         """One more row."""
         self._exact &= contender.measured.attack.exact
         by = self.sweeper
-        self.rows.append(
-            setting_row(
-                strength, by.name, contender, inputs, confidence=by.confidence, target=self.target, useful=useful
-            )
-        )
+        standing = Standing.of({by.name: contender}, reading=by.reading)
+        read = Read(standing, by.among, by.confidence, self.target)
+        self.rows.append(setting_row(strength, read, inputs, useful))
 
     def weakest(self, judge: Callable[[Strength], Verdict | None]) -> out.WeakestSetting | None:
         """The weakest setting from which on all are inside and that holds against all attackers; None without any.
@@ -130,7 +131,7 @@ class Sweep:
             row = self.rows[at]
             verdict = self.verdicts.get(row.strength) or judge(row.strength)
             if verdict is None:
-                verdict = Verdict((self.sweeper.name,), self.sweeper.name, row.judged, row.risk, ())
+                verdict = Verdict((self.sweeper.name,), self.sweeper.name, row.judged, row.shown, ())
             if not verdict.reasons:
                 return out.WeakestSetting(
                     strength=row.strength,
@@ -143,7 +144,8 @@ class Sweep:
                     held_against=list(verdict.attackers),
                 )
             why = f"attacker '{verdict.headline}', the strongest at this strength: {'; '.join(verdict.reasons)}"
-            self.rows[at] = row.model_copy(update={"safe": False, "doubts": [*row.doubts, why]})
+            cells = [cell.model_copy(update={"safe": False, "contradicted": True}) for cell in row.cells]
+            self.rows[at] = row.model_copy(update={"safe": False, "doubts": [*row.doubts, why], "cells": cells})
         return None
 
     def result(
@@ -166,7 +168,7 @@ class Sweep:
                 isolated=[rows[at].strength for at in isolated(inside)] if ordered else [],
                 weakest=weakest,
             )
-        climbing = rises([row.risk.estimate for row in rows]) if ordered else []
+        climbing = rises([row.shown.estimate for row in rows]) if ordered else []
         return out.SurfaceResult.model_validate(
             {
                 "schema": "cvpl/surface/1",
@@ -199,10 +201,7 @@ def _notices(standing: Standing, inputs: Inputs, plan: Plan) -> list[Notice]:
     if len(standing.contenders) > 1:
         found += [Notice("attacker_disqualified", told) for told in standing.disqualified]
     if standing.left_out:
-        names = ", ".join(f"'{name}'" for name in standing.left_out)
-        found.append(
-            Notice("attackers_left_out", f"without a control there are no reference people: {names} could not be run")
-        )
+        found.append(attackers_left_out(standing))
     if inputs.pair.control is not None:
         rng = stream(plan.config.seed, "likeness")
         likeness = control_likeness(inputs.pair.original, inputs.pair.control, rng)

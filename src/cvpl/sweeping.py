@@ -52,9 +52,9 @@ def surface(
     protection to the strongest; those of our own mechanisms are put in that order, and are the paper's where None are
     given. With `mechanism="blocking"` the blockings around the attacker's own are swept on `release` instead.
 
-    `target` is r0: a cell is safe where the upper interval end of its attributable rate (linkage rate where nothing
-    tells what look-alikes explain) is at most r0 and no other figure contradicts it. The weakest setting from which on
-    all that were tried are safe is named, with its risk and its utility.
+    `target` is r0: a setting is within it where the upper interval end of its risk, as `cvpl.audit` reads it, is at
+    most r0 and no other figure contradicts it. A cell of such a setting is within it where the upper end of its own
+    rate is. The weakest setting from which on all that were tried are within is named, with its risk and its utility.
 
     One attacker sweeps: the one that `attacker` names, or the configuration's. Where that has several, such as the
     family of `attacker: default`, all of them attack the weakest release, and the strongest there sweeps; the setting

@@ -22,16 +22,12 @@ from cvpl.charts.style import (
     finished,
     percent_axis,
 )
-from cvpl.result import AuditResult, Power
+from cvpl.result import AuditResult
+from cvpl.result.scale import scale_ends
 from cvpl.wording import percent, span
 
 _FALSE_RATE = 0.05
 _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
-
-
-def power_at_5(powers: list[Power] | None) -> Power | None:
-    """The power at a false rate of 5%."""
-    return next((it for it in powers or [] if it.false_rate == _FALSE_RATE), None)
 
 
 def others(result: AuditResult) -> str:
@@ -41,19 +37,19 @@ def others(result: AuditResult) -> str:
 
 
 def scale(result: AuditResult) -> Chart | None:
-    """Where the release lies between a release with nobody in it and the originals themselves, by power at 5%.
+    """Where the release lies between a release with nobody in it and the originals themselves, by risk.
 
-    None where the headline has no power. Without canaries the ends are 5%, which is chance, and 100%.
+    None where no risk is known, where it rests on the true matches, and where it has no interval. Without canaries the
+    ends are 0% and 100%.
     """
-    own = power_at_5(result.power)
-    if own is None:
+    own = result.risk
+    known = result.verdict.kind in ("linkable", "indistinguishable_from_zero")
+    if own is None or not known or own.low is None or own.high is None:
         return None
-    ends = result.canaries
-    low, high = _FALSE_RATE, 1.0
-    names = "chance", "everybody"
-    if ends is not None and ends.independent.power is not None and ends.identity.power is not None:
-        low, high = ends.independent.power, ends.identity.power
-        names = "nobody in it", "the originals"
+    ends = scale_ends(result)
+    low, high = ends or (0.0, 1.0)
+    names = ("nobody in it", "the originals") if ends else ("nobody", "everybody")
+    here_at = min(1.0, max(0.0, own.estimate))
     rows: list[dict[str, Any]] = [
         {"at": low, "label": f"{names[0]} {percent(low)}"},
         {"at": high, "label": f"{names[1]} {percent(high)}"},
@@ -67,26 +63,27 @@ def scale(result: AuditResult) -> Chart | None:
     for row in rows:
         text = alt.Chart(data([row])).mark_text(align=_side(row["at"]), dy=24, fontSize=12, color=MUTED)
         layers.append(text.encode(x=x, text="label:N"))
-    here = data([{"at": own.power, "low": own.low, "high": own.high, "label": f"this release {percent(own.power)}"}])
+    reach = [None if end is None else max(0.0, end) for end in (own.low, own.high)]
+    label = f"this release {percent(own.estimate)}"
+    here = data([{"at": here_at, "low": reach[0], "high": reach[1], "label": label}])
     if own.low is not None and own.high is not None:
         error = alt.Chart(here).mark_rule(strokeWidth=3, color=BLUE)
         layers.append(error.encode(x=alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=None), x2="high:Q"))
     layers.append(alt.Chart(here).mark_point(filled=True, size=170, color=BLUE, opacity=1).encode(x=x))
-    name = alt.Chart(here).mark_text(align=_side(own.power), dy=-20, fontSize=13, fontWeight="bold", color=INK)
+    name = alt.Chart(here).mark_text(align=_side(here_at), dy=-20, fontSize=13, fontWeight="bold", color=INK)
     layers.append(name.encode(x=x, text="label:N"))
     told = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
     description = (
-        f"A scale from 0% to 100% of the originals linked where 5% of {others(result)} are. "
-        f"{names[0].capitalize()} lies at {percent(low)}, {names[1]} at {percent(high)}, this release at "
-        f"{percent(own.power)}{told}."
+        f"The risk on a scale from 0% to 100%. {names[0].capitalize()} lies at {percent(low)}, {names[1]} at "
+        f"{percent(high)}, this release at {percent(own.estimate)}{told}."
     )
     table = [
         (names[0], percent(low), ""),
-        ("this release", percent(own.power), span(own.low, own.high)),
+        ("this release", percent(own.estimate), span(own.low, own.high)),
         (names[1], percent(high), ""),
     ]
     drawn = alt.layer(*layers).properties(width=WIDTH + 40, height=74)
-    return finished(drawn, "Where the release lies", description, ("release", "power at 5%", "95% interval"), table)
+    return finished(drawn, "Where the release lies", description, ("release", "risk", "95% interval"), table)
 
 
 def _side(at: float) -> Literal["left", "center", "right"]:
@@ -167,4 +164,4 @@ def risk_curve(result: AuditResult) -> Chart | None:
         + ". Bands are 95% intervals; the dotted line is where the headline is read."
     )
     columns = (title, "linked", "95% interval", base, "attributable", "95% interval")
-    return finished(drawn, "The risk curve", description, columns, table)
+    return finished(drawn, "Rates over thresholds", description, columns, table)

@@ -13,7 +13,6 @@ from cvpl.charts.style import (
     GREY,
     HEIGHT,
     INK,
-    MUTED,
     ORANGE,
     WIDTH,
     Chart,
@@ -28,13 +27,15 @@ from cvpl.charts.style import (
 from cvpl.result import BenchmarkRow
 from cvpl.wording import UNKNOWN, percent, printable, span
 
-_SERIES = {"power at 5%": BLUE, "attributable": ORANGE, "top-1": GREY}
-_SHAPES = {"power at 5%": "circle", "attributable": "square", "top-1": "triangle-up"}
-_OFFSET = {"power at 5%": -8, "attributable": 0, "top-1": 8}
+_SERIES = {"risk": BLUE, "attributable": ORANGE, "top-1": GREY}
+_SHAPES = {"risk": "circle", "attributable": "square", "top-1": "triangle-up"}
+_OFFSET = {"risk": -8, "attributable": 0, "top-1": 8}
 """Pixels by which the points of a release stand below each other, so that none hides another."""
+_BASES = {"a control": BLUE, "true matches": GREY}
+"""What a risk rests on."""
+_BASE_SHAPES = {"a control": "circle", "true matches": "triangle-up"}
 _EACH = 30
 """Height of a release."""
-_FALSE_RATE = 0.05
 _LONGEST = 22
 _LINE = 15
 """Height of a name beside the plot."""
@@ -43,7 +44,7 @@ Ends = tuple[float, float | None, float | None]
 
 
 def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
-    """Power, attributable rate and top-1 of every release with their intervals, in the order of the rows.
+    """Risk, attributable rate and top-1 of every release with their intervals, in the order of the rows.
 
     `name` is that of the data set. None where no release has any of them.
     """
@@ -59,9 +60,7 @@ def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     used = {kind: colour for kind, colour in _SERIES.items() if any(it["series"] == kind for it in points)}
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None, labelOverlap=False))
     x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=whole_axis("share of the people"))
-    layers: list[Any] = [
-        alt.Chart(data([{"value": _FALSE_RATE}])).mark_rule(color=MUTED, strokeDash=[1, 2]).encode(x=x),
-    ]
+    layers: list[Any] = []
     for kind in used:
         mine = [it for it in points if it["series"] == kind]
         ends = [it for it in mine if it["low"] is not None and it["high"] is not None]
@@ -74,15 +73,14 @@ def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         layers.append(dots.encode(x=x, y=y, color=colours(used), shape=shape))
     plot = alt.layer(*layers).properties(width=WIDTH - 60, height=_EACH * len(known))
     shown = " and ".join([", ".join(list(used)[:-1]), list(used)[-1]] if len(used) > 1 else used)
-    description = f"{shown[0].upper()}{shown[1:]} of {_counted(known)}, with 95% intervals. "
-    description += "The dotted line at 5% is the power of chance."
+    description = f"{shown[0].upper()}{shown[1:]} of {_counted(known)}, with 95% intervals."
     table = [(printable(row.name), *_cells(row)) for row in rows]
-    heads = ("release", "power at 5%", "95% interval", "attributable", "95% interval", "top-1", "95% interval")
+    heads = ("release", "risk", "95% interval", "attributable", "95% interval", "top-1", "95% interval")
     return finished(plot, f"What is found in each release of {printable(name)}", description, heads, table, labels)
 
 
 def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
-    """Utility against the figure that a release is ranked by; None where no release has both."""
+    """Utility against risk, told apart by what the risk rests on; None where no release has both."""
     known = [row for row in rows if _risk(row) is not None and _kept(row) is not None]
     if not known:
         return None
@@ -94,16 +92,15 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     most = min(1.0, max(0.01, 1.08 * max(_risk(row) or 0.0 for row in known)))
     beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
     points = [
-        {"name": label, "series": _ranked_by(row), "risk": _risk(row), "utility": it, "edge": most, "beside": place}
+        {"name": label, "series": _basis(row), "risk": _risk(row), "utility": it, "edge": most, "beside": place}
         for label, row, it, place in zip(labels, known, utilities, beside, strict=True)
     ]
-    used = {kind: colour for kind, colour in _SERIES.items() if any(it["series"] == kind for it in points)}
-    title = "risk: " + " or ".join(used)
-    x = alt.X("risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis(title, tickCount=4))
+    used = {kind: colour for kind, colour in _BASES.items() if any(it["series"] == kind for it in points)}
+    x = alt.X("risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis("risk", tickCount=4))
     scale = alt.Scale(domain=[bottom, top], nice=False)
     y = alt.Y("utility:Q", scale=scale, axis=alt.Axis(title="utility", tickCount=5, format=".2f"))
     base = alt.Chart(data(points))
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_SHAPES[it] for it in used]))
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_BASE_SHAPES[it] for it in used]))
     names = base.mark_text(align="left", baseline="middle", dx=5, color=INK, fontSize=11)
     layers: list[Any] = [
         base.mark_rule(color=FAINT).encode(x=x, y=y, x2="edge:Q", y2="beside:Q"),
@@ -115,11 +112,11 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         f"Utility against risk of {_counted(known)}; lower risk lies to the left, higher utility above. "
         "Utility is that of the columns which a release holds."
     )
-    heads = ("release", "ranked by", "risk", "utility", "columns")
+    heads = ("release", "risk rests on", "risk", "utility", "columns")
     table = [
         (
             printable(row.name),
-            _ranked_by(row) or UNKNOWN,
+            _basis(row) or UNKNOWN,
             percent(_risk(row)),
             UNKNOWN if (kept := _kept(row)) is None else f"{kept:.3f}",
             UNKNOWN if row.utility is None else str(len(row.utility.columns)),
@@ -136,8 +133,9 @@ def _counted(rows: Sequence[BenchmarkRow]) -> str:
 def _figures(row: BenchmarkRow) -> dict[str, Ends]:
     """The figures of a row that are known, each with the ends of its interval."""
     found: dict[str, Ends] = {}
-    if row.power is not None:
-        found["power at 5%"] = row.power.power, row.power.low, row.power.high
+    value, low, high = row.shown
+    if value is not None:
+        found["risk"] = value, low, high
     if row.attributable_rate is not None and row.attributable_rate.estimate is not None:
         beyond = row.attributable_rate
         found["attributable"] = row.attributable_rate.estimate, beyond.low, beyond.high
@@ -160,8 +158,8 @@ def _kept(row: BenchmarkRow) -> float | None:
 def _risk(row: BenchmarkRow) -> float | None:
     if row.ranked_by is None:
         return None
-    return row.top1_hit_rate if row.power is None else row.power.power
+    return None if row.shown[0] is None else max(0.0, row.shown[0])
 
 
-def _ranked_by(row: BenchmarkRow) -> str | None:
-    return None if row.ranked_by is None else "top-1" if row.ranked_by == "top1_hit_rate" else "power at 5%"
+def _basis(row: BenchmarkRow) -> str | None:
+    return None if row.ranked_by is None else "true matches" if row.ranked_by == "top1_hit_rate" else "a control"

@@ -53,18 +53,16 @@ def frontier(result: ComparisonResult) -> Chart | None:
         {
             "name": label,
             "series": "efficient" if it.on_frontier else "beaten by another",
-            "risk": _power(it),
-            "low": None if it.power is None else it.power.low,
-            "high": None if it.power is None else it.power.high,
+            "risk": _risk(it),
+            "low": None if it.shown[1] is None else max(0.0, it.shown[1]),
+            "high": None if it.shown[2] is None else max(0.0, it.shown[2]),
             "utility": utility,
             "edge": most,
             "beside": place,
         }
         for label, it, utility, place in zip(labels, known, utilities, beside, strict=True)
     ]
-    x = alt.X(
-        "risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis("risk: power at 5%", tickCount=4)
-    )
+    x = alt.X("risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis("risk", tickCount=4))
     scale = alt.Scale(domain=[bottom, top], nice=False)
     y = alt.Y("utility:Q", scale=scale, axis=alt.Axis(title="utility", tickCount=5, format=".2f"))
     used = {kind: colour for kind, colour in _KINDS.items() if any(row["series"] == kind for row in rows)}
@@ -91,7 +89,7 @@ def frontier(result: ComparisonResult) -> Chart | None:
         f"Utility against risk of {len(known)} releases; lower risk lies to the left, higher utility above. "
         f"Efficient, from the lowest risk: {efficient}. Lines across are 95% intervals of the risk."
     )
-    heads = ("release", "place by risk", "power at 5%", "95% interval", "utility", "efficient", "beaten by")
+    heads = ("release", "place by risk", "risk", "95% interval", "utility", "efficient", "beaten by")
     return finished(plot, "Utility against risk", description, heads, [_row(it) for it in result.releases])
 
 
@@ -154,21 +152,21 @@ def _shown(value: float | None, *, drop: bool) -> str:
     return points(None if value is None else -value) if drop else percent(value)
 
 
-def _power(it: ComparedRelease) -> float:
-    return 0.0 if it.power is None else it.power.power
+def _risk(it: ComparedRelease) -> float:
+    return max(0.0, it.shown[0] or 0.0)
 
 
 def _high(it: ComparedRelease) -> float:
-    return _power(it) if it.power is None or it.power.high is None else it.power.high
+    return _risk(it) if it.shown[2] is None else max(0.0, it.shown[2])
 
 
 def _row(it: ComparedRelease) -> tuple[str, ...]:
-    ends = "" if it.power is None else span(it.power.low, it.power.high)
+    ends = span(it.shown[1], it.shown[2])
     efficient = UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no"
     return (
         printable(it.name),
         UNKNOWN if it.risk_places is None else places(it.risk_places.first, it.risk_places.last),
-        percent(None if it.power is None else it.power.power) if it.assessable else "not assessable",
+        percent(it.shown[0]) if it.assessable else "not assessable",
         ends if it.assessable else "",
         UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
         efficient,

@@ -1,4 +1,4 @@
-"""A risk surface: the risk over strength and threshold, and risk beside utility at every strength."""
+"""A risk surface: the rate over strength and threshold, and risk beside utility at every strength."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cvpl.charts.style import (
     whole_axis,
 )
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
-from cvpl.result.surface_answer import FIGURES, score
+from cvpl.result.surface_answer import FIGURES, figure_of, figure_shown, score
 from cvpl.wording import UNKNOWN, percent, printable, span
 
 _STEPS = (0.02, 0.05, 0.10, 0.25, 0.50)
@@ -34,7 +34,7 @@ _DARK_FROM = 4
 """From this shade on marks are drawn in the colour of the page."""
 _LABELLED = 5
 """Every so many thresholds have a label on the axis."""
-_STEEP, _CONTRADICTED = "steep", "contradicted"
+_WITHIN, _STEEP, _CONTRADICTED = "within the target", "steep", "contradicted"
 _FRAME = "M-1,-1L1,-1L1,1L-1,1ZM-0.6,-0.6L-0.6,0.6L0.6,0.6L0.6,-0.6Z"
 """A square with a hole, for the legend."""
 _SHAPES = {_STEEP: "circle", _CONTRADICTED: "cross"}
@@ -45,8 +45,8 @@ _HEIGHTS = {_STEEP: 0.3, _CONTRADICTED: 0.7}
 def heat_map(result: SurfaceResult) -> Chart | None:
     """The judged rate of every strength and threshold, or false rate; None where nothing tells where to read it.
 
-    Shades rise with the rate, in greyscale too. The safe region is framed; a dot marks a cell of high sensitivity, a
-    cross one whose rate other figures contradict.
+    Shades rise with the rate, in greyscale too. Cells within the target are framed; a dot marks a cell of high
+    sensitivity, a cross one whose rate other figures contradict.
     """
     width = max((len(row.cells) for row in result.settings), default=0)
     if not width:
@@ -57,7 +57,7 @@ def heat_map(result: SurfaceResult) -> Chart | None:
     rows, marks = [], []
     for label, row in zip(labels, result.settings, strict=True):
         for place, cell in zip(places, row.cells, strict=False):
-            rate = _judged(row, cell)
+            rate = _rate(cell)
             if rate is None:
                 continue
             level = sum(rate > step for step in _STEPS)
@@ -100,33 +100,35 @@ def heat_map(result: SurfaceResult) -> Chart | None:
         )
         for row in result.settings
     ]
-    return finished(drawn, "The risk surface", _described(result, by_rate), heads, table, labels)
+    named = f"The rate over strength and {'false rate' if by_rate else 'threshold'}"
+    return finished(drawn, named, _described(result, by_rate), heads, table, labels)
 
 
 def risk_and_utility(result: SurfaceResult) -> Chart | None:
-    """The risk with its interval and the utility at every strength; None where neither is known."""
+    """The risk with its interval and the utility at every strength; None where neither is known.
+
+    Where nothing tells the risk, the rate that is shown instead stands there by its name.
+    """
+    name = figure_shown(result)
     labels = unlike([printable(str(row.strength)) for row in result.settings])
     rows, ends, table = [], [], []
     for label, row in zip(labels, result.settings, strict=True):
-        risk, useful = row.risk, row.utility.mean
-        figures = {"risk": risk.estimate, "utility": useful}
+        (estimate, low, high), useful = figure_of(result, row), row.utility.mean
         rows += [
-            {"strength": label, "series": name, "value": min(1.0, max(0.0, value))}
-            for name, value in figures.items()
+            {"strength": label, "series": series, "value": min(1.0, max(0.0, value))}
+            for series, value in ((name, estimate), ("utility", useful))
             if value is not None
         ]
-        if risk.low is not None and risk.high is not None:
-            ends.append({"strength": label, "low": max(0.0, risk.low), "high": max(0.0, risk.high)})
-        told = {True: "inside", False: "outside", None: ""}[row.safe]
-        table.append(
-            (printable(str(row.strength)), percent(risk.estimate), span(risk.low, risk.high), score(useful), told)
-        )
+        if low is not None and high is not None:
+            ends.append({"strength": label, "low": max(0.0, low), "high": max(0.0, high)})
+        told = {True: "within", False: "outside", None: ""}[row.safe]
+        table.append((printable(str(row.strength)), percent(estimate), span(low, high), score(useful), told))
     if not rows:
         return None
-    named = {"risk": BLUE, "utility": ORANGE}
+    named = {name: BLUE, "utility": ORANGE}
     shapes = alt.Shape("series:N", scale=alt.Scale(domain=list(named), range=["circle", "diamond"]))
     y = alt.Y("strength:O", sort=labels, axis=alt.Axis(title=None))
-    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis("risk, and utility from 0 to 1"))
+    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis(f"{name}, and utility from 0 to 1"))
     layers: list[Any] = []
     if result.target is not None:
         rule = alt.Chart(data([{"value": result.target.rate}])).mark_rule(color=MUTED, strokeDash=[1, 2])
@@ -139,18 +141,18 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(labels))
     first, last = result.settings[0], result.settings[-1]
     description = (
-        f"Risk and utility at {len(labels)} settings: from {percent(first.risk.estimate)} and "
-        f"{score(first.utility.mean)} at {printable(str(first.strength))} to {percent(last.risk.estimate)} and "
-        f"{score(last.utility.mean)} at {printable(str(last.strength))}. Lines are 95% intervals of the risk."
+        f"{name.capitalize()} and utility at {len(labels)} settings: from {percent(figure_of(result, first)[0])} and "
+        f"{score(first.utility.mean)} at {printable(str(first.strength))} to {percent(figure_of(result, last)[0])} and "
+        f"{score(last.utility.mean)} at {printable(str(last.strength))}. Lines are 95% intervals of the {name}."
     )
     if result.target is not None:
         description += f" The dotted line is the target, {percent(result.target.rate)}."
-    heads = ("strength" if result.sweep == "mechanism" else "blocking", "risk", "95% interval", "utility", "target")
-    return finished(drawn, "Risk and utility", description, heads, table, labels)
+    heads = ("strength" if result.sweep == "mechanism" else "blocking", name, "95% interval", "utility", "target")
+    return finished(drawn, f"{name.capitalize()} and utility", description, heads, table, labels)
 
 
-def _judged(row: SurfaceSetting, cell: SurfaceCell) -> float | None:
-    return cell.linkage_rate if row.judged == "linkage_rate" else cell.attributable_rate
+def _rate(cell: SurfaceCell) -> float | None:
+    return cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
 
 
 def _place(cell: SurfaceCell) -> str:
@@ -159,16 +161,18 @@ def _place(cell: SurfaceCell) -> str:
 
 def _told(row: SurfaceSetting, cell: SurfaceCell) -> str:
     marks = [
-        name for name, there in (("safe", cell.safe), (_STEEP, cell.steep), (_CONTRADICTED, cell.contradicted)) if there
+        name
+        for name, there in ((_WITHIN, cell.safe), (_STEEP, cell.steep), (_CONTRADICTED, cell.contradicted))
+        if there
     ]
-    return percent(_judged(row, cell)) + (f" ({', '.join(marks)})" if marks else "")
+    return percent(_rate(cell)) + (f" ({', '.join(marks)})" if marks else "")
 
 
 def _marks(
     marks: list[dict[str, Any]], height: float, labels: list[str], places: list[str], *, framed: bool
 ) -> alt.Chart:
     """Marks of one kind; their legend explains the frame too, where there is one."""
-    shapes = ({"safe": _FRAME} if framed else {}) | _SHAPES
+    shapes = ({_WITHIN: _FRAME} if framed else {}) | _SHAPES
     scale = alt.Scale(domain=list(shapes), range=list(shapes.values()))
     legend = alt.Legend(symbolFillColor=INK, symbolStrokeWidth=0)
     shape = alt.Shape("mark:N", scale=scale, legend=legend)
@@ -195,7 +199,7 @@ def _edges(
 
 
 def _frame(settings: list[SurfaceSetting], labels: list[str], places: list[str]) -> Iterator[dict[str, Any]]:
-    """The edges between safe cells and others, each a line along one side of a cell."""
+    """The edges between cells within the target and others, each a line along one side of a cell."""
     safe = [[bool(cell.safe) for cell in row.cells] for row in settings]
 
     def inside(row: int, column: int) -> bool:
@@ -212,16 +216,16 @@ def _frame(settings: list[SurfaceSetting], labels: list[str], places: list[str])
 
 
 def _described(result: SurfaceResult, by_rate: bool) -> str:
-    judged = " or ".join(FIGURES[it] for it in FIGURES if any(row.judged == it for row in result.settings))
+    known = any(cell.attributable_rate is not None for row in result.settings for cell in row.cells)
+    judged = FIGURES["attributable_rate" if known else "linkage_rate"]
     over = "false rates of the others" if by_rate else "thresholds"
     cells = [cell for row in result.settings for cell in row.cells]
     told = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; "
     told += "the stronger the shade, the higher."
     if result.target is not None:
         count = sum(bool(cell.safe) for cell in cells)
-        told += (
-            f" Framed: {count} cells that are safe, at most {percent(result.target.rate)} by the upper interval end."
-        )
+        limit = percent(result.target.rate)
+        told += f" Framed: {count} cells within the target, at most {limit} by the upper interval end."
     told += (
         f" A dot: a neighbour differs by more than {100 * result.high_sensitivity:.0f} points"
         f" ({sum(cell.steep for cell in cells)} cells)."

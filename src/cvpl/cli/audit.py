@@ -46,8 +46,8 @@ def command(
         min=0.0,
         max=1.0,
         callback=finite_rate,
-        help="A gate, such as 0.05: exit with 10 if the upper interval end of the policy's figure (default: the "
-        "attributable rate, else the linkage rate) is above RATE, or if the result cannot be relied on.",
+        help="A gate, such as 0.05: exit with 10 if the upper interval end of the policy's figure (default: the risk) "
+        "is above RATE, if a check before the attack closes it, or if the result cannot be relied on.",
     ),
     policy: str | None = typer.Option(
         None,
@@ -99,6 +99,7 @@ def command(
 
     from cvpl.auditing import audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
+    from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
 
     if plan:
         from cvpl.reports.plan import show_plan  # noqa: PLC0415
@@ -121,6 +122,7 @@ def command(
             memory=allowed,
             save_projection_to=save_projection,
             report=progress,
+            on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
         )
     path = None if out is None else result.write(out)
     page_at = None
@@ -140,5 +142,6 @@ def command(
                 typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}")
     if result.policy is not None and not result.policy.met:
         if as_json:
-            tell(f"Policy not met: {'; '.join(result.policy.reasons)}.")
+            for reason in result.policy.reasons:
+                tell(f"Policy not met: {reason}.")
         raise typer.Exit(ExitCode.GATE)

@@ -7,6 +7,9 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from cvpl.cli.output import tell
+from cvpl.wording import printable
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -50,6 +53,17 @@ class Progress:
             self._phase, self._share = phase, share
             if self._bar is not None:
                 self._update(self._bar)
+
+    def note(self, text: str) -> None:
+        """Lines on standard error that stay, above the bar if there is one."""
+        with self._lock:
+            for line in text.splitlines():
+                if self._bar is None:
+                    tell(line)
+                else:
+                    from rich.text import Text  # noqa: PLC0415 - loaded with the bar
+
+                    self._bar.console.print(Text(printable(line)))
 
     def _show(self) -> None:
         from rich.console import Console  # noqa: PLC0415 - only for work that takes long

@@ -15,6 +15,7 @@ from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
+from cvpl.evaluation.coverage import FEWEST_RECORDS
 from cvpl.operators.projection import Saved
 from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
@@ -31,6 +32,8 @@ MOST_DISTANCES = 250_000_000
 """Distances are compared one by one, so fewer of them, ..."""
 FEWEST_ASKED = 1_000
 """... but at least so many."""
+FEWEST_WITH_REFERENCE = 2 * FEWEST_RECORDS
+"""A member of the family that takes half of the control for reference needs a control of at least this size."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,10 @@ class Plan:
     def able(self, control: int) -> dict[str, Attacker]:
         """The attackers that can be run with so many people in the control: some need reference people from it.
 
-        Members of the family are left out; of others that were asked for, a problem is told.
+        Members of the family are left out where the half of the control that remains is too small for an interval. Of
+        others that were asked for, a problem is told.
         """
-        if control > 1:
+        if control >= (FEWEST_WITH_REFERENCE if self.is_family else 2):
             return self.attackers
         unable = [name for name, it in self.attackers.items() if it.needs_reference]
         rest = {name: it for name, it in self.attackers.items() if name not in unable}

@@ -98,12 +98,19 @@ class IntervalsConfig(Settings):
     replicates: Annotated[int, Field(ge=100, le=100_000)] = 1000
 
 
+def _number(value: object) -> object:
+    """A limit is a number: YAML reads `yes` as true, and true would count as 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("write a number from 0 to 1, such as 0.05")  # noqa: TRY004 - told by pydantic
+    return value
+
+
 class PolicyConfig(Settings):
     """A gate: the audit fails where `bound` of `figure` is above `max`. `preset` names whose limit it is."""
 
-    figure: Figure
+    figure: Figure = "risk"
     bound: Bound = "high"
-    max: Annotated[float, Field(ge=0, le=1)]
+    max: Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
     preset: str | None = None
 
 

@@ -106,8 +106,8 @@ def _by_truth(figures: Figures) -> list[Notice]:
             Notice(
                 "top1_above_attributable",
                 f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
-                f"but only {figures.attributable_rate:.1%} is attributed to the release: look-alikes hide the links, "
-                "or the control is no control",
+                f"but only {max(0.0, figures.attributable_rate or 0.0):.1%} is attributed to the release: look-alikes "
+                "hide the links, or the control is no control",
             )
         )
     if power_unexplained(figures):
@@ -115,8 +115,8 @@ def _by_truth(figures: Figures) -> list[Notice]:
             Notice(
                 "power_above_attributable",
                 f"{figures.power:.1%} of the originals are linked where 5% of the others are, but at this threshold "
-                f"only {figures.attributable_rate:.1%} is attributed to the release: the threshold is the wrong one "
-                "for this score; read power",
+                f"only {max(0.0, figures.attributable_rate or 0.0):.1%} is attributed to the release: the threshold is "
+                "the wrong one for this score; read the risk",
             )
         )
     if recall_near_zero(figures):
@@ -198,17 +198,23 @@ def top1_far_above(figures: Figures) -> bool:
 
 
 def top1_unexplained(figures: Figures) -> bool:
-    """Whether far more people are found by their best candidate than the attributable rate owns up to."""
+    """Whether far more people are found by their best candidate than the attributable rate says.
+
+    An attributable rate below 0 is error, and counts as 0.
+    """
     if figures.top1_hit_rate is None or figures.attributable_rate is None:
         return False
-    return figures.top1_hit_rate - figures.attributable_rate > TOP1_ABOVE_ATTRIBUTABLE
+    return figures.top1_hit_rate - max(0.0, figures.attributable_rate) > TOP1_ABOVE_ATTRIBUTABLE
 
 
 def power_unexplained(figures: Figures) -> bool:
-    """Whether power attributes far more to the release than the attributable rate at the threshold does."""
+    """Whether power attributes far more to the release than the attributable rate at the threshold does.
+
+    An attributable rate below 0 is error, and counts as 0.
+    """
     if figures.power is None or figures.attributable_rate is None:
         return False
-    return (figures.power - 0.05) / 0.95 - figures.attributable_rate > POWER_ABOVE
+    return (figures.power - 0.05) / 0.95 - max(0.0, figures.attributable_rate) > POWER_ABOVE
 
 
 def recall_near_zero(figures: Figures) -> bool:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from cvpl.evaluation.shares import wilson_ends
 from cvpl.evaluation.told_apart import ordinal, told_apart
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
-from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
+from cvpl.tables.columns import ColumnData, Labels, Table
+from cvpl.tables.row_keys import row_keys
 
 ALPHA = 1e-5
 """The chance of a false alarm that all looks together may have by their laws; the docs have the measured one."""
@@ -187,30 +188,3 @@ def _copies(original: Table, control: Table, level: float, rng: np.random.Genera
 def _times(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     found: NDArray[np.int64] = np.searchsorted(ordered, keys, "right") - np.searchsorted(ordered, keys, "left")
     return found
-
-
-def row_keys(table: Table) -> NDArray[np.uint64]:
-    """A number for each row: equal for equal rows, and for different ones but for a chance of about 1 in 10^19."""
-    keys = np.zeros(table.rows, dtype=np.uint64)
-    for spec in table.specs:
-        for part in _parts(table.columns[spec.name]):
-            keys = _mixed(keys ^ _mixed(part))
-    return keys
-
-
-def _parts(column: ColumnData) -> list[NDArray[np.uint64]]:
-    """A column's values as bits, one spelling for each value: -0.0 is 0.0, and every missing number the same."""
-    if isinstance(column, Labels):
-        return [column.codes.astype(np.int64).view(np.uint64)]
-    if isinstance(column, Numbers):
-        return [np.where(np.isnan(it), np.nan, it + 0.0).view(np.uint64) for it in (column.low, column.high)]
-    ends = (column.first, column.last)
-    return [it.astype("datetime64[us]").astype(np.int64).view(np.uint64) for it in ends]
-
-
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of SplitMix64, a bijection that spreads every bit over all."""
-    bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))

@@ -43,6 +43,11 @@ class Interval:
     method: str
     coverage: str = "none"
 
+    @property
+    def refused(self) -> str | None:
+        """Why there is no interval; None where there is one."""
+        return self.method.removeprefix("refused: ") if self.low is None or self.high is None else None
+
     def mapped(self, change: Callable[[float], float]) -> Interval:
         """The interval of a figure that rises with this one."""
         if self.low is None or self.high is None:

@@ -84,6 +84,35 @@ class Measurement:
             return None
         return Roc.of(scores, base).counted(OFF_SCALE_FALSE_RATE)
 
+    @property
+    def has_control(self) -> bool:
+        """Whether people of a control were attacked too."""
+        return self.basis == "control" and self.base_scores is not None
+
+    @property
+    def controls(self) -> int:
+        """How many people the originals are read against."""
+        return 0 if self.base_scores is None else len(self.base_scores)
+
+    @cached_property
+    def roc(self) -> Roc:
+        """The shares of the base and of the originals linked at every threshold; only where there is a base."""
+        assert self.base_scores is not None  # noqa: S101 - callers ask only where there is a base
+        return Roc.of(self.attack.scores, self.base_scores)
+
+    def power_at(self, false_rate: float) -> float:
+        """The true-positive rate at a false-positive rate; only where there is a base."""
+        return self.roc.power(false_rate)
+
+    def power_interval(self, false_rate: float, confidence: float = CONFIDENCE) -> Interval:
+        """The interval of the power at a false rate."""
+        found = replace(self.spread, confidence=confidence).powers([false_rate])
+        return Interval(None, None, "refused: there is no control") if found is None else found[0]
+
+    def top1_interval_at(self, confidence: float) -> Interval | None:
+        """The interval of the top-1 hit rate; None where no match is known."""
+        return replace(self.spread, confidence=confidence).top1(self.truth)
+
     def at_confidence(self, confidence: float) -> Measurement:
         """The same figures with intervals that hold at another confidence."""
         spread = replace(self.spread, confidence=confidence)

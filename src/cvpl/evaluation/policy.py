@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from cvpl.wording import FIGURES, percent
+
 Figure = Literal[
+    "risk",
     "attributable_rate",
     "linkage_rate",
     "power_at_1",
@@ -66,8 +69,8 @@ PRESETS: Mapping[str, Preset] = {
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The value that was held against `limit`, and why the gate is closed, if it is."""
+class Judgement:
+    """The value that was held against `limit`, and why the gate is closed, if it is: one line each."""
 
     figure: Figure
     bound: Bound
@@ -81,11 +84,17 @@ class Verdict:
         return not self.reasons
 
 
-def judge(figure: Figure, bound: Bound, limit: float, value: float | None, doubts: tuple[str, ...]) -> Verdict:
-    """Hold a figure's `bound` against `limit`; a doubt about the figures, or no figure, closes the gate as well."""
+def judge(
+    figure: Figure, bound: Bound, limit: float, value: float | None, doubts: tuple[str, ...] = (), unknown: str = ""
+) -> Judgement:
+    """Hold a figure's `bound` against `limit`; a doubt about the figures, or no figure, closes the gate as well.
+
+    `unknown` says why there is no value, where that is known.
+    """
     reasons = list(doubts)
+    name = f"the upper interval end of {FIGURES[figure]}" if bound == "high" else FIGURES[figure]
     if value is None:
-        reasons.append(f"the {bound} end of {figure} is not known" if bound == "high" else f"{figure} is not known")
+        reasons.append(f"{name} is not known" + (f": {unknown}" if unknown else ""))
     elif value > limit:
-        reasons.append(f"{figure} ({bound}) is {value:.6g}, above {limit:.6g}")
-    return Verdict(figure, bound, limit, value, tuple(reasons))
+        reasons.append(f"{name} is {percent(value)}, above the limit of {percent(limit)}")
+    return Judgement(figure, bound, limit, value, tuple(reasons))

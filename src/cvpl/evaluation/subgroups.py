@@ -109,6 +109,11 @@ class Subgroups:
     maximum_attributable: float | None
     controlled: bool = False
 
+    @property
+    def highest(self) -> float:
+        """The largest upper interval end over all rows; the true rates of all groups lie below it at 95%."""
+        return max(_upper_end(row) for table in self.tables for row in table.rows)
+
 
 def subgroups(
     groupings: Sequence[Grouping],

@@ -206,7 +206,7 @@ def _family(standing: Standing) -> Figures:
     return {
         "headline": standing.headline,
         "attributable_rate": chosen.attributable,
-        "power": standing.chosen.power,
+        "power": None if chosen.power is None else chosen.power[0.05],
         "power_low": None if ends is None else ends.low,
         "power_high": None if ends is None else ends.high,
         "top1_hit_rate": members[standing.headline]["top1_hit_rate"],

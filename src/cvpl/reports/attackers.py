@@ -7,28 +7,29 @@ from rich.text import Text
 
 from cvpl.reports.layout import hanging, heading, plain_table
 from cvpl.result import AttackerRow, AuditResult
-from cvpl.wording import percent, points, printable
+from cvpl.result.scale import scale_ends
+from cvpl.wording import percent, points, printable, sentence
 
 _WIDTH = 41
 
 
 def show_scale(result: AuditResult, console: Console) -> None:
-    """Where the release lies between the two canaries, by power at 5%, the figure that means the same everywhere."""
-    own = _power(result.power)
-    if result.canaries is None or own is None:
+    """Where the release lies between the two canaries, by risk."""
+    ends = scale_ends(result)
+    if result.risk is None or ends is None:
         return
-    low, high = result.canaries.independent.power, result.canaries.identity.power
-    if low is None or high is None or high <= low:
+    low, high = ends
+    if high <= low:
         return
-    share = min(1.0, max(0.0, (own - low) / (high - low)))
+    share = min(1.0, max(0.0, (result.risk.estimate - low) / (high - low)))
     at = round(share * (_WIDTH - 1))
     heading("Where the release lies", console)
     console.print(Text(f"  {'-' * at}o{'-' * (_WIDTH - 1 - at)}"))
     left, right = f"{percent(low)} nobody in it", f"the originals {percent(high)}"
     console.print(Text(f"  {left}{' ' * max(1, _WIDTH - len(left) - len(right))}{right}", style="dim"))
     text = (
-        f"Power at 5%: {percent(own)}, between what the same attacker reads on columns drawn independently and on the "
-        "originals released as they are."
+        f"Risk {percent(result.risk.estimate)}, between what the same attacker reads on columns drawn independently "
+        "and on the originals released as they are."
     )
     hanging("", text, console, style="dim")
 
@@ -38,22 +39,28 @@ def show_attackers(result: AuditResult, console: Console) -> None:
     if len(result.attackers) < 2:
         return
     heading("The attackers", console)
-    names = ("power 5%", "linked", "control", "attributable", "top-1")
+    names = ("risk", "linked", "control", "attributable", "top-1")
     found = plain_table(("attacker", "left"), *((name, "right") for name in names))
     for row in sorted(result.attackers, key=_order):
         mark = "* " if row.name == result.attacker else "x " if row.disqualified else "  "
         found.add_row(
             Text(mark + printable(row.name)),
-            percent(_power(row.power)),
+            percent(None if row.risk is None else row.risk.estimate),
             percent(row.linkage_rate.estimate),
             percent(row.control_rate),
             percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
             percent(row.top1_hit_rate),
         )
     console.print(found)
-    note = "Compare attackers by power: a threshold means something else to each of them. * the headline's"
-    note += "; x out of the running." if any(row.disqualified for row in result.attackers) else "."
+    note = "Compare attackers by risk: a threshold means something else to each of them. * decides"
+    note += "; x does not count:" if any(row.disqualified for row in result.attackers) else "."
     console.print(Text(note, style="dim"))
+    reasons: dict[str, list[str]] = {}
+    for row in result.attackers:
+        if row.disqualified:
+            reasons.setdefault(row.disqualified[0], []).append(f"'{row.name}'")
+    for reason, who in reasons.items():
+        hanging("x", sentence(printable(f"{', '.join(who)}: {reason}")), console, style="dim")
     rows = result.inputs["original"].rows
     some = {row.asked for row in result.attackers if row.asked is not None and row.asked < rows}
     if some:
@@ -82,9 +89,4 @@ def show_sensitivity(result: AuditResult, console: Console) -> None:
 
 
 def _order(row: AttackerRow) -> tuple[bool, float]:
-    power = _power(row.power)
-    return bool(row.disqualified), -1.0 if power is None else -power
-
-
-def _power(powers: object) -> float | None:
-    return next((it.power for it in powers if it.false_rate == 0.05), None) if isinstance(powers, list) else None
+    return bool(row.disqualified), 1.0 if row.risk is None else -row.risk.estimate

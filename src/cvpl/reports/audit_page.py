@@ -10,14 +10,16 @@ import yaml
 
 from cvpl import charts
 from cvpl.charts import Numbers
-from cvpl.charts.answer import others, power_at_5
 from cvpl.config.family import FAMILY
 from cvpl.reports.limits import limits
 from cvpl.reports.next_steps import next_steps
 from cvpl.reports.page import drawn, page
+from cvpl.reports.preflight import finding_lines
 from cvpl.reports.reviewers import questions
 from cvpl.result import AuditResult, SelfRate
-from cvpl.result.headline import answer, headline
+from cvpl.result.audit import policy_sentence
+from cvpl.result.explanation import explanation
+from cvpl.result.facts import facts
 from cvpl.wording import UNKNOWN, percent, points, printable, span
 
 _CHARTS = (
@@ -31,16 +33,6 @@ _CHARTS = (
     "block_sizes",
     "at_risk",
 )
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One of the figures at the top."""
-
-    name: str
-    value: str
-    interval: str
-    meaning: str
 
 
 @dataclass(frozen=True)
@@ -59,8 +51,10 @@ def audit_page(result: AuditResult, *, opened: bool = False) -> str:
         title=f"Linkage audit of {names['protected']}",
         result=result,
         names=names,
-        answer=answer(result),
-        headline=headline(result),
+        answer=printable(result.verdict.sentence),
+        checks=finding_lines(result.preflight),
+        policies=[(policy, policy_sentence(policy)) for policy in result.policies],
+        explanation=explanation(result),
         facts=facts(result),
         setting=setting(result),
         figures={name: drawn(getattr(charts, name)(result)) for name in _CHARTS},
@@ -79,31 +73,6 @@ def audit_page(result: AuditResult, *, opened: bool = False) -> str:
     )
 
 
-def facts(result: AuditResult) -> list[Fact]:
-    """The figures that a decision rests on; those that are not known are left out."""
-    found = []
-    if (rate := result.attributable_rate) is not None:
-        found.append(
-            Fact("attributable rate", percent(rate.estimate), span(rate.low, rate.high), "linked beyond look-alikes")
-        )
-    if (own := power_at_5(result.power)) is not None:
-        meaning = f"linked where 5% of {others(result)} are"
-        found.append(Fact("power at 5%", percent(own.power), span(own.low, own.high), meaning))
-    if result.truth is not None and result.truth.top1_hit_rate is not None:
-        ends = span(result.truth.top1_low, result.truth.top1_high)
-        found.append(Fact("top-1 hit rate", percent(result.truth.top1_hit_rate), ends, "best candidate is the person"))
-    if result.at_risk is not None and result.at_risk.maximum.estimate is not None:
-        most = result.at_risk.maximum
-        least = "at least " if most.at_least else ""
-        told = f"{least}{percent(most.estimate)}"
-        found.append(Fact("largest rate of a group", told, span(most.low, most.high), "look-alikes included"))
-    rate_told = result.linkage_rate
-    if result.attributable_rate is None and rate_told.estimate is not None:
-        ends = span(rate_told.low, rate_told.high)
-        found.append(Fact("linkage rate", percent(rate_told.estimate), ends, "find a candidate, look-alikes included"))
-    return found
-
-
 def setting(result: AuditResult) -> str:
     """Who was held against what."""
     counts = {role: f"{it.rows:,}" for role, it in result.inputs.items()}
@@ -115,7 +84,10 @@ def setting(result: AuditResult) -> str:
         "partial": "some true matches are known",
         "blind": "the true matches are not known",
     }
-    return f"{told}; {truth[result.scenario]}."
+    known = truth[result.scenario]
+    if result.scenario != "blind" and (result.truth is None or not result.truth.originals_with_match):
+        known = "identities are declared, but no original has a match in the release"
+    return f"{told}; {known}."
 
 
 def _attackers_told(result: AuditResult) -> str:
@@ -123,27 +95,31 @@ def _attackers_told(result: AuditResult) -> str:
     told = f"{count} attackers were run" if count > 1 else "One attacker was run"
     if result.picked is not None:
         told += (
-            f"; '{printable(result.attacker)}' is the strongest of the {result.picked.among} in the running, and its "
-            "intervals allow for the picking"
+            f"; '{printable(result.attacker)}' has the largest risk of the {result.picked.among} that count, and its "
+            "intervals allow for the choice"
         )
     else:
         told += f"; the figures are those of '{printable(result.attacker)}'"
-    return f"{told}. Compare attackers by power: a threshold means something else to each of them."
+    found = f"{told}. Compare attackers by risk: a threshold means something else to each of them."
+    out = [row for row in result.attackers if row.disqualified]
+    for row in out:
+        found += f" '{printable(row.name)}' does not count: {printable(row.disqualified[0])}."
+    return found
 
 
 def _attackers(result: AuditResult) -> Numbers:
     rows = tuple(
         (
             printable(row.name),
-            percent(None if (power := power_at_5(row.power)) is None else power.power),
+            percent(None if row.risk is None else row.risk.estimate),
+            "" if row.risk is None else span(row.risk.low, row.risk.high),
             percent(row.linkage_rate.estimate),
             percent(row.control_rate),
-            percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
             percent(row.top1_hit_rate),
         )
         for row in result.attackers
     )
-    return Numbers("", "", ("attacker", "power at 5%", "linked", "control", "attributable", "top-1"), rows)
+    return Numbers("", "", ("attacker", "risk", "95% interval", "linked", "control", "top-1"), rows)
 
 
 def blocks_told(result: AuditResult) -> str:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import hanging, heading, plain_table
-from cvpl.reports.leaderboard import READ, held_against, made, note, place, seconds, utility
+from cvpl.reports.leaderboard import READ, held_against, made, note, place, read_at, seconds, utility
 from cvpl.result import BenchmarkResult, BenchmarkRow
 from cvpl.wording import UNKNOWN, percent, printable, span
 
@@ -17,6 +17,7 @@ from cvpl.wording import UNKNOWN, percent, printable, span
 def show_benchmark(result: BenchmarkResult, console: Console) -> None:
     """All groups, one after the other."""
     console.print(Text(benchmark_headline(result), style="bold"))
+    console.print(Text(READ, style="dim"))
     for group in result.groups:
         rows = result.of(group.name)
         heading(printable(group.title), console)
@@ -27,7 +28,7 @@ def show_benchmark(result: BenchmarkResult, console: Console) -> None:
             if note(row):
                 hanging("-", f"{printable(row.name)}: {note(row)}", console, style="yellow")
     console.print()
-    text = f"{READ} The largest top-1 is that of any attacker; all other figures are those of the one that is named. "
+    text = "The largest top-1 is that of any attacker; all other figures are those of the one that is named. "
     text += "These are estimates under the stated attackers, no guarantee."
     console.print(Text(text, style="dim"))
 
@@ -38,29 +39,29 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     dead = sum(row.status == "not_assessable" for row in result.rows)
     failed = sum(row.status == "failed" for row in result.rows)
     told = f"{rows} release{'s' * (rows != 1)} of {groups} data set{'s' * (groups != 1)}."
-    known = [row for row in result.rows if row.power is not None]
+    known = [row for row in result.rows if row.risk is not None and row.risk.basis == "control"]
     if known:
-        most = max(known, key=lambda row: 0.0 if row.power is None else row.power.power)
-        found = percent(None if most.power is None else most.power.power)
-        told += f" Most is found in '{printable(most.name)}' of {printable(most.group)}: "
-        told += f"{found} of the people are linked where 5% of strangers are."
+        most = max(known, key=lambda row: row.shown[0] or 0.0)
+        told += (
+            f" The risk is highest in '{printable(most.name)}' of {printable(most.group)}: {percent(most.shown[0])}."
+        )
     without = [f"{dead} not assessable"] * bool(dead) + [f"{failed} could not be audited"] * bool(failed)
     return told + (f" Without figures: {', '.join(without)}." if without else "")
 
 
 def _show_risk(rows: list[BenchmarkRow], console: Console) -> None:
-    heads = ("place", "right"), ("release", "name"), ("power 5%", "right"), ("95% interval", "right")
+    heads = ("place", "right"), ("release", "name"), ("risk", "right"), ("95% interval", "right")
     table = plain_table(*heads, ("top-1", "right"), ("largest", "right"), ("held against", "left"))
     for row in rows:
-        strong = row.power
+        risk, low, high = row.shown
         table.add_row(
             place(row, rows),
             Text(printable(row.name)),
-            percent(None if strong is None else strong.power) if row.status == "assessed" else "?",
-            "" if strong is None else span(strong.low, strong.high),
+            percent(risk) if row.status == "assessed" else row.status.replace("_", " "),
+            span(low, high),
             percent(row.top1_hit_rate),
             percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate),
-            held_against(row),
+            f"{held_against(row)}, {read_at(row)}" if read_at(row) else held_against(row),
         )
     console.print(table)
 
@@ -73,7 +74,7 @@ def _show_rates(rows: list[BenchmarkRow], console: Console) -> None:
         beyond = row.attributable_rate
         table.add_row(
             Text(printable(row.name)),
-            percent(None if beyond is None else beyond.estimate) if row.status == "assessed" else "?",
+            percent(None if beyond is None else beyond.estimate),
             "" if beyond is None else span(beyond.low, beyond.high),
             percent(None if row.linkage_rate is None else row.linkage_rate.estimate),
             percent(None if row.control is None else row.control.rate),

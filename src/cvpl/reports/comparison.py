@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cvpl.reports.layout import bullets, hanging, heading, plain_table
+from cvpl.reports.preflight import finding_lines
 from cvpl.result import ComparedRelease, ComparisonResult, Contribution, Places
 from cvpl.wording import UNKNOWN, percent, places, points, printable, sentence, span
 
@@ -43,18 +44,47 @@ def comparison_headline(result: ComparisonResult) -> str:
     most = [it for it in told if it.risk_places is not None and it.risk_places.first == 1]
     least = [it for it in told if it.risk_places is not None and it.risk_places.last == len(told)]
     if len(told) == 1:
-        text = f"'{printable(told[0].name)}' has a power at 5% of {percent(_power(told[0]))}."
+        risk, low, high = told[0].shown
+        ends = span(low, high)
+        text = f"'{printable(told[0].name)}' has a risk of {percent(risk)} (95% interval {ends})."
+        if not ends:
+            text = f"The risk of '{printable(told[0].name)}' has no interval."
     elif len(most) == len(told) and len(least) == len(told):
         text = f"The risks of {len(told)} releases cannot be told apart."
     else:
         text = f"{_named(most)} has the highest risk, {_named(least)} the lowest."
     if len(told) < count:
         text += f" Of {count - len(told)} nothing can be said."
-    if "control" not in result.inputs:
-        hits = [f"'{printable(it.name)}' {percent(it.top1_hit_rate)}" for it in told if it.top1_hit_rate is not None]
-        text += " There is no control, and without one these risks are blind where records are alike"
-        text += f": compare the top-1 hit rates ({', '.join(hits)})." if hits else "."
+    if all(it.risk is not None and it.risk.basis == "true_matches" for it in told):
+        why = "The control is too small" if "control" in result.inputs else "There is no control"
+        text += f" {why}: the risks rest on the true matches, by how often the best candidate is right."
     return text
+
+
+def compared_risk(result: ComparisonResult) -> str:
+    """What the column of risks holds, and how much of it is chance; nothing where no risk is known."""
+    risks = [it.risk for it in result.releases if it.risk is not None]
+    rates = sorted({risk.false_rate for risk in risks if risk.false_rate is not None})
+    if not risks and any(it.power is not None for it in result.releases):
+        rates = [result.false_rate]
+    if rates:
+        chance = " or ".join(f"{rate:.0%}" for rate in rates)
+        text = f"Risk: people linked because of the release, beyond chance, which is {chance} of the control."
+        return text if len(rates) == 1 else f"{text} Risks that are read at different shares are not ranked together."
+    return "Risk: how often the best candidate is the right person, beyond a blind guess." if risks else ""
+
+
+def own_verdict(release: ComparedRelease) -> list[tuple[bool, str]]:
+    """What is said of one release by itself: its verdict, why it has no place, and whatever closes a gate.
+
+    Each line goes with whether it closes a gate.
+    """
+    lines = [] if release.verdict is None else [(False, printable(release.verdict.sentence))]
+    if release.unranked is not None and release.risk is not None:
+        lines.append((False, sentence(f"no place: {printable(release.unranked)}")))
+    closing = [finding for finding in release.preflight if finding.closes_gate]
+    lines += [(True, f"{line} A gate stays closed.") for _, line in finding_lines(closing)]
+    return lines
 
 
 def drop_or_share(result: ComparisonResult) -> tuple[str, str]:
@@ -69,23 +99,27 @@ def drop_or_share(result: ComparisonResult) -> tuple[str, str]:
 
 def _show_order(result: ComparisonResult, console: Console) -> None:
     heading("From the highest risk to the lowest", console)
-    heads = [("risk", "right"), ("release", "left"), ("power 5%", "right"), ("95% interval", "right")]
-    table = plain_table(*heads, ("utility", "right"), ("place", "right"), ("efficient", "left"))
+    heads = [("place", "right"), ("release", "left"), ("risk", "right"), ("95% interval", "right")]
+    table = plain_table(*heads, ("utility", "right"), ("by utility", "right"), ("efficient", "left"))
     for it in result.releases:
-        ends = span(None, None) if it.power is None else span(it.power.low, it.power.high)
+        risk, low, high = it.shown
         efficient = UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no"
         table.add_row(
             _place(it.risk_places),
             Text(printable(it.name)),
-            percent(_power(it)) if it.assessable else "?",
-            ends if it.assessable else "",
+            percent(risk) if it.assessable else "not assessable",
+            span(low, high) if it.assessable else "",
             UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
             _place(it.utility_places),
             efficient,
         )
     console.print(table)
     note = "Places such as 2-3 are tied: the difference is within error. Efficient: no other has less risk and more "
-    console.print(Text(f"{note}utility.", style="dim"))
+    console.print(Text(f"{compared_risk(result)} {note}utility.".lstrip(), style="dim"))
+    for it in result.releases:
+        for closes, line in own_verdict(it):
+            mark, style = ("!", "bold red") if closes else ("-", "")
+            hanging(mark, f"'{printable(it.name)}': {line}", console, style=style)
     for it in result.releases:
         if it.beaten_by:
             clear = " (risk lower beyond error)" if it.clearly_beaten_by else ""
@@ -110,15 +144,15 @@ def _show_figures(result: ComparisonResult, console: Console) -> None:
         )
     console.print(table)
     if len({it.attacker for it in result.releases}) > 1:
-        text = "Attackers differ: compare releases by power. A threshold means something else to each of them."
+        text = "Attackers differ: compare releases by risk. A threshold means something else to each of them."
         console.print(Text(text, style="dim"))
 
 
 def _show_differences(result: ComparisonResult, console: Console) -> None:
-    found = [it for it in result.differences if it.figure == "power"]
+    found = [it for it in result.differences if it.figure in ("risk", "power")]
     if not found:
         return
-    heading("Differences of power at 5%, in points, paired person by person", console)
+    heading("Differences of risk, in points, paired person by person", console)
     table = plain_table(
         ("release", "left"), ("minus", "left"), ("points", "right"), ("interval", "right"), ("", "left")
     )
@@ -193,10 +227,6 @@ def _value(found: Contribution | None, figure: str) -> float | None:
         return None
     value: float | None = getattr(found, figure)
     return value
-
-
-def _power(it: ComparedRelease) -> float | None:
-    return None if it.power is None else it.power.power
 
 
 def _named(found: list[ComparedRelease]) -> str:

@@ -8,7 +8,7 @@ import yaml
 
 from cvpl import charts
 from cvpl.charts import Numbers
-from cvpl.reports.comparison import comparison_headline
+from cvpl.reports.comparison import compared_risk, comparison_headline, own_verdict
 from cvpl.reports.page import drawn, page
 from cvpl.result import ComparisonResult
 from cvpl.wording import UNKNOWN, percent, places, points, printable, span, typed
@@ -29,6 +29,8 @@ def comparison_page(result: ComparisonResult, *, opened: bool = False) -> str:
         frontier=drawn(charts.frontier(result)),
         contributions=drawn(charts.compared_contributions(result)),
         order=_order(result),
+        risk_read=compared_risk(result),
+        verdicts=[(printable(it.name), own_verdict(it)) for it in result.releases if own_verdict(it)],
         figures=_figures(result),
         differences=_differences(result),
         utility=_utility(result),
@@ -65,13 +67,13 @@ def _order(result: ComparisonResult) -> Numbers:
             (
                 printable(it.name),
                 UNKNOWN if it.risk_places is None else places(it.risk_places.first, it.risk_places.last),
-                percent(None if it.power is None else it.power.power) if it.assessable else "not assessable",
-                "" if it.power is None or not it.assessable else span(it.power.low, it.power.high),
+                percent(it.shown[0]) if it.assessable else "not assessable",
+                span(it.shown[1], it.shown[2]) if it.assessable else "",
                 UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
                 UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no",
             )
         )
-    heads = ("release", "place by risk", "power at 5%", "95% interval", "utility", "efficient")
+    heads = ("release", "place by risk", "risk", "95% interval", "utility", "efficient")
     return Numbers("", "", heads, tuple(rows))
 
 
@@ -96,14 +98,14 @@ def _differences(result: ComparisonResult) -> Numbers:
     rows = tuple(
         (
             f"{printable(it.first)} - {printable(it.second)}",
-            "power at 5%" if it.figure == "power" else "attributable rate",
+            "attributable rate" if it.figure == "attributable_rate" else "risk",
             points(it.estimate),
             it.method if it.low is None or it.high is None else f"{points(it.low)} to {points(it.high)}",
             "tied" if it.tied else "differ",
         )
         for it in result.differences
     )
-    return Numbers("", "", ("releases", "figure", "points", "interval", "verdict"), rows)
+    return Numbers("", "", ("releases", "figure", "points", "interval", "outcome"), rows)
 
 
 def _utility(result: ComparisonResult) -> Numbers:
@@ -153,7 +155,7 @@ def _steps(result: ComparisonResult) -> list[str]:
         steps.append("Pass a control, or tables with true matches: without either no risk is known.")
     elif len(result.frontier) > 1:
         steps.append("Choose among the efficient releases; which trade-off is right is no figure's to say.")
-    if any(it.tied for it in result.differences if it.figure == "power"):
+    if any(it.tied for it in result.differences if it.figure in ("risk", "power")):
         more = "a larger control" if "control" in result.inputs else "a control"
         steps.append(f"Where releases are tied, more originals and {more} might tell them apart.")
     if len({len(it.attackers) for it in result.releases}) == 1 and len(result.releases[0].attackers) == 1:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from cvpl.result import AuditResult
+from cvpl.result.verdict import TOO_FEW
 
 _BY_SENTENCE = ("columns", "not_assessable")
 """Rules that can be set off several times, each time by something else."""
@@ -18,18 +20,21 @@ _LONGEST = 40
 class Change:
     """One figure before and after. `beyond_error` is None where there are no intervals to compare.
 
-    Two intervals that do not meet say that the difference is beyond error; meeting ones leave it open.
+    The difference is beyond error where its interval excludes 0. The interval is made from the two figures' own, as for
+    independent samples; people who stand in both audits make it wider than need be. `cvpl compare` pairs them, and can
+    tell smaller differences. `note` says why two figures are not compared at all.
     """
 
     figure: str
     before: float | None
     after: float | None
     beyond_error: bool | None = None
+    note: str = ""
 
     @property
     def difference(self) -> float | None:
         """After - before, None where either is not known."""
-        return None if self.before is None or self.after is None else self.after - self.before
+        return None if self.before is None or self.after is None or self.note else self.after - self.before
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class Difference:
 def difference(before: AuditResult, after: AuditResult) -> Difference:
     """Compare two results."""
     changes = [
+        _risk(before, after),
         Change(
             "linkage rate",
             before.linkage_rate.estimate,
@@ -60,7 +66,7 @@ def difference(before: AuditResult, after: AuditResult) -> Difference:
             "control rate",
             None if before.control is None else before.control.rate,
             None if after.control is None else after.control.rate,
-            _apart(before.control, after.control),
+            _apart(before.control, after.control, "rate"),
         ),
         Change(
             "attributable rate",
@@ -69,16 +75,19 @@ def difference(before: AuditResult, after: AuditResult) -> Difference:
             _apart(before.attributable_rate, after.attributable_rate),
         ),
     ]
-    powers = [{it.false_rate: it.power for it in side.power or []} for side in (before, after)]
-    for rate in sorted({*powers[0], *powers[1]}):
-        changes.append(Change(f"power at {rate:.0%}", powers[0].get(rate), powers[1].get(rate)))
+    rates = {power.false_rate for side in (before, after) for power in side.power or []}
+    for rate in sorted(rates):
+        one, other = (side.power_at(rate) for side in (before, after))
+        values = [None if power is None else power.power for power in (one, other)]
+        changes.append(Change(f"power at {rate:.0%}", values[0], values[1], _apart(one, other, "power")))
     changes += [
-        Change("worst-case risk", before.worst_case_risk, after.worst_case_risk),
-        Change("integrated risk", before.integrated_risk, after.integrated_risk),
+        Change("rate at the lowest threshold", before.worst_case_risk, after.worst_case_risk),
+        Change("mean rate over thresholds", before.integrated_risk, after.integrated_risk),
+        _top1(before, after),
     ]
-    for name in ("top1_hit_rate", "precision_at_1", "blocking_recall", "total_recall", "false_link_rate"):
+    for name in ("precision_at_1", "blocking_recall", "total_recall", "false_link_rate"):
         pair = [None if side.truth is None else getattr(side.truth, name) for side in (before, after)]
-        changes.append(Change(name.replace("top1", "top-1").replace("_", " "), pair[0], pair[1]))
+        changes.append(Change(name.replace("_", " "), pair[0], pair[1]))
     warnings = [_warnings(side) for side in (before, after)]
     return Difference(
         cautions=tuple(_cautions(before, after)),
@@ -94,17 +103,18 @@ def _cautions(before: AuditResult, after: AuditResult) -> list[str]:
     """What makes figures of the same name mean different things, or nothing."""
     found = []
     for side, which in ((before, "first"), (after, "second")):
-        if not side.validity.assessable:
-            reasons = "; ".join(side.validity.reasons)
+        few = [it.message for it in side.preflight if it.check == TOO_FEW]
+        if not side.validity.assessable or few:
+            reasons = "; ".join([*side.validity.reasons, *few])
             found.append(f"the {which} audit is not assessable, so its figures are no measure of risk: {reasons}")
         if side.lower_bound:
             found.append(f"the figures of the {which} audit are lower bounds")
     pair = before.threshold, after.threshold
     if pair[0] != pair[1]:
         at = ["a false rate of 5%" if it is None else f"threshold {it:.4g}" for it in pair]
-        found.append(f"the linkage rates are read at different places: {at[0]} and {at[1]}; compare by power")
+        found.append(f"the linkage rates are read at different places: {at[0]} and {at[1]}; compare by risk")
     if _attacker(before) != _attacker(after):
-        found.append("the attackers differ: compare by power, which means the same for each")
+        found.append("the attackers differ: compare by risk, which means the same for each")
     bases = [None if side.attributable_rate is None else side.attributable_rate.basis for side in (before, after)]
     if None not in bases and bases[0] != bases[1]:
         words = [_BASES[basis] for basis in bases if basis is not None]
@@ -123,10 +133,42 @@ def _warnings(side: AuditResult) -> dict[tuple[str, str], str]:
     return {(it.rule, it.message if it.rule in _BY_SENTENCE else ""): it.message for it in side.warnings}
 
 
-def _apart(before: Any, after: Any) -> bool | None:
+def _risk(before: AuditResult, after: AuditResult) -> Change:
+    """The risks of the two audits; not compared where they are read in different ways."""
+    one, other = before.risk, after.risk
+    values = [None if risk is None else risk.estimate for risk in (one, other)]
+    if one is None or other is None:
+        return Change("risk", values[0], values[1])
+    if one.basis != other.basis:
+        why = "not compared: one rests on a control, the other on the true matches"
+        return Change("risk", values[0], values[1], note=why)
+    if one.false_rate != other.false_rate:
+        rates = f"{one.false_rate:.0%} and {other.false_rate:.0%}"
+        return Change("risk", values[0], values[1], note=f"not compared: read at different false rates, {rates}")
+    return Change("risk", values[0], values[1], _apart(one, other))
+
+
+def _top1(before: AuditResult, after: AuditResult) -> Change:
+    one, other = before.best_candidate, after.best_candidate
+    values = [None if best is None else best.estimate for best in (one, other)]
+    return Change("top-1 hit rate", values[0], values[1], _apart(one, other))
+
+
+def _apart(before: Any, after: Any, figure: str = "estimate") -> bool | None:
+    """Whether the interval of the difference excludes 0; None where a figure has no interval.
+
+    The distances of each figure from the end of its interval that faces the other add up in squares.
+    """
     if before is None or after is None or None in (before.low, before.high, after.low, after.high):
         return None
-    return bool(before.high < after.low or after.high < before.low)
+    first, second = (getattr(side, figure) for side in (before, after))
+    if first is None or second is None:
+        return None
+    if first > second:
+        gap = math.hypot(first - before.low, after.high - second)
+    else:
+        gap = math.hypot(before.high - first, second - after.low)
+    return bool(abs(first - second) > gap)
 
 
 def _inputs(before: AuditResult, after: AuditResult) -> list[str]:

@@ -8,16 +8,18 @@ import re
 from collections.abc import Sequence
 
 from cvpl.config.written import AuditConfig, ColumnConfig
+from cvpl.evaluation.risk import FALSE_RATE
 from cvpl.reports.markdown import code, text
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
 from cvpl.wording import UNKNOWN, percent, places, printable, span, stopped, typed
 
 READ = (
-    "Releases of one table are in order of their risk, the highest first. With a control they are ranked by power at "
-    "5%: the share of the people linked where 5% of strangers are. Where only true matches are known, rates are blind "
-    "where records are alike, and releases are ranked by top-1: how often the best candidate is the right person. Rows "
-    "that are held against different people are not ranked against each other. Places such as 2-3 are tied: the 95% "
-    "intervals meet."
+    "Releases of one table are in order of their risk, the highest first. With a control, risk is the share of the "
+    "people linked because of the release: the power where 5% of the control is linked, beyond these 5%, which are "
+    "chance; a control too small for that is read at the share that is named. Where only true matches are known, risk "
+    "is how often the best candidate is the right person, beyond a blind guess. Rows whose risk is read in another "
+    "way, or against other people, are not ranked against each other. Places such as 2-3 are tied: the 95% intervals "
+    "meet."
 )
 """How to read it, in a paragraph."""
 
@@ -40,16 +42,17 @@ def held_against(row: BenchmarkRow) -> str:
 
 
 def place(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
-    """The place among the rows that it is ranked against, such as `2-3 of 10`; a dash where it has none."""
+    """The place among the rows that it is ranked against, such as `2-3 of 10`; "n/a" where it has none."""
     if row.place is None:
         return UNKNOWN
     alike = [it for it in rows if it.place is not None and _ranked(it) == _ranked(row)]
     return f"{places(row.place.first, row.place.last)} of {len(alike)}"
 
 
-def _ranked(row: BenchmarkRow) -> tuple[str | None, ...]:
+def _ranked(row: BenchmarkRow) -> tuple[str | float | None, ...]:
     control = row.inputs.get("control") if row.control_from == "file" else None
-    return held_against(row), row.ranked_by, None if control is None else control.sha256
+    rate = None if row.risk is None else row.risk.false_rate
+    return held_against(row), row.ranked_by, rate, None if control is None else control.sha256
 
 
 def interval(rate: float | None, low: float | None, high: float | None) -> str:
@@ -63,15 +66,15 @@ def standing(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
     return place(row, rows) if row.status == "assessed" else row.status.replace("_", " ")
 
 
-def power(row: BenchmarkRow) -> str:
-    """The power at 5% with its interval."""
-    return UNKNOWN if row.power is None else interval(row.power.power, row.power.low, row.power.high)
+def risk(row: BenchmarkRow) -> str:
+    """The risk with its interval, and where it is read if not at a false rate of 5%."""
+    return interval(*row.shown) + (f", {read_at(row)}" if read_at(row) else "")
 
 
-def attributable(row: BenchmarkRow) -> str:
-    """The attributable rate with its interval."""
-    found = row.attributable_rate
-    return UNKNOWN if found is None else interval(found.estimate, found.low, found.high)
+def read_at(row: BenchmarkRow) -> str:
+    """The false rate at which a risk is read, where it is another than 5%."""
+    rate = None if row.risk is None else row.risk.false_rate
+    return "" if rate in (None, FALSE_RATE) else f"read at {rate:.0%}"
 
 
 def linked(row: BenchmarkRow) -> str:
@@ -122,14 +125,14 @@ def rules(row: BenchmarkRow) -> list[str]:
     return list(dict.fromkeys(it.rule for it in row.warnings if it.rule != "columns"))
 
 
-RISK = ("release", "place", "power at 5%", "attributable rate", "held against", "linked", "top-1", "utility")
+RISK = ("release", "place", "risk", "held against", "linked", "top-1", "utility")
 BEHIND = ("release", "how it was made", "attacker", "linked, 95% interval", "paper's attacker", "blocking recall")
 SIZES = ("rows (original / control / release)", "seconds")
 
 
 def risk_cells(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> tuple[str, ...]:
     """The cells under `RISK`."""
-    cells = printable(row.name), standing(row, rows), power(row), attributable(row), held_against(row)
+    cells = printable(row.name), standing(row, rows), risk(row), held_against(row)
     return *cells, linked(row), top1(row), utility(row.utility)
 
 
@@ -207,7 +210,8 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 _CSV = (
     "group", "release", "file", "family", "mechanism", "strength", "by", "status", "place_first", "place_last",
-    "ranked_by", "held_against", "attacker", "power", "power_low", "power_high", "attributable_rate",
+    "ranked_by", "held_against", "attacker", "verdict", "risk", "risk_low", "risk_high", "power", "power_low",
+    "power_high", "attributable_rate",
     "attributable_low", "attributable_high", "linkage_rate", "linkage_low", "linkage_high", "control_rate",
     "top1_hit_rate", "top1_low", "top1_high", "largest_top1", "largest_top1_attacker", "blocking_recall",
     "paper_linkage_rate", "utility", "columns", "columns_withheld", "originals", "controls", "released", "warnings",
@@ -235,6 +239,8 @@ def _values(row: BenchmarkRow) -> tuple[object, ...]:
         *(row.made.by, row.status),
         *((None, None) if row.place is None else (row.place.first, row.place.last)),
         *(row.ranked_by, held_against(row) if row.status == "assessed" else None, row.attacker),
+        None if row.verdict is None else row.verdict.kind,
+        *((None,) * 3 if row.risk is None else (row.risk.estimate, row.risk.low, row.risk.high)),
         *((None,) * 3 if strong is None else (strong.power, strong.low, strong.high)),
         *((None,) * 3 if attributed is None else (attributed.estimate, attributed.low, attributed.high)),
         *((None,) * 3 if raw is None else (raw.estimate, raw.low, raw.high)),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from cvpl.charts.answer import power_at_5
-from cvpl.reports.audit_page import command, facts, setting
+from cvpl.reports.audit_page import command, setting
 from cvpl.reports.next_steps import next_steps
+from cvpl.reports.preflight import finding_lines
 from cvpl.result import AttackerRow, AuditResult
-from cvpl.result.headline import answer
+from cvpl.result.audit import policy_sentence
+from cvpl.result.facts import facts
 from cvpl.wording import CODE, percent, printable, sentence
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
@@ -16,20 +17,26 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
 
 def audit_markdown(result: AuditResult) -> str:
     """The answer, the figures, the attackers, the warnings and the next steps."""
-    lines = [f"## Linkage audit: {code(result.inputs['protected'].name)}", "", f"**{text(answer(result))}**", ""]
+    lines = [
+        f"## Linkage audit: {code(result.inputs['protected'].name)}",
+        "",
+        f"**{text(result.verdict.sentence)}**",
+        "",
+    ]
+    for closes, line in finding_lines(result.preflight):
+        lines += [f"{'**Closes the gate:** ' if closes else ''}{text(line)}", ""]
     for policy in result.policies:
-        verdict = "met" if policy.met else "**not met**"
-        what = text(policy.figure.replace("_", " "))
-        lines += [f"Policy {verdict} under the stated attackers: {what}, at most {percent(policy.max)}.", ""]
+        lines += [f"**{text(policy_sentence(policy))}**", ""]
+        lines += [*(f"- {text(sentence(reason))}" for reason in policy.reasons), ""] if policy.reasons else []
     lines += ["| figure | value | 95% interval | meaning |", "|---|---|---|---|"]
-    lines += [f"| {fact.name} | {fact.value} | {fact.interval} | {fact.meaning} |" for fact in facts(result)]
+    lines += [f"| {fact.name} | {fact.value} | {fact.interval} | {text(fact.meaning)} |" for fact in facts(result)]
     lines += ["", text(setting(result)), ""]
     if result.warnings:
         lines += ["### Warnings", "", *(f"- {text(sentence(printable(it.message)))}" for it in result.warnings), ""]
     lines += ["### Next steps", "", *(f"{at}. {text(step)}" for at, step in enumerate(next_steps(result), start=1)), ""]
     if len(result.attackers) > 1:
         lines += ["<details><summary>The attackers</summary>", ""]
-        lines += ["| attacker | power at 5% | linked | control | top-1 |", "|---|---|---|---|---|"]
+        lines += ["| attacker | risk | linked | control | top-1 |", "|---|---|---|---|---|"]
         lines += [_line(row) for row in sorted(result.attackers, key=_order)]
         lines += ["", "</details>", ""]
     lines += ["<details><summary>Repeat it</summary>", "", fenced(command(result)), "", "</details>", ""]
@@ -38,20 +45,18 @@ def audit_markdown(result: AuditResult) -> str:
 
 
 def _line(row: AttackerRow) -> str:
-    power = power_at_5(row.power)
     cells = (
-        percent(None if power is None else power.power),
+        percent(None if row.risk is None else row.risk.estimate),
         percent(row.linkage_rate.estimate),
         percent(row.control_rate),
         percent(row.top1_hit_rate),
     )
-    out = " (out of the running)" if row.disqualified else ""
+    out = f" (does not count: {text(row.disqualified[0])})" if row.disqualified else ""
     return f"| {code(row.name)}{out} | {' | '.join(cells)} |"
 
 
 def _order(row: AttackerRow) -> tuple[bool, float]:
-    power = power_at_5(row.power)
-    return bool(row.disqualified), 0.0 if power is None else -power.power
+    return bool(row.disqualified), 0.0 if row.risk is None else -row.risk.estimate
 
 
 def text(words: str) -> str:

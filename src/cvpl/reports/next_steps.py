@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cvpl.charts.answer import power_at_5
-from cvpl.result import AuditResult, Contribution
+from cvpl.result import AuditResult, Contribution, Finding
 from cvpl.result.people import where
-from cvpl.wording import percent, points, printable, span, typed
+from cvpl.wording import percent, points, printable, share_in, signed_percent, span, typed
 
 MATTERS = 0.02
 """A column without which the power falls by less than this is not worth coarsening for its own sake."""
@@ -15,13 +14,13 @@ _MOST_COLUMNS = 3
 
 def next_steps(result: AuditResult) -> list[str]:
     """At least one sentence, the most urgent first."""
-    if not result.validity.assessable:
+    if not result.validity.assessable or result.verdict.kind == "not_assessable":
         return [
             "Do not decide on this audit: no attacker can tell people apart in this release. Compare only columns that "
             "the release still carries, let the attacker coarsen its own data like the release "
             f"({typed('alignment: release')}), or block by coarser keys, and audit again.",
         ]
-    steps = [*_unmet(result), *_before_reading(result), *_columns(result), *_people(result)]
+    steps = [*_unmet(result), *_checks(result), *_before_reading(result), *_columns(result), *_people(result)]
     if len(result.attackers) == 1:
         steps.append(
             f"Hold the release against more than one attacker ({typed('attacker: default')}): others may be far "
@@ -40,13 +39,48 @@ def next_steps(result: AuditResult) -> list[str]:
 
 
 def _unmet(result: AuditResult) -> list[str]:
-    return [
-        f"The policy on {it.figure.replace('_', ' ')} is not met: "
-        + ("; ".join(map(printable, it.reasons)) or f"{percent(it.value)} where at most {percent(it.max)} is allowed")
-        + ". Do not release the table as it is under this policy."
-        for it in result.policies
-        if not it.met
-    ]
+    """What a policy that is not met means; the reasons stand beside the policy."""
+    unmet = [policy for policy in result.policies if not policy.met]
+    if not unmet:
+        return []
+    steps = ["Do not release the table as it is: a policy is not met."]
+    risk = result.risk
+    if risk is not None and result.verdict.kind == "indistinguishable_from_zero" and not _closing(result):
+        steps.append(
+            "The risk cannot be told from 0, but its interval reaches above the limit. More originals and a larger "
+            "control narrow the interval."
+        )
+    return steps
+
+
+def _checks(result: AuditResult) -> list[str]:
+    """What the checks before the attack ask for."""
+    steps = []
+    columns = [finding.column for finding in _closing(result) if finding.column is not None]
+    if columns:
+        names = ", ".join(f"'{printable(name)}'" for name in dict.fromkeys(columns))
+        steps.append(f"Take {names} out of the release, or replace what names people in it, and audit again.")
+    checks = {finding.check for finding in result.preflight if finding.closes_gate}
+    if checks & {"same_file", "same_rows", "swapped"}:
+        steps.append(
+            "Check that the right files are compared, in the right order: first the original, then the release."
+        )
+    if "order_kept" in checks:
+        steps.append("Shuffle the rows of the release: their order tells who is who.")
+    if checks & {"exact_copies", "near_copies"} and not checks & {"same_file", "same_rows"}:
+        steps.append("Find out why rows of originals stand in the release, and take them out or change more of them.")
+    if "control_lacks_columns" in checks:
+        steps.append("Pass a control that has all columns of the originals: what it lacks no attacker could use.")
+    if "control_overlaps" in checks:
+        steps.append("Pass a control without people of the release: its copies make the risk look lower than it is.")
+    keys = [finding.column for finding in result.preflight if finding.check == "evaluation_key" and finding.column]
+    if keys:
+        steps.append(f"Remove '{printable(keys[0])}' before release: it is there for the evaluation alone.")
+    return steps
+
+
+def _closing(result: AuditResult) -> list[Finding]:
+    return [finding for finding in result.preflight if finding.closes_gate]
 
 
 def _before_reading(result: AuditResult) -> list[str]:
@@ -69,15 +103,21 @@ def _before_reading(result: AuditResult) -> list[str]:
 
 def _columns(result: AuditResult) -> list[str]:
     """Which column to coarsen first, and by how much the risk falls if it goes."""
-    own = power_at_5(result.power)
     known = [it for it in result.feature_contribution.columns if it.power_drop is not None]
     telling = sorted((it for it in known if (it.power_drop_low or 0.0) > 0), key=_drop, reverse=True)
     telling = [it for it in telling if _drop(it) >= MATTERS]
-    blind = result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out"
-    if own is not None and own.low is not None and own.low <= CHANCE:
-        if blind:
+    own = result.power_at(CHANCE)
+    if result.verdict.kind == "indistinguishable_from_zero":
+        if _closing(result) or not all(policy.met for policy in result.policies):
             return []
-        return ["Nothing beyond look-alikes shows against these attackers; no column needs to be coarsened for them."]
+        if result.verdict.margin is None and result.risk is not None and result.risk.high is not None:
+            return [
+                f"The risk cannot be told from 0, but it may be as large as {share_in(result.risk.high)}. More "
+                "originals and a larger control narrow its interval."
+            ]
+        return ["Against these attackers no column needs to be coarsened: the risk cannot be told from 0."]
+    if result.verdict.kind == "undetermined" and not telling:
+        return []
     if not known:
         return _by_links(result)
     if not telling:
@@ -103,7 +143,7 @@ def _by_links(result: AuditResult) -> list[str]:
     first = max(parts, key=lambda name: parts[name])
     return [
         f"Look at '{printable(first)}' first: it has the largest part in the similarity of the links "
-        f"({percent(parts[first])}). By how much the risk falls without each column is measured with "
+        f"({signed_percent(parts[first])}). By how much the risk falls without each column is measured with "
         f"{typed('sensitivity: true')}, or {typed('attacker: default')}."
     ]
 
@@ -118,7 +158,12 @@ def _drop(it: Contribution) -> float:
 
 def _people(result: AuditResult) -> list[str]:
     found = result.at_risk
-    if found is None or found.maximum.estimate is None or found.maximum.estimate < found.average + 0.10:
+    if (
+        result.verdict.kind != "linkable"
+        or found is None
+        or found.maximum.estimate is None
+        or found.maximum.estimate < found.average + 0.10
+    ):
         return []
     most = found.maximum
     ends = span(most.low, most.high)

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cvpl.planning import AttackerPlan, AuditPlan, gigabytes
+from cvpl.reports.preflight import before_the_audit
 from cvpl.wording import printable
 
 
@@ -18,6 +19,8 @@ def show_plan(plan: AuditPlan, console: Console) -> None:
     for name, value in plan_lines(plan):
         table.add_row(Text(name), Text(value))
     console.print(table)
+    for line in before_the_audit(plan.findings):
+        console.print(Text(line, style="bold yellow"))
     console.print(Text("Nothing was audited: this is the plan (--plan).", style="dim"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cvpl.charts.answer import others, power_at_5
+from cvpl.charts.answer import others
 from cvpl.result import AuditResult
 from cvpl.result.people import where
 from cvpl.wording import percent, printable, span
@@ -44,10 +44,12 @@ def questions(result: AuditResult) -> list[Question]:
 def _singling_out(result: AuditResult) -> Question:
     low_rate = next((it for it in result.power or [] if it.false_rate == 0.01), None)
     value = "not known: there is neither a control nor truth"
-    if low_rate is not None:
+    if low_rate is not None and low_rate.low is None:
+        value = "not known: too few controls for a false rate of 1%"
+    elif low_rate is not None:
         value = f"{percent(low_rate.power)}{_ends(low_rate.low, low_rate.high)} linked where 1% of {others(result)} are"
-    if result.truth is not None and result.truth.top1_hit_rate is not None:
-        value += f"; best candidate is the right person for {percent(result.truth.top1_hit_rate)}"
+    if result.best_candidate is not None:
+        value += f"; best candidate is the right person for {percent(result.best_candidate.estimate)}"
     return Question(
         "Singling out",
         "WP29 opinion 05/2014",
@@ -58,30 +60,31 @@ def _singling_out(result: AuditResult) -> Question:
 
 
 def _linkability(result: AuditResult) -> Question:
-    rate = result.attributable_rate
-    value = "not known: how much look-alikes explain is not known"
-    if rate is not None:
-        value = f"{percent(rate.estimate)}{_ends(rate.low, rate.high)} beyond look-alikes"
-    own = power_at_5(result.power)
-    if own is not None:
-        value += f"; power at 5% {percent(own.power)}{_ends(own.low, own.high)}"
     return Question(
         "Linkability",
         "WP29 opinion 05/2014",
-        "attributable rate and power at 5% of the strongest attacker",
-        value,
+        "the risk of the strongest attacker",
+        _risk(result),
         "Links to tables that nobody audited; attackers stronger than those listed.",
     )
 
 
+def _risk(result: AuditResult) -> str:
+    risk = result.risk
+    if result.verdict.kind == "not_assessable":
+        return "not assessable"
+    if risk is None:
+        return "not known: there is neither a control nor a known match"
+    basis = "" if risk.basis == "control" else ", by the true matches"
+    return f"{percent(risk.estimate)}{_ends(risk.low, risk.high)}{basis}"
+
+
 def _average(result: AuditResult) -> Question:
-    rate = result.linkage_rate if result.attributable_rate is None else result.attributable_rate
-    figure = "linkage rate" if result.attributable_rate is None else "attributable rate"
     return Question(
         "Average risk",
         "ISO/IEC 27559",
-        f"{figure}, over all originals",
-        f"{percent(rate.estimate)}{_ends(rate.low, rate.high)}",
+        "the risk, over all originals",
+        _risk(result),
         "The context of the release: who gets it, under which contract, with which controls.",
     )
 
@@ -118,11 +121,11 @@ def _intruder(result: AuditResult) -> Question:
 
 
 def _nine_percent(result: AuditResult) -> Question:
-    truth = result.truth
+    best = result.best_candidate
     value = "not assessable: it needs true matches, which this audit does not have"
-    if truth is not None and truth.top1_hit_rate is not None:
-        value = f"top-1 hit rate {percent(truth.top1_hit_rate)}{_ends(truth.top1_low, truth.top1_high)}"
-        high = truth.top1_high if truth.top1_high is not None else truth.top1_hit_rate
+    if best is not None:
+        value = f"top-1 hit rate {percent(best.estimate)}{_ends(best.low, best.high)}"
+        high = 1.0 if best.high is None else best.high
         value += ": on average below 0.09" if high <= NINE_PERCENT else ": not below 0.09"
     return Question(
         "Threshold of 0.09",

@@ -7,7 +7,16 @@ from rich.text import Text
 
 from cvpl.reports.layout import bullets, hanging, heading, plain_table
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
-from cvpl.result.surface_answer import FIGURES, answer, gathered_warnings, named, score, setting
+from cvpl.result.surface_answer import (
+    answer,
+    figure_of,
+    figure_shown,
+    gathered_warnings,
+    named,
+    risk_read,
+    score,
+    setting,
+)
 from cvpl.wording import UNKNOWN, percent, printable, sentence, span
 
 _WIDE = 96
@@ -41,15 +50,15 @@ def _show_settings(result: SurfaceResult, console: Console) -> None:
         turned, title = "blocking", "The blockings, coarsest first"
     heading(title, console)
     wide = console.width >= _WIDE
-    names = ["risk", "95% interval", "power 5%", "top-1", "utility"]
+    names = [figure_shown(result), "95% interval", "top-1", "utility"]
     if wide:
         names = ["linked", "control", *names]
     if result.target is not None:
         names.append(f"<= {result.target.rate:.4g}")
     table = plain_table((turned, "left"), *((it, "right") for it in names))
     for row in result.settings:
-        risk, power = row.risk, next((it.power for it in row.power or [] if it.false_rate == 0.05), None)
-        figures = [percent(risk.estimate), span(risk.low, risk.high), percent(power), percent(row.top1_hit_rate)]
+        estimate, low, high = figure_of(result, row)
+        figures = [percent(estimate), span(low, high), percent(row.top1_hit_rate)]
         figures.append(score(row.utility.mean))
         if wide:
             base = None if row.control is None else row.control.rate
@@ -58,10 +67,7 @@ def _show_settings(result: SurfaceResult, console: Console) -> None:
             figures.append("yes" if row.safe else "no")
         table.add_row(Text(printable(str(row.strength))), *figures)
     console.print(table)
-    judged = {row.judged for row in result.settings}
-    told = " or ".join(FIGURES[it] for it in ("attributable_rate", "linkage_rate") if it in judged)
-    read = "at the attacker's own threshold" if result.axis == "threshold" else "where 5% of the others are linked"
-    hanging("", f"Risk: the {told}, {read}.", console, style="dim")
+    hanging("", risk_read(result), console, style="dim")
     for failed in result.failed:
         reason = sentence(printable(failed.reason))
         hanging("-", f"No release at {named(failed.strength)}: {reason}", console)
@@ -74,7 +80,7 @@ def _show_cells(result: SurfaceResult, console: Console) -> None:
     if not columns:
         return
     heading(
-        "The risk over thresholds" if result.axis == "threshold" else "The risk where so many others are linked",
+        "The rate over thresholds" if result.axis == "threshold" else "The rate where so many others are linked",
         console,
     )
     first = result.settings[0].cells
@@ -86,7 +92,7 @@ def _show_cells(result: SurfaceResult, console: Console) -> None:
     console.print(table)
     marks = []
     if result.target is not None:
-        marks.append(f"* safe: at or below {percent(result.target.rate)} by the upper interval end")
+        marks.append(f"* within the target: at most {percent(result.target.rate)} by the upper interval end")
     marks.append("? another figure says that more people are found")
     marks.append(f"! a neighbour differs by more than {100 * result.high_sensitivity:.0f} points")
     hanging("", "; ".join(marks) + ".", console, style="dim")
@@ -95,12 +101,12 @@ def _show_cells(result: SurfaceResult, console: Console) -> None:
 def _show_doubts(result: SurfaceResult, console: Console) -> None:
     doubted = [row for row in result.settings if row.doubts]
     if doubted:
-        heading("Why a low rate would not count", console, style="bold yellow")
+        heading("Why a low figure would not count", console, style="bold yellow")
         bullets((f"{named(row.strength)}: {'; '.join(row.doubts)}." for row in doubted), console)
 
 
 def _cell(row: SurfaceSetting, cell: SurfaceCell) -> Text:
-    rate = cell.linkage_rate if row.judged == "linkage_rate" else cell.attributable_rate
+    rate = cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
     marks = ("*" if cell.safe else "?" if cell.contradicted else " ") + ("!" if cell.steep else " ")
     return Text(percent(rate) + marks)
 

@@ -10,7 +10,16 @@ from cvpl import charts
 from cvpl.charts import Numbers
 from cvpl.reports.page import drawn, page
 from cvpl.result import SurfaceResult
-from cvpl.result.surface_answer import FIGURES, answer, gathered_warnings, named, score, setting
+from cvpl.result.surface_answer import (
+    answer,
+    figure_of,
+    figure_shown,
+    gathered_warnings,
+    named,
+    risk_read,
+    score,
+    setting,
+)
 from cvpl.wording import UNKNOWN, percent, printable, span
 
 
@@ -27,6 +36,7 @@ def surface_page(result: SurfaceResult, *, opened: bool = False) -> str:
         answer=answer(result),
         setting=setting(result),
         read=_read(result),
+        figure_name=figure_shown(result),
         heat_map=drawn(charts.heat_map(result)),
         trade=drawn(charts.risk_and_utility(result)),
         settings_table=settings_table(result),
@@ -44,21 +54,17 @@ def settings_table(result: SurfaceResult) -> Numbers:
     """A line for each strength."""
     rows = []
     for row in result.settings:
-        power = next((it.power for it in row.power or [] if it.false_rate == 0.05), None)
         told = {True: "yes", False: "no", None: UNKNOWN}[row.safe]
         base = None if row.control is None else row.control.rate
-        figures = percent(row.linkage_rate.estimate), percent(base), percent(row.risk.estimate)
-        ends = span(row.risk.low, row.risk.high)
-        rest = percent(power), percent(row.top1_hit_rate), score(row.utility.mean), told
-        rows.append((named(row.strength), *figures, ends, *rest))
-    heads = ("linked", "control", "risk", "95% interval", "power at 5%", "top-1", "utility", "inside the target")
+        estimate, low, high = figure_of(result, row)
+        figures = percent(row.linkage_rate.estimate), percent(base), percent(estimate), span(low, high)
+        rows.append((named(row.strength), *figures, percent(row.top1_hit_rate), score(row.utility.mean), told))
+    heads = ("linked", "control", figure_shown(result), "95% interval", "top-1", "utility", "within the target")
     return Numbers("", "", ("strength" if result.sweep == "mechanism" else "blocking", *heads), tuple(rows))
 
 
 def _read(result: SurfaceResult) -> str:
-    judged = " or ".join(it for name, it in FIGURES.items() if any(row.judged == name for row in result.settings))
-    where = "at the attacker's own threshold" if result.axis == "threshold" else "where 5% of the others are linked"
-    return f"Risk is the {judged}, read {where}. Utility is the mean of four figures, from 0 to 1."
+    return f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1."
 
 
 def _inputs(result: SurfaceResult) -> Numbers:

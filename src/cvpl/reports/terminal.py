@@ -16,9 +16,12 @@ from cvpl.reports.attackers import show_attackers, show_scale, show_sensitivity
 from cvpl.reports.difference import Difference
 from cvpl.reports.layout import NARROW, Figure, bullets, hanging, heading, plain_table, show_figures
 from cvpl.reports.people import show_people
+from cvpl.reports.preflight import show_preflight
 from cvpl.result import AuditResult, Contribution, PolicyOutcome
-from cvpl.result.headline import headline
-from cvpl.wording import UNKNOWN, percent, points, printable, sentence, span
+from cvpl.result.audit import policy_sentence
+from cvpl.result.explanation import explanation
+from cvpl.result.facts import facts
+from cvpl.wording import UNKNOWN, percent, points, printable, sentence, signed_percent, span
 
 _NEXT = {
     "base_rate_unknown": "How: `cvpl audit ... --control FILE`, or `control: {file: FILE}` in the configuration.",
@@ -26,15 +29,6 @@ _NEXT = {
     "blocking_recall_near_zero": (
         "How: `blocking: compatible` where values are generalized, coarser `block` rules, or `blocking: none`."
     ),
-}
-_FIGURES = {
-    "attributable_rate": "the attributable rate",
-    "linkage_rate": "the linkage rate",
-    "power_at_1": "power at 1% false rate",
-    "power_at_5": "power at 5% false rate",
-    "power_at_10": "power at 10% false rate",
-    "top1_hit_rate": "the top-1 hit rate",
-    "maximum_subgroup_rate": "the largest rate over subgroups",
 }
 _REFUSED = "refused: "
 _LEGEND = {
@@ -51,7 +45,10 @@ _LEGEND = {
 def show(result: AuditResult, console: Console) -> None:
     """Print the summary."""
     console.print()
-    console.print(Text(headline(result), style="bold"))
+    console.print(Text(printable(result.verdict.sentence), style="bold"))
+    show_preflight(result.preflight, console)
+    if lines := explanation(result):
+        console.print(Text(" ".join(lines)))
     console.print(Text(_setting(result), style="dim"))
     for policy in result.policies or ([] if result.policy is None else [result.policy]):
         _show_policy(policy, console)
@@ -59,7 +56,7 @@ def show(result: AuditResult, console: Console) -> None:
         many = len(result.warnings) > 1
         text = f"{len(result.warnings)} warning{'s' if many else ''} below: read {'them' if many else 'it'} first."
         console.print(Text(text, style="bold yellow"))
-    if not result.validity.assessable:
+    if result.verdict.kind == "not_assessable":
         console.print(Text("The figures below describe the attack. They are no measure of risk."))
     show_figures(_groups(result), console)
     show_scale(result, console)
@@ -80,13 +77,16 @@ def show_difference(found: Difference, console: Console) -> None:
     table = plain_table(
         ("figure", "left"), ("before", "right"), ("after", "right"), ("points", "right"), ("change", "left")
     )
-    words = {True: "beyond error", False: "may be error", None: ""}
+    words = {True: "beyond error", False: "not told apart", None: "no interval"}
     for change in found.changes:
         pair = percent(change.before), percent(change.after)
-        word = "none" if change.difference == 0 else words[change.beyond_error]
+        word = change.note or ("none" if change.difference == 0 else words[change.beyond_error])
         table.add_row(Text(change.figure), *pair, points(change.difference), word)
     console.print(table)
-    note = "Beyond error: the two 95% intervals do not meet. May be error: they do. Empty: there are none to compare."
+    note = (
+        "Beyond error: the 95% interval of the difference excludes 0. Not told apart: it does not, by these two "
+        "results alone; `cvpl compare` pairs people and can tell smaller differences. No interval: nothing to compare."
+    )
     console.print(Padding(Text(note, style="dim"), (1, 0, 0, 0)))
     sections = {
         "Inputs that differ": found.inputs,
@@ -104,40 +104,35 @@ def _setting(result: AuditResult) -> str:
     """Who was compared with whom, by which attacker, and what is known of the truth."""
     names = {"original": "originals", "protected": "released", "control": "in the control"}
     sizes = [f"{table.rows:,} {names.get(role, role)}" for role, table in result.inputs.items()]
-    who = f"Attacker '{printable(result.attacker)}'"
-    if result.picked is not None:
-        who += f", the strongest of {result.picked.among} (intervals allow for the picking)"
-    return f"{who}, scenario {result.scenario}: {', '.join(sizes)}."
+    return f"Scenario {result.scenario}: {', '.join(sizes)}."
 
 
 def _show_policy(policy: PolicyOutcome, console: Console) -> None:
-    end = "the upper interval end of " if policy.bound == "high" else ""
-    rule = f"{end}{_FIGURES.get(policy.figure, policy.figure)} at most {policy.max:.4g}"
-    found = "none" if policy.value is None else f"{policy.value:.4g}"
-    verdict = "met under the stated attackers" if policy.met else "NOT met"
     style = "bold green" if policy.met else "bold red"
-    name = "" if policy.preset is None else f" {printable(policy.preset)}"
-    console.print(Text(f"Policy{name} {verdict}: {rule}; found {found}.", style=style))
+    console.print(Text(policy_sentence(policy), style=style))
     if not policy.met:
         bullets(policy.reasons, console)
 
 
 def _groups(result: AuditResult) -> dict[str, list[Figure]]:
     """The figures, from the answer to how far it can be trusted."""
-    groups = {"The answer": _answer(result)}
+    first = [Figure(fact.name, fact.value, fact.interval, fact.meaning) for fact in facts(result)]
+    groups = {"The figures behind it": first + _power(result)}
+    where = "a false rate of 5%" if result.threshold is None else f"threshold {result.threshold:.4g}"
+    groups[f"The paper's figures, at {where}"] = _at_the_threshold(result)
     if result.worst_case_risk is not None and result.risk_curve:
         ends = [point.threshold for point in (result.risk_curve[0], result.risk_curve[-1])]
         lowest, highest = (f"{end:.4g}" for end in ends if end is not None)
         groups["At other thresholds"] = [
-            Figure("worst-case risk", percent(result.worst_case_risk), "", f"linkage rate at {lowest}, the lowest"),
-            Figure("integrated risk", percent(result.integrated_risk), "", f"mean rate from {lowest} to {highest}"),
+            Figure(f"rate at {lowest}", percent(result.worst_case_risk), "", "the lowest threshold: worst case"),
+            Figure("mean rate", percent(result.integrated_risk), "", f"integrated from {lowest} to {highest}"),
         ]
     truth = result.truth
     if truth is not None:
-        top1 = span(truth.top1_low, truth.top1_high)
         figures = [
-            Figure("top-1 hit rate", percent(truth.top1_hit_rate), top1, "best candidate is the right person"),
-            Figure("precision at 1", percent(truth.precision_at_1), "", "the same among linked originals"),
+            Figure(
+                "precision at 1", percent(truth.precision_at_1), "", "linked originals whose best candidate is right"
+            ),
             Figure("blocking recall", percent(truth.blocking_recall), "", "true pairs that share a block"),
             Figure("matching recall", percent(truth.matching_recall), "", "of these, pairs above the threshold"),
             Figure("total recall", percent(truth.total_recall), "", "true pairs that are linked"),
@@ -145,12 +140,14 @@ def _groups(result: AuditResult) -> dict[str, list[Figure]]:
         ]
         # Without a threshold there is nothing to say of links, only of best candidates.
         known = [figure for figure in figures if result.threshold is not None or figure.value != UNKNOWN]
-        groups["By the true matches"] = known
+        if known:
+            groups["By the true matches"] = known
     groups["How it was measured"] = _measured(result)
     return groups
 
 
-def _answer(result: AuditResult) -> list[Figure]:
+def _at_the_threshold(result: AuditResult) -> list[Figure]:
+    """The paper's figures: rates at the threshold, or where 5% of the base is linked for a score without one."""
     rate, control, attributable = result.linkage_rate, result.control, result.attributable_rate
     what = "originals with a candidate" + (" (a lower bound)" if result.lower_bound else "")
     figures = [Figure("linkage rate", percent(rate.estimate), span(rate.low, rate.high), what)]
@@ -162,14 +159,26 @@ def _answer(result: AuditResult) -> list[Figure]:
         ends = span(attributable.low, attributable.high)
         what = f"linked beyond look-alikes{basis}"
         figures.append(Figure("attributable rate", percent(attributable.estimate), ends, what))
-    others = "of the control is"
-    if attributable is not None and attributable.basis == "own_match_left_out":
-        others = "find a wrong person"
-    for power in result.power or []:
-        what = f"linked where {power.false_rate:.0%} {others}"
-        ends = span(power.low, power.high)
-        figures.append(Figure(f"power at {power.false_rate:.0%}", percent(power.power), ends, what))
     return figures
+
+
+def _power(result: AuditResult) -> list[Figure]:
+    """Power at every false rate but the one among the first figures."""
+    others = "of the control is"
+    if result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out":
+        others = "find a wrong person"
+    first = None if result.risk is None else result.risk.false_rate
+    return [
+        Figure(
+            f"power at {power.false_rate:.0%}",
+            UNKNOWN if power.low is None else percent(power.power),
+            span(power.low, power.high),
+            f"originals linked where {power.false_rate:.0%} {others}"
+            + ("; too few to be read" if power.low is None else ""),
+        )
+        for power in result.power or []
+        if power.false_rate != first
+    ]
 
 
 def _measured(result: AuditResult) -> list[Figure]:
@@ -208,7 +217,7 @@ def _show_columns(result: AuditResult, console: Console) -> None:
     found = result.feature_contribution
     shown: dict[str, Callable[[Contribution], tuple[float | None, str]]] = {
         "structure": lambda it: (it.structural, percent(it.structural)),
-        "links": lambda it: (it.link, percent(it.link)),
+        "links": lambda it: (it.link, signed_percent(it.link)),
         "rate": lambda it: (it.removal, points(None if it.removal is None else -it.removal)),
         "power": lambda it: (it.power_drop, points(None if it.power_drop is None else -it.power_drop)),
     }

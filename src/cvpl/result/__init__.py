@@ -66,8 +66,10 @@ from cvpl.result.trust import (
     Warning_,
 )
 from cvpl.result.utility import MeanUtility, UtilityFigures
+from cvpl.result.verdict import LINKED_MORE_OFTEN, BestCandidate, Finding, Risk, Verdict, VerdictFigures, verdict_of
 
 __all__ = [
+    "LINKED_MORE_OFTEN",
     "AlignedColumn",
     "AtRisk",
     "AttackerRow",
@@ -77,6 +79,7 @@ __all__ = [
     "BenchmarkResult",
     "BenchmarkRow",
     "BenchmarkUtility",
+    "BestCandidate",
     "BlockScheme",
     "BlockSizeClass",
     "Blocks",
@@ -94,6 +97,7 @@ __all__ = [
     "CurvePoint",
     "EvidenceShares",
     "FailedStrength",
+    "Finding",
     "GroupRate",
     "GroupRates",
     "Growth",
@@ -114,6 +118,7 @@ __all__ = [
     "Provenance",
     "Randomization",
     "Rate",
+    "Risk",
     "RungRate",
     "Search",
     "SelfLinkage",
@@ -127,10 +132,13 @@ __all__ = [
     "UtilityFigures",
     "Validity",
     "Variation",
+    "Verdict",
+    "VerdictFigures",
     "Warning_",
     "WeakestSetting",
     "benchmark_schema",
     "comparison_schema",
     "json_schema",
     "surface_schema",
+    "verdict_of",
 ]

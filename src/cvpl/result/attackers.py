@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cvpl.result.figures import Attributable, Power, Rate
 from cvpl.result.section import Section
+from cvpl.result.verdict import Risk
 
 
 class Canary(Section):
@@ -36,7 +37,7 @@ class Canaries(Section):
 
 
 class Picked(Section):
-    """How the headline attacker came to be it: the strongest of `among` by power at 5%.
+    """How the headline attacker came to be it: the one of `among` with the largest risk.
 
     Its intervals hold at `confidence` = 1 - 0.05 / among each, so that 95% is left for the one that was picked.
     """
@@ -46,7 +47,11 @@ class Picked(Section):
 
 
 class AttackerRow(Section):
-    """One attacker's main figures, over `asked` originals; `disqualified` says why it cannot be the headline."""
+    """One attacker's main figures, over `asked` originals.
+
+    `disqualified` says why it does not count. `risk` is read as the headline's is, also where it does not count; null
+    where nothing tells it.
+    """
 
     name: str
     threshold: float | None
@@ -59,3 +64,4 @@ class AttackerRow(Section):
     asked: int | None = None
     disqualified: list[str] = Field(default_factory=list)
     canaries: Canaries | None = None
+    risk: Risk | None = None

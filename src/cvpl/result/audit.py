@@ -5,10 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
 from cvpl.result.document import Document
+from cvpl.result.earlier import upgraded
+from cvpl.result.facts import facts
 from cvpl.result.figures import (
     Attributable,
     Calibration,
@@ -21,16 +23,19 @@ from cvpl.result.figures import (
     Rate,
     TruthFigures,
 )
-from cvpl.result.headline import answer
 from cvpl.result.people import AtRisk
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
-from cvpl.wording import percent, printable, span
+from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
+from cvpl.wording import FIGURES, percent, printable, sentence
 
 
 class PolicyOutcome(Section):
-    """The gate: which end of which figure was held against `max`, and whether it holds; `reasons` if not."""
+    """The gate: which end of which figure was held against `max`, and whether it holds; `reasons` if not.
+
+    `attacker` is the one whose figure `value` is; null where none has one.
+    """
 
     figure: str
     bound: str
@@ -39,6 +44,17 @@ class PolicyOutcome(Section):
     met: bool
     reasons: list[str]
     preset: str | None = None
+    attacker: str | None = None
+
+
+def policy_sentence(policy: PolicyOutcome) -> str:
+    """Whether a policy is met, in percentages; the reasons stand apart."""
+    end = "the upper interval end of " if policy.bound == "high" else ""
+    rule = f"{end}{FIGURES.get(policy.figure, policy.figure)} may be at most {percent(policy.max)}"
+    found = "is not known" if policy.value is None else f"is {percent(policy.value)}"
+    verdict = "met under the stated attackers" if policy.met else "not met"
+    name = "" if policy.preset is None else f" {printable(policy.preset)}"
+    return f"Policy{name} {verdict}: {rule}, and {found}."
 
 
 class Randomization(Section):
@@ -58,11 +74,20 @@ class Provenance(Section):
 
 
 class AuditResult(Document):
-    """Everything an audit found. The figures at the top are those of the headline attacker."""
+    """Everything an audit found: the verdict first, then the figures of the headline attacker.
+
+    `verdict` holds the one sentence that every output prints. `risk` is the figure it rests on. `certain` is a risk
+    above 0 that shows at another false rate, or by another attacker, where the interval of `risk` includes 0.
+    """
 
     FILE: ClassVar[str] = "result.json"
 
-    schema_: Literal["cvpl/audit/1"] = Field(default="cvpl/audit/1", alias="schema")
+    schema_: Literal["cvpl/audit/2"] = Field(default="cvpl/audit/2", alias="schema")
+    verdict: Verdict
+    risk: Risk | None = None
+    certain: Risk | None = None
+    best_candidate: BestCandidate | None = None
+    preflight: list[Finding] = Field(default_factory=list)
     inputs: dict[str, Input]
     scenario: Literal["simulation", "controlled", "partial", "blind"]
     attacker: str
@@ -98,18 +123,23 @@ class AuditResult(Document):
     lower_bound: bool
     provenance: Provenance
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_earlier(cls, data: Any) -> Any:
+        return upgraded(data)
+
+    def power_at(self, false_rate: float) -> Power | None:
+        """The headline's power (true-positive rate) at a false rate; None where it was not read there."""
+        return next((found for found in self.power or [] if found.false_rate == false_rate), None)
+
     def _repr_html_(self) -> str:
-        """The answer and the main figures, for a notebook."""
-        rows = [("attacker", self.attacker), ("originals", f"{self.inputs['original'].rows:,}")]
-        for name, rate in (("attributable rate", self.attributable_rate), ("linkage rate", self.linkage_rate)):
-            if rate is not None:
-                ends = span(rate.low, rate.high)
-                rows.append((name, percent(rate.estimate) + (f" ({ends})" if ends else "")))
-        if self.truth is not None:
-            rows.append(("top-1 hit rate", percent(self.truth.top1_hit_rate)))
+        """The verdict and the main figures, for a notebook."""
+        rows = [(fact.name, fact.value + (f" ({fact.interval})" if fact.interval else "")) for fact in facts(self)]
+        rows += [("attacker", self.attacker), ("originals", f"{self.inputs['original'].rows:,}")]
+        rows += [("check", sentence(finding.message)) for finding in self.preflight if finding.closes_gate]
         rows.append(("warnings", ", ".join(warning.rule for warning in self.warnings) or "none"))
-        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(printable(it))}</td></tr>" for name, it in rows)
-        return f"<div><p><strong>{escape(answer(self))}</strong></p><table>{cells}</table></div>"
+        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(printable(value))}</td></tr>" for name, value in rows)
+        return f"<div><p><strong>{escape(printable(self.verdict.sentence))}</strong></p><table>{cells}</table></div>"
 
 
 def json_schema() -> dict[str, Any]:

@@ -13,6 +13,7 @@ from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import UtilityFigures
+from cvpl.result.verdict import Risk, Verdict
 
 
 class Made(Section):
@@ -46,8 +47,9 @@ class LargestTop1(Section):
 class BenchmarkRow(Section):
     """One release. All figures are those of one attacker, the headline's, but for two that stand beside them.
 
-    `paper_linkage_rate` is that of the paper's attacker. `largest_top1` is the largest over all attackers in the
-    running: without a control the headline is not picked for its hits, and another may find more people.
+    `verdict` and `risk` are what the audit says, and `risk` is what releases are ranked by. `paper_linkage_rate` is
+    that of the paper's attacker. `largest_top1` is the largest over all attackers that count: another than the
+    headline may find more people.
 
     Rates are null where the release could not be audited (`failed`) or where no attacker may speak (`not_assessable`);
     `reasons` then says why. `power` is null without a control. `place` counts from the highest risk, among the rows of
@@ -77,12 +79,21 @@ class BenchmarkRow(Section):
     largest_top1: LargestTop1 | None
     blocking_recall: float | None
     utility: BenchmarkUtility | None
-    ranked_by: Literal["power", "top1_hit_rate"] | None
+    ranked_by: Literal["risk", "power", "top1_hit_rate"] | None
     place: Places | None
     lower_bound: bool
     warnings: list[Warning_]
     fingerprint: str
     seconds: float | None
+    verdict: Verdict | None = None
+    risk: Risk | None = None
+
+    @property
+    def shown(self) -> tuple[float | None, float | None, float | None]:
+        """The risk with its interval; for a result without one, what its power says beyond chance, else nothing."""
+        if self.risk is not None:
+            return self.risk.estimate, self.risk.low, self.risk.high
+        return (None, None, None) if self.power is None else self.power.beyond_chance
 
 
 class BenchmarkGroup(Section):

@@ -14,6 +14,7 @@ from cvpl.result.section import Section
 from cvpl.result.setting import Contributions, Input
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import UtilityFigures
+from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
 
 
 class Places(Section):
@@ -41,7 +42,9 @@ class ComparedUtility(UtilityFigures):
 class ComparedRelease(Section):
     """One release: the headline attacker's figures, the utility, and where it stands among the others.
 
-    `risk_places` counts from the highest risk, `utility_places` from the highest utility. `on_frontier` is null where
+    `verdict` and `risk` are what an audit of the release says. `risk_places` counts from the highest risk; it is null,
+    and `unranked` says why, where the risk is read otherwise than that of the other releases. `utility_places` counts
+    from the highest utility. `on_frontier` is null where
     risk or utility cannot be compared. `beaten_by` names the releases with no more risk and no less utility,
     `clearly_beaten_by` those of them whose risk is lower beyond error.
     """
@@ -72,6 +75,18 @@ class ComparedRelease(Section):
     attackers: list[AttackerRow]
     lower_bound: bool
     warnings: list[Warning_]
+    verdict: Verdict | None = None
+    risk: Risk | None = None
+    best_candidate: BestCandidate | None = None
+    preflight: list[Finding] = Field(default_factory=list)
+    unranked: str | None = None
+
+    @property
+    def shown(self) -> tuple[float | None, float | None, float | None]:
+        """The risk with its interval; for a result without one, what its power at 5% says beyond chance."""
+        if self.risk is not None:
+            return self.risk.estimate, self.risk.low, self.risk.high
+        return (None, None, None) if self.power is None else self.power.beyond_chance
 
 
 class PairedDifference(Section):
@@ -82,7 +97,7 @@ class PairedDifference(Section):
     holds 0, and where there is none; `method` then says why.
     """
 
-    figure: Literal["power", "attributable_rate"]
+    figure: Literal["risk", "power", "attributable_rate"]
     first: str
     second: str
     estimate: float | None

@@ -75,6 +75,16 @@ class Power(Section):
     method: str = "none"
     coverage: str = "unmeasured"
 
+    @property
+    def beyond_chance(self) -> tuple[float, float | None, float | None]:
+        """The risk that it tells, (power - α) / (1 - α) with α the false rate, and the ends of its interval."""
+
+        def risk(value: float) -> float:
+            return (value - self.false_rate) / (1 - self.false_rate)
+
+        low, high = (None if end is None else risk(end) for end in (self.low, self.high))
+        return risk(self.power), low, high
+
 
 class Overlap(Section):
     """Similarities of true matches and wrong candidates in equal bins; `overlap` is the shared area."""

@@ -13,22 +13,23 @@ from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
-from cvpl.result.surface_answer import answer, named, score
+from cvpl.result.surface_answer import answer, figure_of, figure_shown, named, score
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import MeanUtility
+from cvpl.result.verdict import Risk
 from cvpl.wording import percent, span
 
 Strength = int | float | str
-JudgedFigure = Literal["attributable_rate", "linkage_rate"]
+JudgedFigure = Literal["risk", "attributable_rate", "linkage_rate"]
 
 
 class SurfaceCell(CurvePoint):
     """One cell: a strength's rates at one threshold, or at one false rate of the controls.
 
     `contradicted`: other figures say that the rate read there is too low (a top-1 hit rate or a power far above it, a
-    representation that is not assessable). `safe`: the upper end of the judged rate is at most the target, and nothing
-    contradicts it; null without a target. `steep`: a neighbouring cell's judged rate differs by more than
-    `high_sensitivity`.
+    representation that is not assessable, a risk above the target). `safe`: the upper end of the cell's rate is at
+    most the target, and nothing contradicts it; null without a target. `steep`: a neighbouring cell's rate differs by
+    more than `high_sensitivity`. A cell's rate is the attributable one where it is known, else the linkage rate.
     """
 
     contradicted: bool = False
@@ -39,8 +40,9 @@ class SurfaceCell(CurvePoint):
 class SurfaceSetting(Section):
     """One strength, or one blocking: the figures at the attacker's own reading, and its cells.
 
-    The own reading is the attacker's threshold, or a false rate of 5% for a score off the scale. `judged` is the figure
-    that is held against the target. `doubts` are why it cannot count as low, however low it is. `pairs` share a block;
+    `risk` is the figure that is held against the target, read as an audit reads it; null where nothing tells it.
+    `judged` names the figure that is shown. The rates are those at the attacker's threshold, or at a false rate of 5%
+    for a score without one. `doubts` are why it cannot count as low, however low it is. `pairs` share a block;
     `asked` are the originals that were asked.
     """
 
@@ -60,10 +62,13 @@ class SurfaceSetting(Section):
     safe: bool | None
     cells: list[SurfaceCell]
     warnings: list[Warning_]
+    risk: Risk | None = None
 
     @property
-    def risk(self) -> Rate | Attributable:
-        """The figure that is held against the target."""
+    def shown(self) -> Risk | Rate | Attributable:
+        """The figure that `judged` names: the risk or, where nothing tells it, a rate at the threshold."""
+        if self.risk is not None:
+            return self.risk
         if self.judged == "attributable_rate" and self.attributable_rate is not None:
             return self.attributable_rate
         return self.linkage_rate
@@ -94,7 +99,7 @@ class WeakestSetting(Section):
 
 
 class SurfaceTarget(Section):
-    """What came of a target r0, read at the attacker's own threshold, or at 5% for a score off the scale.
+    """What came of a target r0 for the risk.
 
     `inside` are the settings whose risk is at most the target, by its upper interval end; `isolated` are those of them
     that do not count since a stronger one is outside. `weakest` is null where no setting can be named, and for a sweep
@@ -147,11 +152,11 @@ class SurfaceResult(Document):
 
     def _repr_html_(self) -> str:
         """The answer and a line for each strength, for a notebook."""
-        heads = "".join(f"<th>{it}</th>" for it in ("strength", "risk", "95% interval", "utility"))
+        heads = "".join(f"<th>{it}</th>" for it in ("strength", figure_shown(self), "95% interval", "utility"))
         rows = []
         for row in self.settings:
-            risk = row.risk
-            cells = named(row.strength), percent(risk.estimate), span(risk.low, risk.high), score(row.utility.mean)
+            estimate, low, high = figure_of(self, row)
+            cells = named(row.strength), percent(estimate), span(low, high), score(row.utility.mean)
             rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
         return (
             f"<div><p><strong>{escape(answer(self))}</strong></p><table><tr>{heads}</tr>{''.join(rows)}</table></div>"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from cvpl.result.surface import Strength, SurfaceResult, SurfaceSetting, SurfaceTarget
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
-FIGURES = {"attributable_rate": "attributable rate", "linkage_rate": "linkage rate"}
-"""The figures that are held against a target, by name."""
+FIGURES = {"risk": "risk", "attributable_rate": "attributable rate", "linkage_rate": "linkage rate"}
+"""The figures that a row may show, by name."""
 
 
 def answer(result: SurfaceResult) -> str:
@@ -34,8 +34,8 @@ def setting(result: SurfaceResult) -> str:
     if result.picked is not None:
         where = "the release" if result.sweep == "blocking" else "the weakest release"
         text += (
-            f" Of {result.picked.among} attackers this one was the strongest on {where}, by power at 5%; intervals "
-            "allow for the picking."
+            f" Of {result.picked.among} attackers this one was the strongest on {where}, by risk; intervals allow for "
+            "the picking."
         )
     return text
 
@@ -54,13 +54,38 @@ def gathered_warnings(result: SurfaceResult) -> list[tuple[Warning_, str]]:
     return gathered
 
 
+def figure_shown(result: SurfaceResult) -> str:
+    """The name of the figure that stands for each setting: the risk, or a rate where nothing tells the risk."""
+    if any(row.risk is not None for row in result.settings):
+        return FIGURES["risk"]
+    return " or ".join(words for name, words in FIGURES.items() if any(row.judged == name for row in result.settings))
+
+
+def figure_of(result: SurfaceResult, row: SurfaceSetting) -> tuple[float | None, float | None, float | None]:
+    """The figure of one setting with its interval; nothing where the others have a risk and this one has none."""
+    if row.risk is None and figure_shown(result) == FIGURES["risk"]:
+        return None, None, None
+    return row.shown.estimate, row.shown.low, row.shown.high
+
+
+def risk_read(result: SurfaceResult) -> str:
+    """What the column of risks holds, and where it is read; what stands there instead where no risk is known."""
+    risks = [row.risk for row in result.settings if row.risk is not None]
+    if not risks:
+        return f"Nothing tells the risk without a control or true matches; shown is the {figure_shown(result)}."
+    rate = risks[0].false_rate
+    if rate is None:
+        return "Risk: how often the best candidate is the right person, beyond a blind guess; there is no control."
+    return f"Risk: people linked because of the release, beyond chance, which is {rate:.0%} of the control."
+
+
 def named(strength: Strength) -> str:
     """A strength as it is printed."""
     return printable(str(strength))
 
 
 def score(value: float | None) -> str:
-    """A utility from 0 to 1; a dash where it is not known."""
+    """A utility from 0 to 1; "n/a" where it is not known."""
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
@@ -72,7 +97,7 @@ def _course(result: SurfaceResult) -> str:
     """How the risk goes from one end to the other, where no target is set."""
     first, last = result.settings[0], result.settings[-1]
     if result.sweep == "blocking":
-        risks = [row.risk.estimate for row in result.settings if row.risk.estimate is not None]
+        risks = [row.shown.estimate for row in result.settings if row.shown.estimate is not None]
         ends = span(min(risks, default=None), max(risks, default=None)) or "not known"
         return f"Over {len(result.settings)} blockings the {FIGURES[first.judged]} is {ends}."
     text = f"At {named(first.strength)}, the weakest, the {_risk(first)}"
@@ -94,7 +119,8 @@ def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
         text = f"No setting that was tried can be said to stay at or below {limit}."
         if target.isolated:
             text += f" {_named(target.isolated)} would be below, but a stronger one is not: that may be luck."
-        return f"{text} At {named(result.settings[-1].strength)}, the strongest, the {_risk(result.settings[-1])}."
+        last = result.settings[-1]
+        return f"{text} At {named(last.strength)}, the strongest, the {_risk(last, target.rate)}."
     ends = span(weakest.low, weakest.high)
     text = (
         f"The weakest setting that stays at or below {limit} is {printable(result.mechanism)} at "
@@ -113,12 +139,12 @@ def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
 
 
 def _not_monotone(result: SurfaceResult) -> str:
-    rows = [row for row in result.settings if row.risk.estimate is not None]
+    rows = [row for row in result.settings if row.shown.estimate is not None]
     steps = [(before, row) for before, row in pairwise(rows) if row.strength in result.rises_at]
-    most = max((row.risk.estimate or 0.0) - (before.risk.estimate or 0.0) for before, row in steps)
-    apart = any(_above(row.risk.low, before.risk.high) for before, row in steps)
+    most = max((row.shown.estimate or 0.0) - (before.shown.estimate or 0.0) for before, row in steps)
+    apart = any(_above(row.shown.low, before.shown.high) for before, row in steps)
     return (
-        f"The risk does not only fall with strength: it rises at {_named(result.rises_at)}, by up to "
+        f"The {figure_shown(result)} does not only fall with strength: it rises at {_named(result.rises_at)}, by up to "
         f"{points(most).lstrip('+')} points, {'beyond error' if apart else 'which may be error'}."
     )
 
@@ -127,10 +153,12 @@ def _above(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and low > high
 
 
-def _risk(row: SurfaceSetting) -> str:
-    ends = span(row.risk.low, row.risk.high)
-    text = f"{FIGURES[row.judged]} is {percent(row.risk.estimate)}" + (f" (95% interval {ends})" if ends else "")
-    return text + (", which cannot be relied on" if row.doubts else "")
+def _risk(row: SurfaceSetting, target: float | None = None) -> str:
+    """The figure of a setting; a low one that is doubted is said to be, one above the target needs no doubt."""
+    ends = span(row.shown.low, row.shown.high)
+    text = f"{FIGURES[row.judged]} is {percent(row.shown.estimate)}" + (f" (95% interval {ends})" if ends else "")
+    low = target is None or row.shown.estimate is None or row.shown.estimate <= target
+    return text + (", which cannot be relied on" if row.doubts and low else "")
 
 
 def _named(strengths: list[Strength]) -> str:

@@ -48,7 +48,17 @@ def absent_as_control(inputs: Inputs) -> Inputs:
         else {"original": inputs.groups["original"][present], "control": inputs.groups["original"][absent]},
         {name: (column.take(present), column.take(absent)) for name, (column, _) in inputs.subgroups.items()},
         inputs.lacking | {"control": inputs.lacking.get("original", ())},
+        inputs.present | {"control": inputs.present.get("original", ())},
+        inputs.identifying,
+        _parted(inputs.shared_rows, present, absent),
     )
+
+
+def _parted(rows: dict[str, NDArray[np.uint64]], present: Rows, absent: Rows) -> dict[str, NDArray[np.uint64]]:
+    """The numbers of whole rows, those of the originals parted as the originals are."""
+    if "original" not in rows:
+        return {}
+    return rows | {"original": rows["original"][present], "control": rows["original"][absent]}
 
 
 def _only(table: Table, names: tuple[str, ...]) -> Table:

@@ -16,9 +16,11 @@ from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.groups import read_groups
+from cvpl.tables.identifying_columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.left_out import has_values, nowhere, present, undeclared
 from cvpl.tables.reading import ColumnReader
+from cvpl.tables.shared_rows import shared_row_keys
 from cvpl.tables.source import POSITION, Reading, Source, display_name, literal, open_source
 
 if TYPE_CHECKING:
@@ -49,7 +51,9 @@ class Inputs:
 
     `groups` tells which rows of originals and control belong together; None where every row stands alone. `subgroups`
     are columns of the originals, and of the control where it has them, by which rates are told apart. `lacking` names
-    the columns to compare that a table does not have.
+    the columns to compare that a table does not have, `present` all columns of a table, declared or not. `identifying`
+    are columns of the release that name people, `shared_rows` the rows as numbers over all columns that original and
+    release share (empty where these are all compared).
     """
 
     pair: Pair
@@ -58,6 +62,9 @@ class Inputs:
     groups: dict[str, Ints] | None = None
     subgroups: dict[str, tuple[ColumnData, ColumnData | None]] = field(default_factory=dict)
     lacking: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    present: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    identifying: tuple[IdentifyingColumn, ...] = ()
+    shared_rows: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
 
 
 def read_inputs(
@@ -119,6 +126,7 @@ def read_inputs(
             matches = _matches(con, reader, sources, identity, problems, notices)
             bound = _groups(con, reader, sources, identity, groups)
             told_apart = _subgroups(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
+            seen = Seen.of(con, sources, reading, specs, identity) if not problems else Seen()
         except (duckdb.IOException, duckdb.InvalidInputException):
             # Parquet is read column by column, so a damaged one may show itself only now.
             cure = "Write it again, or check that the ending of its name is right."
@@ -142,14 +150,49 @@ def read_inputs(
         Table(source.table, source.rows, tuple(kept), Columns({spec.name: read[spec.name][at] for spec in kept}), where)
         for at, (source, where) in enumerate(zip(sources, places, strict=True))
     ]
-    descriptions = {
+    return Inputs(
+        Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices)),
+        matches,
+        _descriptions(tables, sources),
+        bound,
+        told_apart,
+        _lacking(specs, sources),
+        {source.table: tuple(source.types) for source in sources},
+        seen.identifying,
+        seen.shared_rows,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What is seen of all columns, declared or not: those that name people, and whole rows as numbers."""
+
+    identifying: tuple[IdentifyingColumn, ...] = ()
+    shared_rows: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        con: duckdb.DuckDBPyConnection,
+        sources: Sequence[Source],
+        reading: Reading,
+        specs: Sequence[ColumnSpec],
+        identity: IdentityKeys | None,
+    ) -> Seen:
+        """Look at every column of the opened tables."""
+        keys = () if identity is None else (identity.original, identity.protected)
+        rows = shared_row_keys(con, sources, [spec.name for spec in specs], keys)
+        return cls(identifying_columns(con, sources, reading), rows)
+
+
+def _descriptions(tables: Mapping[str, object], sources: Sequence[Source]) -> dict[str, InputDescription]:
+    """What a result says of each input."""
+    return {
         source.table: InputDescription(
             display_name(tables[source.table], source.table), source.rows, len(source.types), source.fingerprint
         )
         for source in sources
     }
-    pair = Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices))
-    return Inputs(pair, matches, descriptions, bound, told_apart, _lacking(specs, sources))
 
 
 def _folder() -> tempfile.TemporaryDirectory[str] | None:

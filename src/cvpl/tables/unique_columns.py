@@ -51,25 +51,24 @@ class UniqueColumns:
     def share(self, column: str) -> float | None:
         """The share of the released values that the original's column has, where that identifies; None elsewhere.
 
-        It identifies where half of the released values or more come from the original, where strangers' values are
-        found clearly less often, and, for a numbering, where it pairs records that agree.
+        It identifies where half of the released values or more come from the original and strangers' values are found
+        clearly less often. A numbering, which strangers may have too, identifies where it pairs records that agree.
         """
         if column not in self._unique or column not in self._original.types or not self._is_unique(column):
             return None
         ours, theirs, both = self._overlap(self._original, column)
         if not theirs or both < _CARRIED_OVER * theirs:
             return None
+        if any(_is_dense(self._numbers(source, column)) for source in (self._original, self._released)):
+            others = [
+                name for name in self._released.types if name in self._original.types and name not in self._unique
+            ]
+            return both / theirs if self._agrees(column, others[:_MOST_COLUMNS]) else None
         if self._control is not None and column in self._control.types:
             strangers, _, found = self._overlap(self._control, column)
             # A release of a part of the people can hold no more of the original's values than it has rows.
             most = min(1.0, theirs / ours)
             if strangers and both / ours - found / strangers < _ABOVE_STRANGERS * most:
-                return None
-        if any(_is_dense(self._numbers(source, column)) for source in (self._original, self._released)):
-            others = [
-                name for name in self._released.types if name in self._original.types and name not in self._unique
-            ]
-            if not self._agrees(column, others[:_MOST_COLUMNS]):
                 return None
         return both / theirs
 

@@ -1,0 +1,1 @@
+"""One release judged: the checks before the attack, and the verdict after it."""

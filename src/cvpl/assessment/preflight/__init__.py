@@ -1,0 +1,31 @@
+"""Checks before any attack: what a look at the tables alone shows, and what must not pass a gate.
+
+Each check returns findings. Those that close the gate come first. No finding holds a cell.
+"""
+
+from __future__ import annotations
+
+from cvpl import result as out
+from cvpl.assessment.preflight.control import control_findings
+from cvpl.assessment.preflight.copies import copy_findings
+from cvpl.assessment.preflight.correspondence import correspondence_findings
+from cvpl.assessment.preflight.identifiers import identifier_findings
+from cvpl.assessment.preflight.tables import table_findings
+from cvpl.config.plan import Plan
+from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.streams import stream
+from cvpl.tables.pair import Inputs
+
+__all__ = ["preflight"]
+
+
+def preflight(plan: Plan, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
+    """The findings of all checks on the tables of one audit; `likeness` compares the control with the originals."""
+    found = [
+        *table_findings(plan, inputs),
+        *identifier_findings(plan, inputs),
+        *copy_findings(inputs.pair, stream(plan.config.seed, "copies"), inputs.shared_rows),
+        *control_findings(plan, inputs, likeness),
+        *correspondence_findings(plan, inputs),
+    ]
+    return sorted(found, key=lambda finding: not finding.closes_gate)

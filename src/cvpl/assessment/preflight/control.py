@@ -1,0 +1,102 @@
+"""The control: whether it has the columns, holds other people than the originals, and is large enough."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+from cvpl import result as out
+from cvpl.config.plan import Plan
+from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.coverage import FEWEST_RECORDS
+from cvpl.evaluation.ends import LEAST_EFFECT
+from cvpl.evaluation.risk import FALSE_RATE, FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
+from cvpl.evaluation.shares import CONFIDENCE
+from cvpl.tables.pair import Inputs
+
+HALF_WIDTH = 0.05
+"""The half-width of the risk's interval that a control should allow."""
+
+
+def control_findings(plan: Plan, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
+    """What is wrong with the control; nothing without one."""
+    if inputs.pair.control is None:
+        return []
+    # Rows of one group are no independent draws, and would look unlike for nothing.
+    alike = [] if inputs.groups is not None else _unlike(likeness)
+    return [*_columns(inputs), *_overlap(likeness), *alike, *_size(plan, inputs)]
+
+
+def _columns(inputs: Inputs) -> list[out.Finding]:
+    others = {name for role in ("original", "protected") for name in inputs.lacking.get(role, ())}
+    lacking = [name for name in inputs.lacking.get("control", ()) if name not in others]
+    if not lacking:
+        return []
+    names = ", ".join(f"'{name}'" for name in lacking)
+    columns = "column" if len(lacking) == 1 else "columns"
+    message = f"the control lacks the {columns} {names}: no attacker can use what it lacks, and the risk may be too low"
+    return [out.Finding(check="control_lacks_columns", closes_gate=True, message=message, count=len(lacking))]
+
+
+def _overlap(likeness: ControlLikeness | None) -> list[out.Finding]:
+    if likeness is None or not likeness.copies.suspicious:
+        return []
+    copies = likeness.copies
+    return [
+        out.Finding(
+            check="control_overlaps",
+            closes_gate=True,
+            message=copies.message,
+            share=copies.control_share,
+            expected=copies.original_share,
+        )
+    ]
+
+
+def _unlike(likeness: ControlLikeness | None) -> list[out.Finding]:
+    """A control drawn from other people: how often it is linked says nothing of how often strangers would be."""
+    if likeness is None:
+        return []
+    looks = [column.message for column in likeness.columns if column.differs]
+    looks += [likeness.joint.message] if likeness.joint.differs else []
+    if not looks:
+        return []
+    more = f" (and {len(looks) - 1} more)" if len(looks) > 1 else ""
+    message = f"the control is unlike the originals: {looks[0]}{more}"
+    return [out.Finding(check="control_unlike", closes_gate=True, message=message, count=len(looks))]
+
+
+def _size(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+    control, originals = inputs.pair.control, inputs.pair.original.rows
+    assert control is not None  # noqa: S101 - asked only where there is one
+    running = plan.able(control.rows)
+    halved = any(attacker.needs_reference for attacker in running.values())
+    read = control.rows // 2 if halved else control.rows
+    rates = (FALSE_RATE, *LARGER_FALSE_RATES)
+    rate = next((rate for rate in rates if can_be_read(rate, read)), rates[-1])
+    half = math.sqrt(_variance(len(running), rate) * (1 / originals + 1 / max(1, read)))
+    if half <= HALF_WIDTH:
+        return []
+    readable = min(read, originals) >= FEWEST_RECORDS and can_be_read(rate, read)
+    variance = _variance(len(running), FALSE_RATE)
+    left = HALF_WIDTH**2 / variance - 1 / originals
+    points = f"±{100 * HALF_WIDTH:.0f} points"
+    message = f"{control.rows:,} controls and {originals:,} originals give the risk "
+    message += f"an interval of about ±{100 * half:.0f} points" if readable else "no interval"
+    if left > 0:
+        needed = max(math.ceil(1 / left), math.ceil(FEWEST_LINKED_CONTROLS / FALSE_RATE)) * (2 if halved else 1)
+        message += f"; {points} need about {needed:,} controls"
+    else:
+        message += f"; {points} need more originals, about {math.ceil(2 * variance / HALF_WIDTH**2):,}"
+        needed = None
+    return [out.Finding(check="control_small", closes_gate=False, message=message, count=needed)]
+
+
+def _variance(attackers: int, rate: float) -> float:
+    """The squared half-width of the risk for one original and one control each, where nobody can be linked.
+
+    There power is α, and the ROC has slope 1: originals and controls each add z² α (1 - α) / n to the square of the
+    power's half-width, with z corrected for the pick. Divided by (1 - α)², that of the risk.
+    """
+    z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / (2 * max(1, attackers)))
+    return z * z * LEAST_EFFECT * rate / (1 - rate)

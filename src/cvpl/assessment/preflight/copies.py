@@ -1,0 +1,231 @@
+"""Copies of originals in the release, beside the same count for people who are not in it.
+
+An exact copy agrees with an original on every column that both tables share, a near copy on all compared columns or on
+all but one. Equal rows also arise by chance, most of all in tables of few categories. So copies close the gate only
+where originals have them more often than the control does, beyond error. Without a control, and where no control has a
+copy, chance is estimated from the originals: how often an original's row is another original's too. A control that has
+far more copies than that holds people of the release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl import result as out
+from cvpl.evaluation.shares import CONFIDENCE, wilson_ends
+from cvpl.tables.columns import Pair, Table
+from cvpl.tables.row_keys import Keys, keys_without_one, row_keys
+from cvpl.wording import percent
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+EXACT, NEAR = "exact_copies", "near_copies"
+FAR_COPIES = 0.05
+"""Controls may have so many more copies than chance gives before they count as people of the release."""
+RARE_DOUBLES = 0.005
+"""Doubles are rare where fewer originals than this have one: then equal rows are counted as single pairs."""
+FEWEST_COPIES = 2
+"""So many copies are never held against a release for their number alone."""
+MOST_ASKED = 100_000
+"""More originals, or more controls, than this are sampled; the release is looked at whole."""
+FEWEST_COLUMNS = 3
+"""Near copies are looked for in tables with at least so many columns."""
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The share of originals with a copy that chance gives, its standard deviation over releases, and the most copies.
+
+    `most` is None where doubles are too common to be counted as single pairs.
+    """
+
+    share: float
+    spread: float
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Which of the people asked have an exact copy in the release, and which one that agrees but for one column."""
+
+    exact: Bools
+    near: Bools
+
+
+def copy_findings(
+    pair: Pair, rng: np.random.Generator, shared_rows: Mapping[str, Keys] | None = None
+) -> list[out.Finding]:
+    """Exact and near copies; nothing where the release holds none.
+
+    `shared_rows` are the rows as numbers over all columns that original and release share, where these are more than
+    the compared ones; exact copies are then counted by them as well.
+    """
+    found = _compared(pair, rng)
+    whole = _whole_rows(shared_rows or {})
+    if whole is None:
+        return found
+    exact = [finding for finding in (whole, *found) if finding.check == EXACT]
+    most = max(exact, key=lambda finding: (finding.closes_gate, (finding.share or 0.0) - (finding.expected or 0.0)))
+    return [most, *(finding for finding in found if finding.check != EXACT)]
+
+
+def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
+    """Exact copies over all shared columns; None without any."""
+    if "original" not in rows or "protected" not in rows:
+        return None
+    flags = _among(rows["protected"], rows["original"])
+    if not flags.any():
+        return None
+    theirs = _among(rows["protected"], rows["control"]) if "control" in rows else None
+    doubles = _others(rows["original"])
+    chance = _chance_of(doubles, len(rows["protected"]))
+    return _finding(EXACT, flags, theirs, chance, len(doubles), where=" in all shared columns")
+
+
+def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
+    """Copies by the compared columns."""
+    originals, control = _asked(pair.original, rng), None if pair.control is None else _asked(pair.control, rng)
+    mine = _copies(originals, pair.protected)
+    others = None if control is None else _copies(control, pair.protected)
+    chance = _chance(pair.original, pair.protected.rows)
+    kinds = (
+        (EXACT, mine.exact, None if others is None else others.exact, 0),
+        (NEAR, mine.near, None if others is None else others.near, 1),
+    )
+    found = [
+        _finding(check, flags, theirs, chance[place], pair.original.rows)
+        for check, flags, theirs, place in kinds
+        if flags.any() and (check == EXACT or bool((flags & ~mine.exact).any()))
+    ]
+    if others is not None and _too_many(others.exact, chance[0]):
+        share = float(others.exact.mean())
+        message = (
+            f"the rows of {percent(share)} of the control stand in the release unchanged, where "
+            f"{percent(chance[0].share)} are expected by chance: people of the control are in the release, and the "
+            "risk is too low"
+        )
+        found.append(
+            out.Finding(
+                check="control_in_release", closes_gate=True, message=message, share=share, expected=chance[0].share
+            )
+        )
+    return found
+
+
+def _too_many(theirs: Bools, chance: Chance) -> bool:
+    """Whether controls have far more copies than strangers would."""
+    share = float(theirs.mean())
+    far = share > chance.share + FAR_COPIES
+    return far and beyond_error(share, len(theirs), chance.share, len(theirs), chance.spread)
+
+
+def _finding(check: str, flags: Bools, theirs: Bools | None, chance: Chance, rows: int, where: str = "") -> out.Finding:
+    """What the share of originals with a copy says beside that of the control, or beside chance."""
+    share = float(flags.mean())
+    # A double is a property of two originals: its share varies up to twice as much as that of independent rows.
+    by_chance = beyond_error(share, len(flags), chance.share, rows / 4, chance.spread)
+    by_chance |= chance.most is not None and int(flags.sum()) > max(FEWEST_COPIES, chance.most)
+    if theirs is None:
+        expected, closes = chance.share, by_chance
+    else:
+        expected = float(theirs.mean())
+        closes = beyond_error(share, len(flags), expected, len(theirs)) or (not theirs.any() and by_chance)
+    count = round(share * rows)
+    message = _message(check, count, share, expected, theirs is not None, closes, where)
+    return out.Finding(check=check, closes_gate=closes, message=message, count=count, share=share, expected=expected)
+
+
+def beyond_error(share: float, records: float, base: float, base_records: float, spread: float = 0.0) -> bool:
+    """Whether a share lies above another beyond error: the lower end of Newcombe's 95% interval is above 0.
+
+    `spread` is a further standard deviation of the difference.
+    """
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    below = share - wilson_ends(share, records, z)[0]
+    above = wilson_ends(base, base_records, z)[1] - base
+    return share - base > math.hypot(below, above, z * spread)
+
+
+def _message(
+    check: str, count: int, share: float, expected: float, with_control: bool, closes: bool, where: str
+) -> str:
+    what = "unchanged" + where if check == EXACT else "with at most one value changed"
+    people = "row of 1 original stands" if count == 1 else f"rows of {count:,} originals stand"
+    others = "of the control" if with_control else "expected by chance"
+    verdict = "" if closes else ", which is within error"
+    return f"the {people} in the release {what}: {percent(share)}, and {percent(expected)} {others}{verdict}"
+
+
+def _asked(table: Table, rng: np.random.Generator) -> Table:
+    if table.rows <= MOST_ASKED:
+        return table
+    return table.take(np.sort(rng.choice(table.rows, MOST_ASKED, replace=False)).astype(np.intp))
+
+
+def _copies(people: Table, release: Table) -> _Copies:
+    whole, released = row_keys(people), row_keys(release)
+    exact = _among(released, whole)
+    near = np.zeros(people.rows, dtype=bool)
+    if len(people.specs) >= FEWEST_COLUMNS:
+        pairs = zip(keys_without_one(people, whole), keys_without_one(release, released), strict=True)
+        for mine, theirs in pairs:
+            near |= _among(theirs, mine)
+    return _Copies(exact, near | exact)
+
+
+def _among(there: Keys, wanted: Keys) -> Bools:
+    ordered = np.sort(there)
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    found: Bools = ordered[place] == wanted
+    return found
+
+
+def _chance_of(doubles: Floats, released: int) -> Chance:
+    """Chance for exact copies, from how many doubles each original has.
+
+    Where doubles are rare they are counted as pairs: D equal pairs of n (n - 1) / 2 give at most about
+    (sqrt(D + 1) + 1)² of them, and so many copies among n r pairs of an original and a released row, with 3 standard
+    errors on top.
+    """
+    rows = len(doubles)
+    held = -np.expm1(-doubles * released / max(1, rows - 1))
+    spread = math.sqrt(float(((doubles + 1) * held * (1 - held)).sum())) / rows
+    most = None
+    if float((doubles > 0).mean()) < RARE_DOUBLES:
+        pairs = (math.sqrt(float(doubles.sum()) / 2 + 1) + 1) ** 2
+        expected = pairs * released / max(1.0, (rows - 1) / 2)
+        most = expected + 3 * math.sqrt(expected)
+    return Chance(float(held.mean()), spread, most)
+
+
+def _chance(originals: Table, released: int) -> tuple[Chance, Chance]:
+    """The shares of originals whose row, or whose row but for one value, a release of other people would hold.
+
+    Beside each stands its standard deviation over releases: which rows a release holds is a matter of chance, and all
+    originals with that row share it. Rows are held independently of each other; near copies may be held together.
+
+    An original with d doubles among n - 1 others has one among r released rows with chance 1 - exp(-d r / (n - 1)).
+    """
+    whole = row_keys(originals)
+    doubles = _others(whole)
+    near = np.zeros(originals.rows)
+    if len(originals.specs) >= FEWEST_COLUMNS:
+        for keys in keys_without_one(originals, whole):
+            near += _others(keys) - doubles
+    rate = released / max(1, originals.rows - 1)
+    has_near = -np.expm1(-(near + doubles) * rate)
+    together = float(np.sqrt(has_near * (1 - has_near)).mean())
+    return _chance_of(doubles, released), Chance(float(has_near.mean()), together)
+
+
+def _others(keys: Keys) -> Floats:
+    """How many other rows have the same number."""
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return (counts[inverse.reshape(-1)] - 1).astype(np.float64)

@@ -1,0 +1,147 @@
+"""Rows of the release that still correspond to rows of the original: by their order, and value by value.
+
+Where both tables are in the same order, the place of a row tells whose it is. That is seen by comparing each original
+with the released row at its place and with the rows before and after it: without a correspondence these are equally
+close, also in tables that are sorted.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl import result as out
+from cvpl.config.plan import Plan
+from cvpl.evaluation.coverage import FEWEST_RECORDS
+from cvpl.tables.columns import ColumnData, Labels, Numbers, Pair, Times
+from cvpl.tables.identity import ROW_NUMBER, TrueMatches
+from cvpl.tables.pair import Inputs
+from cvpl.wording import percent
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FAR = 6.0
+"""Rows correspond where the pairs at the same place are closer than the next ones by so many standard errors."""
+LEAST_SHARE = 0.02
+"""... and by at least this share of the comparisons, so that millions of rows find nothing in a trifle."""
+SAME_PLACE = 0.9
+"""Declared matches tell what the order tells where at least so many rows match the row at their own place."""
+MOST_ROWS = 200_000
+"""More rows than this are not compared: an order shows long before."""
+
+
+def correspondence_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+    """The order of rows, where it is kept, and the share of values that are unchanged, by column."""
+    pair, matches = inputs.pair, inputs.matches
+    ordered = order_kept(pair)
+    found = []
+    declared = matches is not None and len(matches.original) > 0
+    if ordered:
+        by_place = plan.identity is not None and ROW_NUMBER in (plan.identity.original, plan.identity.protected)
+        if by_place or _told_by(matches, pair.original.rows):
+            message = "the order of rows is kept and used for evaluation; shuffle the rows before release"
+            if not by_place:
+                message = "the order of rows is kept, and tells what the id tells; shuffle the rows before release"
+            found.append(out.Finding(check="order_used", closes_gate=False, message=message))
+        else:
+            message = "the order of rows is kept, so a row's place tells whose it is; shuffle the rows before release"
+            found.append(out.Finding(check="order_kept", closes_gate=True, message=message))
+    if matches is not None and declared:
+        if not corresponds(pair, matches.original, matches.protected):
+            message = (
+                "rows that are declared to be one person's agree no more than others: the declared identities are "
+                "wrong, or the release holds nothing of anybody"
+            )
+            # Without a control the risk rests on these matches alone.
+            found.append(out.Finding(check="truth_doubtful", closes_gate=pair.control is None, message=message))
+        return found + _unchanged(pair, matches.original, matches.protected)
+    if ordered:
+        rows = np.arange(pair.original.rows, dtype=np.int64)
+        return found + _unchanged(pair, rows, rows)
+    return found
+
+
+def _told_by(matches: TrueMatches | None, rows: int) -> bool:
+    """Whether the declared matches tell what the order of rows tells: nearly all rows match the one at their place."""
+    if matches is None:
+        return False
+    return bool((matches.original == matches.protected).sum() >= SAME_PLACE * rows)
+
+
+def order_kept(pair: Pair) -> bool:
+    """Whether the released rows stand at the places of their originals; only tables of equal length can tell."""
+    rows = pair.original.rows
+    if rows != pair.protected.rows or rows < FEWEST_RECORDS:
+        return False
+    at = np.arange(rows, dtype=np.int64)
+    return _correspond(pair, at, at)
+
+
+def corresponds(pair: Pair, original: Ints, protected: Ints) -> bool:
+    """Whether rows that are said to belong together are closer than others; too few to tell count as such."""
+    return len(original) < FEWEST_RECORDS or _correspond(pair, original, protected)
+
+
+def _correspond(pair: Pair, original: Ints, protected: Ints) -> bool:
+    """Whether paired rows are closer to each other than to the partners of the pairs before and after.
+
+    For each pair and column, the partner's cell is closer to the original's than the next partner's (+1), farther (-1),
+    or as far (0); likewise for the one before. The sum has mean 0 without a correspondence: in a table that is sorted,
+    one neighbour is closer and the other farther.
+    """
+    count = min(len(original), MOST_ROWS)
+    at, own = original[:count], protected[:count]
+    score = np.zeros(count)
+    for spec in pair.original.specs:
+        mine, theirs = pair.original.columns[spec.name], pair.protected.columns[spec.name]
+        here = _distance(mine, theirs, at, own)
+        for other in (np.roll(own, 1), np.roll(own, -1)):
+            score += np.nan_to_num(np.sign(_distance(mine, theirs, at, other) - here))
+    mean, spread = float(score.mean()), float(score.std())
+    if mean <= LEAST_SHARE * len(pair.original.specs):
+        return False
+    return spread == 0 or mean > FAR * spread / math.sqrt(len(score))
+
+
+def _distance(mine: ColumnData, theirs: ColumnData, rows: Ints, others: Ints) -> Floats:
+    """How far cells lie apart; NaN where either is missing."""
+    if isinstance(mine, Labels) and isinstance(theirs, Labels):
+        one, other = mine.codes[rows], theirs.codes[others]
+        known = (one >= 0) & (other >= 0)
+        return np.where(known, (one != other).astype(np.float64), np.nan)
+    if isinstance(mine, Numbers) and isinstance(theirs, Numbers):
+        apart: Floats = np.abs(mine.values[rows] - theirs.values[others])
+        return apart
+    assert isinstance(mine, Times) and isinstance(theirs, Times)  # noqa: S101, PT018 - a column has one type
+    gap = np.abs(mine.middle()[rows] - theirs.middle()[others])
+    return np.where(np.isnat(gap), np.nan, gap.astype("timedelta64[us]").astype(np.float64))
+
+
+def _unchanged(pair: Pair, original: Ints, protected: Ints) -> list[out.Finding]:
+    """The share of values equal to the original's, by column, over rows that belong together."""
+    found = []
+    for spec in pair.original.specs:
+        mine, theirs = pair.original.columns[spec.name], pair.protected.columns[spec.name]
+        known = mine.known()[original]
+        if not known.any():
+            continue
+        share = float(_equal(mine, theirs, original, protected)[known].mean())
+        message = f"column '{spec.name}': {percent(share)} of the values are unchanged"
+        found.append(
+            out.Finding(check="unchanged_values", closes_gate=False, message=message, column=spec.name, share=share)
+        )
+    return found
+
+
+def _equal(mine: ColumnData, theirs: ColumnData, rows: Ints, others: Ints) -> NDArray[np.bool_]:
+    if isinstance(mine, Labels) and isinstance(theirs, Labels):
+        return np.asarray(mine.codes[rows] == theirs.codes[others])
+    if isinstance(mine, Numbers) and isinstance(theirs, Numbers):
+        same = (mine.low[rows] == theirs.low[others]) & (mine.high[rows] == theirs.high[others])
+        return np.asarray(same)
+    assert isinstance(mine, Times) and isinstance(theirs, Times)  # noqa: S101, PT018 - a column has one type
+    same = (mine.first[rows] == theirs.first[others]) & (mine.last[rows] == theirs.last[others])
+    return np.asarray(same)

@@ -1,0 +1,60 @@
+"""Direct identifiers that were left in the release."""
+
+from __future__ import annotations
+
+from cvpl import result as out
+from cvpl.config.plan import Plan
+from cvpl.tables.pair import Inputs
+from cvpl.wording import percent
+
+_LOOKS_LIKE = {
+    "name": "names of people",
+    "email": "e-mail addresses",
+    "phone": "phone numbers",
+    "address": "postal addresses",
+    "national_id": "national ids",
+    "card_number": "card or account numbers",
+    "free_text": "free text",
+}
+
+
+def identifier_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+    """A finding for each released column that names people, and one for the key that the evaluation uses."""
+    used = plan.identity is not None and inputs.matches is not None and len(inputs.matches.original) > 0
+    key = plan.identity.protected if plan.identity is not None and used else None
+    found = []
+    if key is not None and key in inputs.present.get("protected", ()):
+        message = f"column '{key}' tells who is who and is used for evaluation; remove it before release"
+        found.append(out.Finding(check="evaluation_key", closes_gate=False, message=message, column=key))
+    for column in inputs.identifying:
+        if column.column == key:
+            continue
+        closes = True
+        if column.kind == "unique_values":
+            message = (
+                f"column '{column.column}': nearly every value is unique, and {percent(column.share)} of them stand in "
+                "the original; remove or coarsen it before release"
+            )
+            # Attackers are assumed not to know a sensitive column; its exact values identify whoever does know them.
+            closes = _role(plan, column.column) != "sensitive"
+        else:
+            looks = _LOOKS_LIKE[column.kind]
+            message = (
+                f"column '{column.column}' looks like {looks} ({percent(column.share)} of its values); remove it "
+                "before release"
+            )
+        found.append(
+            out.Finding(
+                check=f"identifier_{column.kind}",
+                closes_gate=closes,
+                message=message,
+                column=column.column,
+                share=column.share,
+            )
+        )
+    return found
+
+
+def _role(plan: Plan, column: str) -> str | None:
+    declared = plan.config.columns.get(column)
+    return None if declared is None else declared.role

@@ -1,0 +1,76 @@
+"""The tables themselves: the same table twice, tables in the wrong order, a release that is too small."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cvpl import result as out
+from cvpl.config.plan import Plan
+from cvpl.evaluation.coverage import FEWEST_RECORDS
+from cvpl.tables.columns import Labels, Numbers, Table
+from cvpl.tables.identity import ROW_NUMBER
+from cvpl.tables.pair import Inputs
+from cvpl.tables.row_keys import row_keys
+
+
+def table_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+    """What is wrong with original and release as a pair."""
+    return [*_same(inputs), *_swapped(plan, inputs), *_small(inputs)]
+
+
+def _same(inputs: Inputs) -> list[out.Finding]:
+    pair, described = inputs.pair, inputs.descriptions
+    prints = [described[role].sha256 for role in ("original", "protected")]
+    if prints[0] is not None and prints[0] == prints[1]:
+        message = "original and release are the same file"
+        return [out.Finding(check="same_file", closes_gate=True, message=message)]
+    if pair.original.rows != pair.protected.rows:
+        return []
+    if np.array_equal(np.sort(row_keys(pair.original)), np.sort(row_keys(pair.protected))):
+        message = "the release holds exactly the rows of the original, in all compared columns"
+        return [out.Finding(check="same_rows", closes_gate=True, message=message)]
+    return []
+
+
+def _swapped(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+    """The release is the table with generalized cells, or with the ids missing."""
+    reasons = []
+    coarse = [_generalized(table) for table in (inputs.pair.original, inputs.pair.protected)]
+    if coarse[0] and not coarse[1]:
+        columns = ", ".join(f"'{name}'" for name in sorted(coarse[0])[:3])
+        reasons.append(f"the original has generalized values ({columns}) and the release has none")
+    key = plan.identity
+    if key is not None and ROW_NUMBER not in (key.original, key.protected):
+        there = inputs.present
+        if key.original not in there.get("original", ()) and key.protected in there.get("protected", ()):
+            reasons.append(f"the id column '{key.protected}' is in the release and not in the original")
+    if not reasons:
+        return []
+    message = f"original and release may be swapped: {'; '.join(reasons)}"
+    return [out.Finding(check="swapped", closes_gate=True, message=message)]
+
+
+def _generalized(table: Table) -> set[str]:
+    """The columns in which some value stands for several: an interval, a span of time, a mask."""
+    found = set()
+    for spec in table.specs:
+        column = table.columns[spec.name]
+        if isinstance(column, Labels):
+            used = np.unique(column.codes[column.codes >= 0])
+            if any(column.labels[code].endswith("*") for code in used):
+                found.add(spec.name)
+        elif isinstance(column, Numbers):
+            if not column.plain and bool(np.any(column.low < column.high)):
+                found.add(spec.name)
+        elif not column.plain and bool(np.any(column.first < column.last)):
+            found.add(spec.name)
+    return found
+
+
+def _small(inputs: Inputs) -> list[out.Finding]:
+    rows = inputs.pair.protected.rows
+    if rows >= FEWEST_RECORDS:
+        return []
+    records = "1 record" if rows == 1 else f"{rows} records"
+    message = f"the release has {records}, and an interval needs at least {FEWEST_RECORDS}"
+    return [out.Finding(check="few_released_rows", closes_gate=True, message=message, count=rows)]

@@ -1,0 +1,102 @@
+"""From the attackers' figures to the verdict of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cvpl import result as out
+from cvpl.contenders import Standing
+from cvpl.evaluation.coverage import FEWEST_RECORDS
+from cvpl.evaluation.risk import Risk
+from cvpl.evaluation.shares import CONFIDENCE
+from cvpl.result.verdict import TOO_FEW
+
+CONTROL_FAULTS = {
+    "control_in_release": "people of the control are in the release",
+    "control_overlaps": "the control holds people of the originals",
+    "control_lacks_columns": "the control lacks columns that originals and release have",
+    "control_unlike": "the control is unlike the originals",
+}
+"""Findings that make a control useless: a risk that cannot be told from 0 then says nothing."""
+COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value changed"}
+"""The checks that look for rows of originals in the release, and how these rows stand there."""
+
+
+def risk_section(risk: Risk | None, standing: Standing) -> out.Risk | None:
+    """A risk of this standing as a section of the result."""
+    if risk is None:
+        return None
+    # A risk at another false rate, or of another attacker, allows for both false rates having been read.
+    looked_at = standing.among * (2 if risk is standing.certain else 1)
+    return risk_at(risk, standing.among, 1 - (1 - CONFIDENCE) / looked_at)
+
+
+def risk_at(risk: Risk, among: int, confidence: float) -> out.Risk:
+    """A risk as a section, with the number of attackers it was picked from and the confidence of its interval."""
+    return out.Risk(
+        estimate=risk.estimate,
+        low=risk.low,
+        high=risk.high,
+        power=risk.power,
+        false_rate=risk.false_rate,
+        basis=risk.basis,
+        attacker=risk.attacker,
+        among=among,
+        confidence=confidence,
+        method=risk.interval.method,
+        coverage=risk.interval.coverage,
+    )
+
+
+def best_candidate_section(standing: Standing) -> out.BestCandidate | None:
+    """How often the best candidate is the right person, by the attacker that finds most."""
+    if standing.best_candidate is None:
+        return None
+    name, estimate, interval, among = standing.best_candidate
+    return out.BestCandidate(estimate=estimate, low=interval.low, high=interval.high, attacker=name, among=among)
+
+
+def verdict(standing: Standing, findings: Sequence[out.Finding]) -> out.Verdict:
+    """The verdict on the release."""
+    small = [finding.message for finding in findings if finding.check == TOO_FEW]
+    copies = [_copies(finding) for finding in findings if finding.check in COPIES and finding.closes_gate]
+    figures = out.VerdictFigures(
+        reasons=[*standing.reasons, *small],
+        risk=risk_section(standing.risk, standing),
+        certain=risk_section(standing.certain, standing),
+        best_candidate=best_candidate_section(standing),
+        missing=missing(standing),
+        copies=copies[0] if copies else None,
+        control_fault=control_fault(findings),
+        lower_bound=not standing.chosen.measured.attack.exact,
+    )
+    return out.verdict_of(figures)
+
+
+def control_fault(findings: Sequence[out.Finding]) -> str | None:
+    """Why the control is none, by the first finding that says so; None where nothing does."""
+    found = {finding.check for finding in findings if finding.closes_gate}
+    return next((words for check, words in CONTROL_FAULTS.items() if check in found), None)
+
+
+def _copies(finding: out.Finding) -> str:
+    rows = "the row of 1 person stands" if finding.count == 1 else f"the rows of {finding.count:,} people stand"
+    return f"{rows} in it {COPIES[finding.check]}"
+
+
+def missing(standing: Standing) -> str:
+    """What the risk lacks where it has no interval."""
+    measured = standing.chosen.measured
+    control = measured.attack.control
+    if control is None:
+        return "there is no control"
+    if not measured.has_control:
+        return "the attackers cannot be read against the control"
+    if control.rows < FEWEST_RECORDS:
+        return f"there are too few controls ({control.rows:,}; an interval needs at least {FEWEST_RECORDS})"
+    if measured.attack.original.rows < FEWEST_RECORDS:
+        rows = measured.attack.original.rows
+        return f"there are too few originals ({rows:,}; an interval needs at least {FEWEST_RECORDS})"
+    return (
+        f"no interval is offered ({standing.reading.refused or measured.power_interval(0.05).refused or 'unmeasured'})"
+    )

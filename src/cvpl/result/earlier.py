@@ -1,0 +1,89 @@
+"""Results of the earlier schema, `cvpl/audit/1`, brought to the present one when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cvpl.result.verdict import BestCandidate, Risk, VerdictFigures, verdict_of
+
+EARLIER = "cvpl/audit/1"
+PRESENT = "cvpl/audit/2"
+_FALSE_RATE = 0.05
+UNLIKE = "the control is unlike the originals"
+
+
+def upgraded(data: Any) -> Any:
+    """A result of version 1 with the verdict that its own figures give; anything else as it is.
+
+    Version 1 has no checks before the attack and no figure at 1% for the other attackers, so `preflight` is empty and
+    `certain` null.
+    """
+    if not isinstance(data, Mapping) or data.get("schema") != EARLIER:
+        return data
+    try:
+        figures = _figures(data)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return data  # not the result of an audit; validation says so
+    found = {
+        "attackers": [_with_risk(row, data.get("control") is not None) for row in data.get("attackers") or []],
+        "verdict": verdict_of(figures).model_dump(),
+        "risk": None if figures.risk is None else figures.risk.model_dump(),
+        "best_candidate": None if figures.best_candidate is None else figures.best_candidate.model_dump(),
+    }
+    return {**data, **found, "schema": PRESENT}
+
+
+def _figures(data: Mapping[str, Any]) -> VerdictFigures:
+    attacker, picked, truth = data["attacker"], data.get("picked") or {}, data.get("truth")
+    among = picked.get("among", 1)
+    best = None
+    if truth is not None and truth.get("top1_hit_rate") is not None:
+        ends = truth.get("top1_low"), truth.get("top1_high")
+        best = BestCandidate(estimate=truth["top1_hit_rate"], low=ends[0], high=ends[1], attacker=attacker, among=among)
+    risk = None
+    if data.get("control") is not None:
+        risk = _risk(data.get("power"), attacker, among, picked.get("confidence", 0.95))
+    missing = "there is no control"
+    if data.get("control") is not None:
+        missing = "the power at a false rate of 5% " + ("is not known" if risk is None else "has no interval")
+    validity, likeness = data["validity"], data.get("control_likeness")
+    return VerdictFigures(
+        reasons=[] if validity["assessable"] else list(validity["reasons"]),
+        risk=risk,
+        best_candidate=best,
+        missing=missing,
+        control_fault=None if likeness is None or likeness.get("alike", True) else UNLIKE,
+        checked=False,
+        lower_bound=bool(data.get("lower_bound")),
+    )
+
+
+def _risk(powers: Any, attacker: str, among: int = 1, confidence: float = 0.95) -> Risk | None:
+    """The risk that a list of powers gives at 5%; None where that is not among them."""
+    power = next((point for point in powers or [] if point["false_rate"] == _FALSE_RATE), None)
+    if power is None:
+        return None
+    low, high = (None if power.get(end) is None else _beyond(power[end]) for end in ("low", "high"))
+    return Risk(
+        estimate=_beyond(power["power"]),
+        low=low,
+        high=high,
+        power=power["power"],
+        false_rate=_FALSE_RATE,
+        basis="control",
+        attacker=attacker,
+        among=among,
+        confidence=confidence,
+        method=power.get("method", "none"),
+        coverage=power.get("coverage", "unmeasured"),
+    )
+
+
+def _with_risk(row: Mapping[str, Any], with_control: bool) -> Mapping[str, Any]:
+    risk = _risk(row.get("power"), row["name"]) if with_control else None
+    return {**row, "risk": None if risk is None else risk.model_dump()}
+
+
+def _beyond(power: float) -> float:
+    return (power - _FALSE_RATE) / (1 - _FALSE_RATE)

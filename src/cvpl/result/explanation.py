@@ -1,0 +1,101 @@
+"""What stands behind the verdict, in a few sentences: the risk, who reads it, and the paper's figures beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cvpl.wording import BELOW_ZERO, percent, printable, span
+
+if TYPE_CHECKING:
+    from cvpl.result.attackers import AttackerRow
+    from cvpl.result.audit import AuditResult
+    from cvpl.result.figures import Attributable
+
+
+def explanation(result: AuditResult) -> list[str]:
+    """Sentences on the risk, on attackers that do not count, and on the figures at the threshold.
+
+    None where nothing can be assessed: no figure is a measure of risk then.
+    """
+    if result.verdict.kind == "not_assessable":
+        return []
+    return [*_risk(result), *_not_counted(result), *_at_the_threshold(result)]
+
+
+def _risk(result: AuditResult) -> list[str]:
+    risk = result.risk
+    if risk is None:
+        return []
+    ends = span(risk.low, risk.high)
+    interval = f" (95% interval {ends})" if ends else ""
+    who = f"attacker '{printable(risk.attacker)}'"
+    if risk.among > 1:
+        who += f", the strongest of {risk.among}"
+    if risk.basis == "true_matches" or risk.false_rate is None or risk.power is None:
+        hits = next((row.top1_hit_rate for row in result.attackers if row.name == risk.attacker), None)
+        return [
+            f"Risk {percent(risk.estimate)}{interval}, by the true matches since no control can be read.",
+            f"By {who}{',' if risk.among > 1 else ''} the best candidate is the right person for {percent(hits)}; the "
+            "risk is that beyond a blind guess.",
+        ]
+    comma = "," if risk.among > 1 else ""
+    text = (
+        f"Risk {percent(risk.estimate)}{interval}: {who}{comma} links {percent(risk.power)} of the originals where it "
+        f"links {risk.false_rate:.0%} of the control."
+    )
+    found = [text]
+    if risk.among > 1:
+        found.append("The interval allows for the choice of the strongest.")
+    if risk.false_rate != 0.05:
+        found.append(
+            f"The control is too small to be read at 5%, so {risk.false_rate:.0%} is used; do not compare this risk "
+            "with one read elsewhere."
+        )
+    return found
+
+
+def _not_counted(result: AuditResult) -> list[str]:
+    """Attackers that read more than the headline and do not count, with the reason."""
+    if result.risk is None:
+        return []
+    larger = [row for row in result.attackers if row.disqualified and _estimate(row) > result.risk.estimate]
+    return [
+        f"Attacker '{printable(row.name)}' reads {percent(_estimate(row))} and does not count: "
+        f"{printable(row.disqualified[0])}."
+        for row in larger
+    ]
+
+
+def _estimate(row: AttackerRow) -> float:
+    return float("-inf") if row.risk is None else row.risk.estimate
+
+
+def _at_the_threshold(result: AuditResult) -> list[str]:
+    """The paper's figures, which decide nothing by default."""
+    rate = result.linkage_rate
+    if rate.estimate is None or result.threshold is None:
+        return []
+    least = "at least " if result.lower_bound else ""
+    ends = span(rate.low, rate.high)
+    text = f"At threshold {result.threshold:.4g} this attacker links {least}{percent(rate.estimate)}"
+    text += f" ({ends})" if ends else ""
+    text += " of the originals"
+    control, attributable = result.control, result.attributable_rate
+    if control is not None and control.rate is not None:
+        text += f" and {percent(control.rate)} of the control"
+    if attributable is not None and attributable.estimate is not None:
+        text += f"; {_attributed(attributable)}"
+        if attributable.basis == "own_match_left_out":
+            text += ", with the own match left out in place of a control"
+    return [f"{text}. These are the paper's figures; they decide nothing here."]
+
+
+def _attributed(rate: Attributable) -> str:
+    ends = span(rate.low, rate.high)
+    interval = f" ({ends})" if ends else ""
+    told = percent(rate.estimate)
+    if rate.low is not None and rate.low <= 0:
+        return f"the attributable rate, {told}{interval}, cannot be told from 0"
+    if told == BELOW_ZERO:
+        return f"the attributable rate is {told}{interval}"
+    return f"{told} is attributable to the release{interval}"

@@ -1,0 +1,71 @@
+"""The figures that a decision rests on, each with its interval and its meaning, for every output alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cvpl.wording import percent, printable, span
+
+if TYPE_CHECKING:
+    from cvpl.result.audit import AuditResult
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One figure: what it is called, its value, its interval ("" where there is none) and what it means."""
+
+    name: str
+    value: str
+    interval: str
+    meaning: str
+
+
+def facts(result: AuditResult) -> list[Fact]:
+    """The risk first; figures that are not known are left out."""
+    found = []
+    risk = result.risk
+    if risk is not None and result.verdict.kind != "not_assessable":
+        found.append(Fact("risk", percent(risk.estimate), span(risk.low, risk.high), risk_meaning(result)))
+        if risk.power is not None and risk.false_rate is not None:
+            power = result.power_at(risk.false_rate)
+            ends = "" if power is None else span(power.low, power.high)
+            meaning = f"originals linked where {risk.false_rate:.0%} of the control is"
+            found.append(Fact(f"power at {risk.false_rate:.0%}", percent(risk.power), ends, meaning))
+    certain = result.certain
+    if certain is not None and certain.false_rate is not None:
+        meaning = (
+            f"read where {certain.false_rate:.0%} of the control is linked, attacker '{printable(certain.attacker)}'"
+        )
+        found.append(
+            Fact(
+                f"risk at {certain.false_rate:.0%}", percent(certain.estimate), span(certain.low, certain.high), meaning
+            )
+        )
+    best = result.best_candidate
+    if best is not None:
+        meaning = f"the best candidate is the right person, attacker '{printable(best.attacker)}'"
+        found.append(Fact("top-1 hit rate", percent(best.estimate), span(best.low, best.high), meaning))
+    if result.at_risk is not None and result.at_risk.maximum.estimate is not None:
+        most = result.at_risk.maximum
+        least = "at least " if most.at_least else ""
+        value = f"{least}{percent(most.estimate)}"
+        meaning = "linked, look-alikes included"
+        found.append(Fact("largest rate of a group", value, span(most.low, most.high), meaning))
+    rate = result.linkage_rate
+    if risk is None and rate.estimate is not None:
+        meaning = "originals that find a candidate, look-alikes included"
+        found.append(Fact("linkage rate", percent(rate.estimate), span(rate.low, rate.high), meaning))
+    return found
+
+
+def risk_meaning(result: AuditResult) -> str:
+    """What the risk of this result counts, and what chance is."""
+    risk = result.risk
+    if risk is None:
+        return ""
+    if result.verdict.kind == "undetermined" and risk.basis == "control":
+        return "not to be relied on: see the verdict"
+    if risk.basis == "true_matches" or risk.false_rate is None:
+        return "found by their best candidate, beyond a blind guess; there is no control"
+    return f"linked because of the release, beyond chance, which is {risk.false_rate:.0%}"

@@ -1,0 +1,190 @@
+"""The verdict on one release: its kind, and the one sentence that every output prints.
+
+The sentence is made here and nowhere else, from the figures of a result. There are four kinds:
+
+linkable                      the interval of the risk lies above 0
+indistinguishable_from_zero   the interval of the risk includes 0, and nothing else shows that people can be linked
+undetermined                  the risk has no interval: no control, too few controls, or a search that skipped pairs
+not_assessable                no attacker can be relied on, so a low figure would mean nothing
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from cvpl.result.section import Section
+from cvpl.wording import count_in, printable, share_in, stopped
+
+VerdictKind = Literal["linkable", "indistinguishable_from_zero", "undetermined", "not_assessable"]
+LINKED_MORE_OFTEN = "the control is linked more often than the originals, so it is not like them"
+"""What is wrong where the whole interval of the risk lies below 0."""
+RiskBasis = Literal["control", "true_matches"]
+
+IN_IT = "people in it"
+"""Hits are counted among the originals that have a match in the release."""
+MARGIN = 0.05
+""""Nothing shows" is said only where the upper end of the risk lies below this."""
+TOO_FEW = "few_released_rows"
+"""The check whose finding makes a release not assessable, whatever the attackers find."""
+
+
+class Risk(Section):
+    """The verdict's figure: the share of people that can be linked because of the release.
+
+    With a control, risk = (power - α) / (1 - α), where `power` is the true-positive rate of `attacker` at the false
+    rate α = `false_rate` (0.05; larger where the control is too small for an interval at 0.05). Without a control but
+    with true matches, risk = (top-1 - 1/n) / (1 - 1/n) over n released records, and `power` and `false_rate` are null.
+
+    The interval holds at `confidence` = 1 - 0.05 / `among`, because `attacker` is the strongest of `among`. `low` and
+    `high` are null where no interval is offered; `method` then says why.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    power: float | None
+    false_rate: float | None
+    basis: RiskBasis
+    attacker: str
+    among: int = 1
+    confidence: float = 0.95
+    method: str = "none"
+    coverage: str = "unmeasured"
+
+
+class BestCandidate(Section):
+    """How often the best candidate is the right person, among the originals whose match is known.
+
+    It is the figure of the attacker that finds most, with the interval corrected for that choice.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    attacker: str
+    among: int = 1
+
+
+class Finding(Section):
+    """What a check before the attack found. `closes_gate` says whether a policy can still be met.
+
+    `column` names the column it is about. `count` and `share` are what was found in the release, `expected` is the
+    share among the control, or by chance where there is no control. A finding holds no cell.
+    """
+
+    check: str
+    closes_gate: bool
+    message: str
+    column: str | None = None
+    count: int | None = None
+    share: float | None = None
+    expected: float | None = None
+
+
+class Verdict(Section):
+    """The kind of the verdict, and its sentence.
+
+    `margin` is the margin that the sentence states where it says that nothing shows; null elsewhere.
+    """
+
+    kind: VerdictKind
+    sentence: str
+    margin: float | None = None
+    basis: RiskBasis | None = None
+
+
+class VerdictFigures(Section):
+    """What a verdict is made from.
+
+    `reasons` say why nothing can be assessed. `missing` says what the risk lacks where it has no interval. `certain` is
+    a figure at another false rate, or of another attacker, whose corrected interval lies above 0. `copies` says which
+    rows of originals stand in the release beyond chance. `control_fault` says why the control is none. `checked` is
+    false where the checks before the attack were not made.
+    """
+
+    reasons: list[str] = Field(default_factory=list)
+    risk: Risk | None = None
+    certain: Risk | None = None
+    best_candidate: BestCandidate | None = None
+    missing: str = "there is no control"
+    copies: str | None = None
+    control_fault: str | None = None
+    checked: bool = True
+    lower_bound: bool = False
+
+
+def verdict_of(figures: VerdictFigures) -> Verdict:
+    """The verdict that the figures give.
+
+    "Cannot be told from 0" is barred where `certain` is known, where the control has a fault, and where pairs were left
+    out of the search; the words "nothing shows" also where the release holds copies of originals.
+    """
+    if figures.reasons:
+        reason = printable(figures.reasons[0])
+        return Verdict(kind="not_assessable", sentence=stopped(f"The risk of this release is not assessable: {reason}"))
+    risk, certain = figures.risk, figures.certain
+    if risk is None or risk.basis != "control" or risk.low is None or risk.high is None:
+        return _undetermined(figures, figures.missing)
+    if risk.low > 0:
+        return _linkable(risk, figures)
+    if certain is not None:
+        return _linkable(certain, figures)
+    if figures.control_fault is not None:
+        return _undetermined(figures, figures.control_fault)
+    if risk.high < 0:
+        return _undetermined(figures, LINKED_MORE_OFTEN)
+    if figures.lower_bound:
+        return _undetermined(figures, "the search skipped some pairs, so the figures are lower bounds")
+    sentence = f"The risk of this release cannot be told from 0 (at most {share_in(risk.high)})"
+    quiet = figures.checked and figures.copies is None
+    margin = MARGIN if risk.high < MARGIN and quiet else None
+    if margin is not None:
+        sentence += f": nothing shows above a margin of {share_in(margin)}"
+    sentence += _copies(figures) + _right_person(figures)
+    return Verdict(kind="indistinguishable_from_zero", sentence=f"{sentence}.", margin=margin, basis="control")
+
+
+def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
+    least = "At least about" if figures.lower_bound else "About"
+    people = count_in(risk.estimate, risk.low, risk.high)
+    sentence = f"{least} {people} can be linked because of this release"
+    main = figures.risk
+    if main is not None and risk is not main:
+        where = "" if risk.false_rate is None else f", read where {risk.false_rate:.0%} of the control is linked"
+        if risk.false_rate == main.false_rate:
+            where = f", read by attacker '{printable(risk.attacker)}'"
+        sentence += f"{where}; the strongest attacker at {main.false_rate:.0%} cannot tell the risk from 0"
+        sentence += "" if main.high is None else f" (at most {share_in(main.high)})"
+    sentence += _copies(figures) + _right_person(figures)
+    return Verdict(kind="linkable", sentence=f"{sentence}.", basis="control")
+
+
+def _undetermined(figures: VerdictFigures, missing: str) -> Verdict:
+    sentence = f"The risk of this release cannot be told: {missing}{_copies(figures)}"
+    right = figures.best_candidate
+    basis: RiskBasis | None = None
+    if right is None:
+        sentence += "; no true match is known either"
+    elif right.low is not None and right.high is not None:
+        basis = "true_matches"
+        people = count_in(right.estimate, right.low, right.high, IN_IT)
+        least = "at least " if figures.lower_bound else ""
+        sentence += f"; by the true matches the best candidate is right for {least}{people}"
+    else:
+        sentence += "; true matches are known, but they have no interval"
+    return Verdict(kind="undetermined", sentence=f"{sentence}.", basis=basis)
+
+
+def _right_person(figures: VerdictFigures) -> str:
+    """Presence is not identity: how often the best candidate is the person, where that is known with an interval."""
+    right = figures.best_candidate
+    if right is None or right.low is None or right.high is None:
+        return ""
+    people = count_in(right.estimate, right.low, right.high, IN_IT)
+    return f"; the best candidate is the right person for {people}"
+
+
+def _copies(figures: VerdictFigures) -> str:
+    return "" if figures.copies is None else f"; {figures.copies}"

@@ -1,0 +1,42 @@
+"""Whole rows of the tables as numbers, over every column that original and release share, declared or not.
+
+Rows are compared as they are written. A copy that stands in the release in all these columns is seen here also where
+the configuration declares few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.source import Source, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+Keys = NDArray[np.uint64]
+
+
+def shared_row_keys(
+    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], compared: Collection[str], left_out: Collection[str]
+) -> dict[str, Keys]:
+    """A number for each row of each table, equal for equal rows; empty where the shared columns are all compared.
+
+    `left_out` are columns that tell who is who. A control that lacks a shared column has no numbers.
+    """
+    original, released = sources[:2]
+    shared = [name for name in original.types if name in released.types and name not in left_out]
+    if set(shared) <= set(compared):
+        return {}
+    whole = [source for source in sources if all(name in source.types for name in shared)]
+    return {source.table: _keys(con, source, shared) for source in whole}
+
+
+def _keys(con: duckdb.DuckDBPyConnection, source: Source, columns: Sequence[str]) -> Keys:
+    texts = ", ".join(f"trim(coalesce(CAST({source.field(name)} AS VARCHAR), ''))" for name in columns)
+    query = f"SELECT hash({texts}) AS key FROM {quoted(source.table)}"
+    found = con.execute(query).fetchnumpy()["key"]
+    return np.asarray(np.ma.getdata(found), dtype=np.uint64)

@@ -1,0 +1,378 @@
+"""The checks before any attack: what they find, what closes the gate, and what they leave alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from cvpl.assessment.preflight import preflight
+from cvpl.assessment.preflight.copies import beyond_error
+from cvpl.auditing import likeness_of, read_plan
+
+NUMBERS = [f"x{at}" for at in range(6)]
+CONFIG = {
+    "columns": {name: {"role": "attribute", "type": "numeric"} for name in NUMBERS},
+    "attackers": {"nearest": {"blocking": "none", "similarity": "euclidean", "threshold": "false_rate"}},
+}
+CATEGORIES = {
+    "columns": {f"c{at}": {"role": "attribute", "type": "category"} for at in range(4)},
+    "attackers": {"fs": {"blocking": "none", "similarity": "agreement"}},
+}
+
+
+def numbers(seed, rows):
+    return pd.DataFrame(np.round(np.random.default_rng(seed).normal(size=(rows, 6)), 4), columns=NUMBERS)
+
+
+def labels(seed, rows):
+    drawn = np.random.default_rng(seed).integers(3, size=(rows, 4))
+    return pd.DataFrame(drawn, columns=[f"c{at}" for at in range(4)]).map(lambda code: "abc"[code])
+
+
+def findings(original, released, config=CONFIG, control=None):
+    plan, inputs = read_plan(original, released, config, control, None)
+    return {finding.check: finding for finding in preflight(plan, inputs, likeness_of(plan, inputs))}
+
+
+def shuffled(table, seed=0):
+    return table.sample(frac=1, random_state=seed).reset_index(drop=True)
+
+
+def test_strangers_raise_nothing():
+    for with_control in (True, False):
+        control = numbers(3, 400) if with_control else None
+        found = findings(numbers(1, 400), numbers(2, 400), control=control)
+        assert not [finding for finding in found.values() if finding.closes_gate]
+
+
+@pytest.mark.parametrize("with_control", [True, False])
+def test_exact_copies_close_the_gate(with_control):
+    original = numbers(1, 400)
+    released = shuffled(pd.concat([original.iloc[:20], numbers(2, 380)]))
+    found = findings(original, released, control=numbers(3, 400) if with_control else None)
+    assert found["exact_copies"].closes_gate
+    assert found["exact_copies"].count == 20
+    assert found["exact_copies"].share == 20 / 400
+    assert found["exact_copies"].expected == 0
+
+
+@pytest.mark.parametrize("with_control", [True, False])
+def test_near_copies_close_the_gate(with_control):
+    original = numbers(1, 400)
+    changed = original.iloc[:30].assign(x2=numbers(9, 30)["x2"])
+    released = shuffled(pd.concat([changed, numbers(2, 370)]))
+    found = findings(original, released, control=numbers(3, 400) if with_control else None)
+    assert found["near_copies"].closes_gate
+    assert found["near_copies"].count == 30
+    assert "exact_copies" not in found
+
+
+@pytest.mark.parametrize("with_control", [True, False])
+def test_equal_rows_by_chance_close_nothing(with_control):
+    """Of 81 possible rows nearly all are in any release: originals have no more copies than strangers do."""
+    closed = 0
+    for seed in range(20):
+        control = labels(3 * seed + 2, 500) if with_control else None
+        found = findings(labels(3 * seed, 500), labels(3 * seed + 1, 500), CATEGORIES, control)
+        assert found["exact_copies"].share > 0.9
+        closed += found["exact_copies"].closes_gate
+    assert closed <= 2
+
+
+def test_a_column_that_is_generalized_throughout_makes_no_near_copies():
+    """All but one column agree for strangers as well, where the others have few values."""
+    rng = np.random.default_rng(3)
+    original = labels(1, 800).assign(age=rng.integers(20, 60, size=800))
+    released = shuffled(original.assign(age=[f"{10 * (age // 10)}-{10 * (age // 10) + 9}" for age in original["age"]]))
+    columns = CATEGORIES["columns"] | {"age": {"role": "quasi_identifier", "type": "numeric"}}
+    found = findings(original, released, CATEGORIES | {"columns": columns})
+    assert found["near_copies"].share > 0.9
+    assert not found["near_copies"].closes_gate
+
+
+def test_copies_agree_with_a_count_by_hand():
+    original, released, control = labels(5, 60), labels(6, 25), labels(7, 40)
+    found = findings(original, released, CATEGORIES, control)
+    rows = set(map(tuple, released.to_numpy()))
+    exact = [tuple(row) in rows for row in original.to_numpy()]
+    near = [
+        any(sum(a != b for a, b in zip(row, other, strict=True)) <= 1 for other in rows) for row in original.to_numpy()
+    ]
+    assert found["exact_copies"].share == pytest.approx(np.mean(exact))
+    assert found["near_copies"].share == pytest.approx(np.mean(near))
+    assert found["exact_copies"].expected == pytest.approx(np.mean([tuple(r) in rows for r in control.to_numpy()]))
+
+
+def test_chance_without_a_control_is_about_what_strangers_show():
+    """The estimate from the originals alone lies near the share of fresh strangers with a copy."""
+    original, released = labels(11, 2000), labels(12, 150)
+    alone = findings(original, released, CATEGORIES)
+    with_control = findings(original, released, CATEGORIES, labels(13, 20_000))
+    for check in ("exact_copies", "near_copies"):
+        assert alone[check].expected == pytest.approx(with_control[check].expected, abs=0.08)
+
+
+def test_beyond_error_by_hand():
+    assert beyond_error(5 / 1000, 1000, 0.0, 1000)
+    assert not beyond_error(1 / 1000, 1000, 0.0, 1000)
+    assert not beyond_error(0.5, 1000, 0.5, 1000)
+    assert beyond_error(0.6, 1000, 0.5, 1000)
+
+
+def test_the_same_file_twice(tmp_path):
+    file = tmp_path / "people.csv"
+    numbers(1, 50).to_csv(file, index=False)
+    found = findings(file, file)
+    assert found["same_file"].closes_gate
+
+
+@pytest.mark.parametrize("figure", ["risk", "linkage_rate", "attributable_rate", "power_at_5", "maximum_subgroup_rate"])
+def test_a_release_equal_to_the_original_passes_no_policy(figure):
+    original = labels(1, 60)
+    for bound in ("high", "estimate"):
+        config = CATEGORIES | {"policy": {"figure": figure, "bound": bound, "max": 1.0}}
+        result = cvpl.audit(original, shuffled(original), config, control=labels(2, 300))
+        assert not result.policy.met
+        assert any("exactly the rows" in reason for reason in result.policy.reasons)
+
+
+def test_five_verbatim_originals_are_not_assessed_as_nothing():
+    original = numbers(1, 1000)
+    result = cvpl.audit(
+        original, original.iloc[[5, 80, 300, 501, 990]], CONFIG, control=numbers(2, 1000), fail_above=0.5
+    )
+    assert result.verdict.kind == "not_assessable"
+    assert "5 records" in result.verdict.sentence
+    assert not result.policy.met
+    assert {"few_released_rows", "exact_copies"} <= {
+        finding.check for finding in result.preflight if finding.closes_gate
+    }
+
+
+def test_swapped_tables_are_seen_by_generalized_cells():
+    original = pd.DataFrame({"age": np.arange(200) % 60 + 20, "c": list("abcd") * 50})
+    released = original.assign(age=[f"{10 * (age // 10)}-{10 * (age // 10) + 9}" for age in original["age"]])
+    config = {
+        "columns": {
+            "age": {"role": "quasi_identifier", "type": "numeric"},
+            "c": {"role": "attribute", "type": "category"},
+        },
+        "attackers": CATEGORIES["attackers"],
+    }
+    assert "swapped" not in findings(original, shuffled(released), config)
+    wrong = findings(released, shuffled(original), config)
+    assert wrong["swapped"].closes_gate
+    assert "age" in wrong["swapped"].message
+
+
+def test_swapped_tables_are_seen_by_missing_ids():
+    config = CONFIG | {"columns": CONFIG["columns"] | {"id": {"role": "id"}}}
+    with_id = numbers(1, 100).assign(id=np.arange(100))
+    assert findings(numbers(2, 100), with_id, config)["swapped"].closes_gate
+    assert "swapped" not in findings(with_id, numbers(2, 100), config)
+
+
+def test_the_order_of_rows_closes_the_gate_unless_it_is_the_declared_truth():
+    original = numbers(1, 300)
+    noisy = original + np.random.default_rng(4).normal(size=original.shape)
+    assert findings(original, noisy)["order_kept"].closes_gate
+    assert "order_kept" not in findings(original, shuffled(noisy))
+    declared = CONFIG | {"truth": {"original": "row_number", "protected": "row_number"}}
+    found = findings(original, noisy, declared)
+    assert "order_kept" not in found
+    assert not found["order_used"].closes_gate
+    assert "before release" in found["order_used"].message
+
+
+def test_sorted_tables_of_strangers_keep_no_order():
+    for seed in range(10):
+        found = findings(numbers(seed, 300).sort_values("x0"), numbers(seed + 50, 300).sort_values("x0"))
+        assert "order_kept" not in found
+
+
+def test_unchanged_values_are_told_by_column_and_close_nothing():
+    original = numbers(1, 200).assign(id=np.arange(200))
+    changed = original.assign(x0=original["x0"] + 1, x1=[*original["x1"][:50], *(original["x1"][50:] + 1)])
+    config = CONFIG | {"columns": CONFIG["columns"] | {"id": {"role": "id"}}}
+    plan, inputs = read_plan(original, shuffled(changed), config, None, None)
+    shares = {f.column: f for f in preflight(plan, inputs, None) if f.check == "unchanged_values"}
+    assert {name: found.share for name, found in shares.items()} == {
+        "x0": 0.0, "x1": 0.25, "x2": 1.0, "x3": 1.0, "x4": 1.0, "x5": 1.0,
+    }  # fmt: skip
+    assert not any(found.closes_gate for found in shares.values())
+
+
+def test_a_control_that_lacks_columns_closes_the_gate():
+    found = findings(numbers(1, 300), numbers(2, 300), control=numbers(3, 300).drop(columns=["x4", "x5"]))
+    assert found["control_lacks_columns"].closes_gate
+    assert "'x4', 'x5'" in found["control_lacks_columns"].message
+
+
+def test_a_control_that_holds_originals_closes_the_gate():
+    original = numbers(1, 500)
+    control = pd.concat([original.iloc[:200], numbers(3, 300)])
+    assert findings(original, numbers(2, 500), control=control)["control_overlaps"].closes_gate
+
+
+def test_a_control_unlike_the_originals_closes_the_gate_and_bars_nothing_shows():
+    original, released, control = 3 * numbers(1, 800), numbers(2, 800), numbers(3, 800)
+    result = cvpl.audit(original, released, CONFIG, control=control, fail_above=1.0)
+    assert "control_unlike" in {finding.check for finding in result.preflight if finding.closes_gate}
+    assert result.verdict.kind in ("undetermined", "linkable")
+    assert not result.policy.met
+
+
+def test_a_small_control_is_told_with_the_size_that_is_needed():
+    found = findings(numbers(1, 2000), numbers(2, 2000), control=numbers(3, 60))["control_small"]
+    assert not found.closes_gate
+    needed = found.count
+    assert f"{needed:,} controls" in found.message
+    assert 60 < needed < 2000
+    assert "control_small" not in findings(numbers(1, 2000), numbers(2, 2000), control=numbers(3, needed + 1))
+    few = findings(numbers(1, 30), numbers(2, 2000), control=numbers(3, 60))["control_small"]
+    assert "more originals" in few.message
+
+
+def test_the_measured_width_is_about_what_the_small_control_says():
+    """A control of the size that is named gives a half-width of about 5 points on a release of strangers."""
+    needed = findings(numbers(1, 1000), numbers(2, 1000), control=numbers(3, 60))["control_small"].count
+    risk = cvpl.audit(numbers(1, 1000), numbers(2, 1000), CONFIG, control=numbers(4, needed)).risk
+    assert 0.025 < (risk.high - risk.low) / 2 < 0.075
+
+
+def test_names_left_in_an_undeclared_column_close_the_gate_and_no_name_is_printed():
+    first = ["Anna", "Peter", "Maria", "Thomas", "Laura", "Paul", "Julia", "James"]
+    last = ["Miller", "Schmidt", "Rossi", "Garcia", "Dubois", "Jansen", "Novak", "Silva"]
+    rng = np.random.default_rng(3)
+    names = [f"{first[a]} {last[b]}" for a, b in zip(rng.integers(8, size=400), rng.integers(8, size=400), strict=True)]
+    emails = [f"{name.replace(' ', '.').lower()}{at}@example.org" for at, name in enumerate(names)]
+    original = numbers(1, 400).assign(who=names, mail=emails)
+    released = shuffled(numbers(2, 400).assign(who=names, mail=emails))
+    result = cvpl.audit(original, released, CONFIG, control=numbers(3, 400), fail_above=1.0)
+    closing = {finding.column: finding for finding in result.preflight if finding.closes_gate}
+    assert set(closing) == {"who", "mail"}
+    assert not result.policy.met
+    text = result.to_json()
+    assert not any(name in text for name in {*names, *emails})
+
+
+def test_findings_that_close_come_first_and_are_heard_before_the_attack():
+    heard = []
+    original = numbers(1, 100)
+
+    def listen(found):
+        heard.append([finding.check for finding in found])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cvpl.audit(original, original + 0.5, CONFIG, on_preflight=listen)
+    assert heard
+    assert heard[0][0] == "order_kept"
+
+
+def test_a_control_whose_people_are_in_the_release_is_no_control():
+    """Original and control are two halves of a table that is released as it is."""
+    whole = numbers(1, 600)
+    result = cvpl.audit(whole.iloc[:300], shuffled(whole), CONFIG, control=whole.iloc[300:], fail_above=1.0)
+    assert "control_in_release" in {finding.check for finding in result.preflight if finding.closes_gate}
+    assert result.verdict.kind == "undetermined"
+    assert not result.policy.met
+
+
+def test_strangers_do_not_look_like_a_control_in_the_release():
+    for seed in range(10):
+        found = findings(labels(3 * seed, 500), labels(3 * seed + 1, 900), CATEGORIES, labels(3 * seed + 2, 500))
+        assert "control_in_release" not in found
+
+
+@pytest.mark.parametrize("fault", ["overlap", "columns"])
+def test_a_faulty_control_never_says_zero(fault):
+    original = numbers(1, 400)
+    released = shuffled(original + np.random.default_rng(2).normal(size=original.shape) * 0.05)
+    control = original.sample(frac=1, random_state=5) if fault == "overlap" else numbers(3, 400)[["x0", "x1"]]
+    result = cvpl.audit(original, released, CONFIG, control=control, fail_above=1.0)
+    assert result.verdict.kind in ("undetermined", "linkable")
+    assert "nothing shows" not in result.verdict.sentence
+    assert not result.policy.met
+
+
+def test_original_and_control_exchanged_pass_no_gate():
+    control = numbers(1, 400)
+    released = shuffled(control + np.random.default_rng(2).normal(size=control.shape) * 0.05)
+    result = cvpl.audit(numbers(3, 400), released, CONFIG, control=control, fail_above=0.10)
+    assert result.verdict.kind == "undetermined"
+    assert not result.policy.met
+
+
+def test_wrong_identities_without_a_control_pass_no_gate():
+    original = numbers(1, 300).assign(id=np.arange(300))
+    noisy = original.assign(**{name: original[name] + 0.01 for name in NUMBERS})
+    wrong = shuffled(noisy.assign(id=np.random.default_rng(3).permutation(300)))
+    config = CONFIG | {"columns": CONFIG["columns"] | {"id": {"role": "id"}}}
+    result = cvpl.audit(original, wrong, config, fail_above=0.10)
+    assert "truth_doubtful" in {finding.check for finding in result.preflight if finding.closes_gate}
+    assert not result.policy.met
+    right = cvpl.audit(original, shuffled(noisy), config, fail_above=0.10)
+    assert "truth_doubtful" not in {finding.check for finding in right.preflight}
+
+
+def test_an_order_that_tells_more_than_the_declared_matches_closes_the_gate():
+    original = numbers(1, 300).assign(id=np.arange(300))
+    noisy = original.assign(**{name: original[name] + 0.01 for name in NUMBERS})
+    few = noisy.assign(id=[*range(30), *range(1000, 1270)])
+    config = CONFIG | {"columns": CONFIG["columns"] | {"id": {"role": "id"}}}
+    assert findings(original, few, config)["order_kept"].closes_gate
+    assert "order_kept" not in findings(original, noisy, config)
+
+
+def test_few_copies_among_many_originals_close_the_gate():
+    original = numbers(1, 8000)
+    released = shuffled(pd.concat([original.iloc[:15], numbers(2, 100)]))
+    assert findings(original, released, control=numbers(3, 500))["exact_copies"].closes_gate
+
+
+def test_copies_are_seen_in_columns_that_nobody_declared():
+    original = labels(1, 300).assign(**{f"u{at}": np.random.default_rng(at).integers(50, size=300) for at in range(4)})
+    control = labels(2, 300).assign(
+        **{f"u{at}": np.random.default_rng(9 + at).integers(50, size=300) for at in range(4)}
+    )
+    released = shuffled(pd.concat([original, control.iloc[:1].assign(c0="b")]))
+    found = findings(original, released, CATEGORIES, control)["exact_copies"]
+    assert found.closes_gate
+    assert "all shared columns" in found.message
+
+
+def test_an_estimate_without_an_interval_passes_no_gate():
+    original = numbers(1, 300).assign(id=[*range(3), *range(100, 397)])
+    released = numbers(2, 300).assign(id=[*range(3), *range(500, 797)])
+    config = CONFIG | {
+        "columns": CONFIG["columns"] | {"id": {"role": "id"}},
+        "truth": {"original": "id", "protected": "id", "complete": False},
+    }
+    for figure in ("risk", "top1_hit_rate"):
+        policy = {"figure": figure, "bound": "estimate", "max": 1.0}
+        assert not cvpl.audit(original, released, config | {"policy": policy}).policy.met
+
+
+def test_a_star_inside_a_label_is_no_mask():
+    original = pd.DataFrame({"allele": ["A*02", "B*07", "C*04", "A*24"] * 30, "x": list("abc") * 40})
+    config = {
+        "columns": {name: {"role": "attribute", "type": "category"} for name in ("allele", "x")},
+        "attackers": CATEGORIES["attackers"],
+    }
+    released = original.assign(allele=original["allele"].str[0])
+    assert "swapped" not in findings(original, shuffled(released), config)
+
+
+def test_rows_of_one_group_do_not_make_a_control_unlike():
+    rng = np.random.default_rng(4)
+
+    def people(start):
+        homes = pd.DataFrame(np.repeat(rng.normal(size=(30, 6)), 10, axis=0), columns=NUMBERS)
+        return homes.assign(home=np.repeat(np.arange(start, start + 30), 10))
+
+    config = CONFIG | {"columns": CONFIG["columns"] | {"home": {"role": "group"}}}
+    found = findings(people(0), numbers(2, 300), config, people(100))
+    assert "control_unlike" not in found
