@@ -8,7 +8,7 @@ tables with `attacker: default`, and is written to OUT; what stands there is not
 
 Three things are read off:
 
-order     the headline's attributable rate against the study's share of rows closer to trn than to val: over pairs of
+order     the risk against the study's share of rows closer to trn than to val: over pairs of
           releases whose shares differ by more than 0.02, how many are ordered alike
 sample    the same attackers on 2,000 + 2,000 people and 24,421 released rows drawn, a size at which brute force was
           measured elsewhere
@@ -123,11 +123,11 @@ def main(data: Path, out: Path) -> None:
     found, seconds = {}, {}
     for name in RELEASES:
         found[name], seconds[name] = audited(data, name, out)
-    heads = "release | closer to trn (published) | headline attacker | attributable | interval | power at 5%"
+    heads = "release | closer to trn (published) | headline attacker | risk | interval | power at 5%"
     print(f"| {heads} | paper's attacker, power at 5% | largest subgroup rate | s |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, result in found.items():
-        rate = result.attributable_rate
+        rate = result.risk
         most = result.at_risk.maximum
         print(
             f"| {name} | {closeness[name]:.3f} | {result.attacker} | {rate.estimate:.3f} "
@@ -136,13 +136,10 @@ def main(data: Path, out: Path) -> None:
             f"| {seconds[name]:.0f} |"
         )
     pairs = [pair for pair in combinations(RELEASES, 2) if abs(closeness[pair[0]] - closeness[pair[1]]) > 0.02]
-    rates = {name: result.attributable_rate.estimate for name, result in found.items()}
+    rates = {name: result.risk.estimate for name, result in found.items()}
     alike = sum((closeness[a] > closeness[b]) == (rates[a] > rates[b]) for a, b in pairs)
     print(f"\nOrdered as published: {alike} of {len(pairs)} pairs ({alike / len(pairs):.1%}).")
-    disjoint = all(
-        found[a].attributable_rate.low > found[b].attributable_rate.high
-        for a, b in (("flip10", "flip30"), ("flip30", "flip50"))
-    )
+    disjoint = all(found[a].risk.low > found[b].risk.high for a, b in (("flip10", "flip30"), ("flip30", "flip50")))
     print(f"flip10, flip30 and flip50 fall with disjoint intervals: {disjoint}.")
     below = all(rates[name] <= rates["flip50"] for name in ("flip70", "flip90"))
     print(f"flip70 and flip90 are not above flip50: {below}.\n")

@@ -3,7 +3,7 @@
     python benchmarks/destroyed_and_healthy.py OUT [COUNT]
 
 COUNT (200) destroyed releases of simulated people: noise in the place of every value, constants, and columns drawn
-independently from originals and control pooled. None may read as attributable risk whose 99.9% interval excludes
+independently from originals and control pooled. None may have a risk whose 99.9% interval excludes
 [-0.02, 0.02], and where the representation is dead the result must say "not assessable". COUNT healthy releases:
 perturbation at every level. None of them may be called not assessable. One line a release is written to OUT, and what
 stands there is not run again.
@@ -22,6 +22,7 @@ import pandas as pd
 
 from cvpl.auditing import read_plan
 from cvpl.contenders import contest
+from cvpl.evaluation.risk import risk_by_control
 from cvpl.protection.perturbation import LEVELS, Perturbation
 from cvpl.simulation.touchpoints import Touchpoints
 
@@ -74,20 +75,22 @@ def destroyed(kind: str, original: pd.DataFrame, control: pd.DataFrame, rng: np.
 
 
 def read(release: pd.DataFrame, original: pd.DataFrame, control: pd.DataFrame, seed: int) -> dict[str, Any]:
-    """What the family says: assessable or not, and the headline's attributable rate with its 99.9% interval."""
+    """What the family says: assessable or not, and the risk with its 99.9% interval."""
     config = {"columns": COLUMNS, "attacker": "default", "seed": seed, "sensitivity": False}
     plan, inputs = read_plan(original, release, config, control, None)
     standing = contest(plan, inputs, lambda phase, share: None)
-    measured = standing.chosen.measured.at_confidence(1 - 0.001 / standing.among)
-    ends = measured.attributable_interval
+    rate, measured = standing.reading.false_rate, standing.chosen.measured
+    risk = None
+    if rate is not None and measured.has_control:
+        risk = risk_by_control(standing.headline, measured, rate, 1 - 0.001 / standing.among)
     return {
         "assessable": not standing.reasons,
         "dead": [name for name, it in standing.contenders.items() if any("dead" in fault for fault in it.faults)],
         "attacker": standing.headline,
         "among": standing.among,
-        "attributable": measured.attributable,
-        "low": None if ends is None else ends.low,
-        "high": None if ends is None else ends.high,
+        "risk": None if risk is None else risk.estimate,
+        "low": None if risk is None else risk.low,
+        "high": None if risk is None else risk.high,
         "reasons": list(standing.reasons),
     }
 
@@ -117,13 +120,13 @@ def main(out: Path, count: int) -> None:
                 lines.append(run(seed, kind))
                 file.write(json.dumps(lines[-1]) + "\n")
                 file.flush()
-    print("| release | audits | not assessable | read as risk beyond ±0.02 (99.9%) | attributable, lowest to highest |")
+    print("| release | audits | not assessable | risk beyond ±0.02 (99.9%) | risk, lowest to highest |")
     print("|---|---|---|---|---|")
     for kind in (*DESTROYED, *LEVELS):
         own = [line for line in lines if line["kind"] == kind]
         able = [line for line in own if line["assessable"]]
         beyond = [it for it in able if it["low"] is not None and (it["low"] > 0.02 or it["high"] < -0.02)]
-        known = [it["attributable"] for it in able if it["attributable"] is not None]
+        known = [it["risk"] for it in able if it["risk"] is not None]
         spread = f"{min(known):.3f} to {max(known):.3f}" if known else "-"
         print(f"| {kind} | {len(own)} | {len(own) - len(able)} | {len(beyond)} | {spread} |")
     print("\nReasons:", dict(Counter(reason for line in lines for reason in line["reasons"])))

@@ -1,0 +1,111 @@
+"""What an attacker achieves on average, over people, release and reference people drawn anew.
+
+The threshold is where a share a of the population outside the release is linked. In each world it is set by 20,000
+fresh controls, so that its own error hardly counts; the share of that world's people who reach it is then averaged over
+worlds. A reference is as large as in the audit: half of the audit's control.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from cvpl.attack import Attack, attack
+from cvpl.attacker import Attacker
+from cvpl.config.plan import Plan, load
+from cvpl.evaluation.control import Roc
+from cvpl.table_blocks import assign_blocks, narrowed
+from cvpl.tables.columns import Table
+from verdict_worlds import Setting, config_of, draw, people, table_of
+
+FALSE_RATES = (0.05, 0.10, 0.20, 0.30)
+CONTROLS = 20_000
+"""Fresh controls of each world."""
+WORLDS = 5
+"""Worlds of each setting: 100,000 controls in all."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The expected (power - a) / (1 - a) at each false rate a, with its standard error, and what stands behind it."""
+
+    expected: dict[float, float]
+    error: dict[float, float]
+    worlds: int
+    controls: int
+
+    def at(self, false_rate: float) -> tuple[float, float]:
+        """The expected figure at a false rate, and its standard error."""
+        return self.expected[false_rate], self.error[false_rate]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in a file."""
+        return {"expected": self.expected, "error": self.error, "worlds": self.worlds, "controls": self.controls}
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, Any]) -> Truth:
+        """From what stands in a file."""
+        expected, error = ({float(rate): value for rate, value in kept[name].items()} for name in ("expected", "error"))
+        return cls(expected, error, kept["worlds"], kept["controls"])
+
+
+def expected_figure(setting: Setting, name: str, worlds: int = WORLDS, controls: int = CONTROLS) -> Truth:
+    """What the attacker `name` of the family achieves in this setting, from so many worlds with so many controls."""
+    figures = []
+    for number in range(worlds):
+        seed = zlib.crc32(f"{setting.key}/truth/{number}".encode())
+        plan = load(config_of(setting.kind, seed, canaries=False))
+        with threadpool_limits(limits=1, user_api="blas"):
+            mine, base = scores_of(setting, plan, name, np.random.default_rng(seed), controls)
+        roc = Roc.of(mine, base)
+        figures.append([(roc.power(rate) - rate) / (1 - rate) for rate in FALSE_RATES])
+    found = np.array(figures)
+    mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(worlds)
+    return Truth(
+        dict(zip(FALSE_RATES, mean.tolist(), strict=True)),
+        dict(zip(FALSE_RATES, error.tolist(), strict=True)),
+        worlds,
+        worlds * controls,
+    )
+
+
+def scores_of(
+    setting: Setting, plan: Plan, name: str, rng: np.random.Generator, controls: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The evidence for the originals of one fresh world, and for so many fresh controls of it."""
+    attacker = plan.attackers[name]
+    # Only attackers with a reference look at the control; the others need none of the setting's size.
+    world = draw(setting, rng, None if attacker.needs_reference else 2)
+    done = attack_as_audited(world.pair(), plan, attacker)
+    asked = with_control(done, table_of(setting.kind, "control", people(setting.kind, controls, rng)))
+    found = asked.search_control()
+    assert found is not None  # noqa: S101 - every attacker of the family maps others
+    return done.scores, asked.evidence("control", found)
+
+
+def attack_as_audited(pair: Any, plan: Plan, attacker: Attacker) -> Attack:
+    """The attack as an audit runs it."""
+    most = plan.most_asked(attacker, pair.protected.rows)
+    return attack(pair, attacker, seed=plan.config.seed, budget=plan.budget, levers=plan.levers, most=most)
+
+
+def with_control(done: Attack, control: Table) -> Attack:
+    """The same attack, fitted on the same tables and with the same reference, that asks other people as controls."""
+    held = done.attacker.view(control)
+    seen = held if done.granularity is None else done.granularity.apply(held)
+    tables = [table for table in (done.original, done.protected, seen, done.reference) if table is not None]
+    space = done.representation.space
+    blocks = assign_blocks(done.attacker.blocking, tables, space, done.seed)
+    return replace(
+        done,
+        control=seen,
+        held_control=held,
+        control_rows=np.arange(seen.rows, dtype=np.int64),
+        blocks=blocks,
+        searched=narrowed(blocks, done.levers, tables, space, done.seed),
+    )

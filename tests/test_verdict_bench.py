@@ -1,0 +1,122 @@
+"""The test bench of the verdict: a tenth of it is run, and what it would say of an audit that fails is looked at."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cvpl
+from cvpl.config.plan import load
+from cvpl.evaluation.control import Roc
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+SCRIPT = BENCHMARKS / "verdict_bench.py"
+
+
+def bench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own script
+
+
+@pytest.fixture(scope="module")
+def tenth(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The lines of a tenth of the bench, and how its run ended."""
+    out = tmp_path_factory.mktemp("bench") / "tenth.jsonl"
+    return out, bench(out, "--tenth", "--processes", "2")
+
+
+@pytest.fixture
+def altered(tenth, tmp_path):
+    """Runs the summary of the same lines with some of them changed."""
+
+    def change(**changes):
+        lines = [json.loads(line) for line in tenth[0].read_text().splitlines()]
+        out = tmp_path / "altered.jsonl"
+        out.write_text("".join(json.dumps(changes["of"](line)) + "\n" for line in lines))
+        return bench(out, "summary", "--tenth").returncode
+
+    return change
+
+
+def test_a_tenth_of_the_bench_holds(tenth):
+    out, run = tenth
+    assert run.returncode == 0, run.stdout + run.stderr
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(lines) == 30
+    assert all(line["fresh_controls"] >= 100_000 for line in lines if line["high"] is not None)
+    assert sum(line["high"] is not None for line in lines) >= 25, "intervals are what is held against the truth"
+
+
+def test_what_stands_in_the_file_is_not_run_again(tenth):
+    before = tenth[0].read_text()
+    assert bench(tenth[0], "--tenth").returncode == 0
+    assert tenth[0].read_text() == before
+
+
+def test_nothing_shown_over_planted_people_fails_the_bench(altered):
+    assert altered(of=lambda line: line | ({"nothing_shows": True} if line["share"] == 0.25 else {})) == 1
+
+
+def test_a_gate_that_passes_planted_people_fails_the_bench(altered):
+    assert altered(of=lambda line: line | ({"gate_5": True} if line["share"] == 0.25 else {})) == 1
+
+
+def test_intervals_that_miss_the_expected_figure_fail_the_bench(altered):
+    moved = {"estimate": 2.5, "low": 2.0, "high": 3.0}
+    assert altered(of=lambda line: line | (moved if line["people"] == 1_000 and line["high"] is not None else {})) == 1
+
+
+def test_no_release_at_all_fails_the_bench(tmp_path):
+    assert bench(tmp_path / "none.jsonl", "summary").returncode == 1
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """The modules of worlds and truth, as the script imports them."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    made = []
+    for name in ("verdict_worlds", "verdict_truth"):
+        spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        made.append(module)
+    return made
+
+
+def test_the_truth_runs_the_attack_of_the_audit(parts):
+    """In memory every attacker has the audit's power, also where its controls are handed to it afterwards."""
+    worlds, truth = parts
+    setting = worlds.Setting("mixed", 150, 120, 0.25, "perturbed", "strangers")
+    world = worlds.draw(setting, np.random.default_rng(3))
+    config = worlds.config_of("mixed", 4, canaries=False)
+    frames = [world.frame(name) for name in ("original", "protected", "control")]
+    result = cvpl.audit(frames[0], frames[1], config, control=frames[2])
+    plan = load(config)
+    for row in result.attackers:
+        done = truth.attack_as_audited(world.pair(), plan, plan.attackers[row.name])
+        again = truth.with_control(done, worlds.table_of("mixed", "control", world.control[done.control_rows]))
+        base = again.evidence("control", again.search_control())
+        assert np.array_equal(base, done.evidence("control", done.search_control())), row.name
+        powers = {it.false_rate: it.power for it in row.power}
+        assert Roc.of(done.scores, base).power(0.05) == pytest.approx(powers[0.05], abs=1e-12), row.name
+
+
+@pytest.mark.parametrize("kind", ["continuous", "categorical", "mixed"])
+@pytest.mark.parametrize("how", ["verbatim", "perturbed", "smote"])
+def test_planted_people_are_where_the_world_says(parts, kind, how):
+    worlds, _ = parts
+    world = worlds.draw(worlds.Setting(kind, 200, 100, 0.25, how, "copula"), np.random.default_rng(1))
+    own, copies = world.original[world.planted], world.protected[world.copies]
+    assert len(own) == 50 and len(world.protected) == 200
+    assert np.array_equal(own, copies) == (how == "verbatim")
+    agreeing = (np.abs(own - copies) <= 0.5 * world.original.std(axis=0)).mean()
+    strange = (np.abs(own - np.roll(copies, 1, axis=0)) <= 0.5 * world.original.std(axis=0)).mean()
+    assert agreeing > 0.75 > strange
+    assert 0.2 <= world.distinguishable <= 0.25
