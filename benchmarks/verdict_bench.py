@@ -65,8 +65,12 @@ LARGE: tuple[tuple[Kind, int, int, float, How, Rest], ...] = (
     *((kind, 5_000, 2_000, 0.05, "perturbed", "strangers") for kind in get_args(Kind)),
     *((kind, 5_000, 500, 0.25, "verbatim", "independent") for kind in get_args(Kind)),
     *((kind, 5_000, 10_000, 0.02, "verbatim", "strangers") for kind in get_args(Kind)),
+    *((kind, 5_000, 5_000, 0.10, "smote", "strangers") for kind in get_args(Kind)),
+    *((kind, 5_000, 2_000, 0.50, "smote", "copula") for kind in get_args(Kind)),
     ("continuous", 20_000, 20_000, 0.10, "perturbed", "strangers"),
     ("mixed", 20_000, 20_000, 0.0, "verbatim", "strangers"),
+    ("mixed", 20_000, 5_000, 0.25, "smote", "independent"),
+    ("categorical", 20_000, 20_000, 0.05, "perturbed", "copula"),
 )
 TENTH = 30
 ENOUGH = 0.93

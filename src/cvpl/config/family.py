@@ -26,6 +26,8 @@ FAMILY: Mapping[str, Mapping[str, Any]] = {
     "margin": _OPEN | {"evidence": "margin"},
     "nearest": _NEAREST,
     "nearest_reference": _NEAREST | {"evidence": "reference"},
+    "nearest_unprojected": _NEAREST | {"projection": "identity"},
+    "nearest_unprojected_reference": _NEAREST | {"projection": "identity", "evidence": "reference"},
     "fellegi_sunter": _OPEN | {"similarity": "agreement"},
     "fellegi_sunter_reference": _OPEN | {"similarity": {"agreement": {"m": 0.6}}, "evidence": "reference"},
     "rarity": _RARITY,
