@@ -16,9 +16,9 @@ import yaml
 
 from against_peers import environment
 from cvpl.cli.demo import CONFIG
-from cvpl.protecting import FAMILIES, Protector
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
+from cvpl.workflows.protect import FAMILIES, Protector
 
 RECORDS = 10_000
 KEYS = ("age", "gender", "region")

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 import cvpl
-from cvpl.frame import Frame
-from cvpl.protection.mondrian import Mondrian
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.frame import Frame
+from cvpl.laboratory.mechanisms.mondrian import Mondrian
+from cvpl.laboratory.simulation import Touchpoints
 
 KEYS = ("age", "gender", "region", "purchase_time")
 COLUMNS = {

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cvpl.auditing import read_plan
-from cvpl.contenders import contest
+from cvpl.assessment.ensemble import contest
 from cvpl.evaluation.risk import risk_by_control
-from cvpl.protection.perturbation import LEVELS, Perturbation
-from cvpl.simulation.touchpoints import Touchpoints
+from cvpl.laboratory.mechanisms.perturbation import LEVELS, Perturbation
+from cvpl.laboratory.simulation.touchpoints import Touchpoints
+from cvpl.workflows.audit import read_plan
 
 SIZES = (300, 600, 1_000, 2_000)
 COLUMNS = {

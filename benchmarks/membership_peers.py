@@ -38,10 +38,10 @@ from threadpoolctl import threadpool_limits
 import membership_attacks
 from adult_study import RELEASES
 from against_peers import TOOLS, environment
-from cvpl.attack import attack
-from cvpl.config.plan import load
+from cvpl.attack.attack import attack
+from cvpl.config.resolved import load
 from cvpl.evaluation.control import FALSE_RATES, power_at
-from cvpl.streams import stream
+from cvpl.randomness import stream
 from cvpl.tables.pair import read_inputs
 from paired_power import CrossFitted, Scores, draws, interval, once, ranked_and_checked
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import paired_power
-from cvpl.streams import stream
+from cvpl.randomness import stream
 from membership_peers import PEERS, SEED, WAYS, figures, reached, scores_of
 from paired_power import Scores
 

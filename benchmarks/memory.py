@@ -12,8 +12,8 @@ from pathlib import Path
 
 import growth
 import tables
-from cvpl.auditing import plan_audit
 from cvpl.config.sizes import parse_size
+from cvpl.workflows.audit import plan_audit
 
 
 def main(folder: Path, records: int, sizes: list[str]) -> None:

@@ -14,14 +14,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from cvpl.attack.tolerances import find_tolerances
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.similarity import Rarity
-from cvpl.protection import GaussianCopula, Perturbation
 from cvpl.search.best import TIE, BestCandidates
-from cvpl.search.rare_values import RareValues
-from cvpl.simulation import Touchpoints
+from cvpl.search.rare_values.index import RareValues
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.in_memory import pair_of
-from cvpl.tolerances import find_tolerances
 
 SPECS = (
     ColumnSpec("age", "quasi_identifier", "numeric"),

@@ -17,13 +17,13 @@ from pathlib import Path
 import numpy as np
 
 import tables
-from cvpl.config.plan import load
+from cvpl.attack.representation import fit_representation
+from cvpl.attack.table_blocks import assign_blocks
+from cvpl.config.resolved import load
 from cvpl.operators.similarity import CosineScorer
-from cvpl.representation import fit_representation
 from cvpl.search import exact
 from cvpl.search.blocks import Partition, sort_blocks
 from cvpl.search.exact import find_best
-from cvpl.table_blocks import assign_blocks
 from cvpl.tables.pair import read_inputs
 
 EXHAUSTIVE = 1_000_000

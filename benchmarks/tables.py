@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cvpl.frame import Frame
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.frame import Frame
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.simulation import Touchpoints
 
 RELEASES = ("low", "high", "synthetic", "k_anonymous")
 K = 10

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cvpl.attack import Attack, attack
-from cvpl.attacker import Attacker
-from cvpl.config.plan import Plan, load
+from cvpl.attack.attack import Attack, attack
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.table_blocks import assign_blocks, narrowed
+from cvpl.config.resolved import Plan, load
 from cvpl.evaluation.control import Roc
-from cvpl.table_blocks import assign_blocks, narrowed
 from cvpl.tables.columns import Table
 from verdict_worlds import Setting, config_of, draw, people, table_of
 

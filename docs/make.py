@@ -23,7 +23,7 @@ from cvpl.cli.main import run
 from cvpl.reports.pdf import BROWSERS
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult
-from cvpl.result_file import read_result
+from cvpl.result.file import read_result
 
 DOCS = Path(__file__).parent
 WIDTH = 100

@@ -7,8 +7,8 @@ import pandas as pd
 import yaml
 
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.protection import Perturbation
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 
 CONFIG = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
 HEAD = {"title": "People", "source": "simulated", "licence": "none", "original": "original.csv"}

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 
-from cvpl.attack import attack
-from cvpl.diagnostics.self_linkage import leave_one_out
+from cvpl.assessment.diagnostics.self_linkage import leave_one_out
+from cvpl.attack.attack import attack
+from cvpl.attack.representation import linear
+from cvpl.attack.table_blocks import hyperplanes
 from cvpl.evaluation import rates, truth
 from cvpl.evaluation.calibration import smallest_threshold
 from cvpl.evaluation.contribution import split_links, structural
@@ -22,9 +24,7 @@ from cvpl.evaluation.distributions import exceedance
 from cvpl.evaluation.growth import growth_law
 from cvpl.evaluation.measurement import measure
 from cvpl.operators.threshold import Grid
-from cvpl.representation import linear
 from cvpl.search.budget import Budget
-from cvpl.table_blocks import hyperplanes
 from oracle import figures
 from oracle.attack import attack as oracle_attack
 from worlds import BASE, World, package_attacker, worlds

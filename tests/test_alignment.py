@@ -11,26 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvpl
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
-from cvpl.auditing import plan_audit
-from cvpl.config.plan import load
-from cvpl.diagnostics.self_linkage import perturbed
-from cvpl.diagnostics.validity import validity
+from cvpl.assessment.diagnostics.self_linkage import perturbed
+from cvpl.assessment.diagnostics.validity import validity
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.config.resolved import load
 from cvpl.experiments.world import CONFIG, people
+from cvpl.laboratory.mechanisms import Perturbation, Rounding
+from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
 from cvpl.operators.alignment.cells import Cells
 from cvpl.operators.alignment.fitting import Histogram
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement
-from cvpl.protecting import Protector
-from cvpl.protection import Perturbation, Rounding
-from cvpl.protection.hierarchies import floor_time
+from cvpl.tables.column_store import Shelf
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.shelf import Shelf
 from cvpl.tables.source import Reading
+from cvpl.workflows.audit import plan_audit
+from cvpl.workflows.protect import Protector
 from shared_data import SHARED, needs_data
 
 TOWNS = {

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
-from cvpl.baselines.block_pairs import listed_pairs
-from cvpl.baselines.distances import (
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.evaluation.truth import weigh
+from cvpl.experiments.baselines.block_pairs import listed_pairs
+from cvpl.experiments.baselines.distances import (
     NearestDistances,
     distance_to_closest_record,
     nearest_distances,
     nearest_neighbour_distance_ratio,
 )
-from cvpl.baselines.random_within_block import (
+from cvpl.experiments.baselines.random_within_block import (
     expected_linkage_rate,
     expected_top1_hit_rate,
     pick,
@@ -28,8 +29,7 @@ from cvpl.baselines.random_within_block import (
     picked_top1_hit_rate,
     shares_above,
 )
-from cvpl.baselines.same_source import same_source_share, training_share
-from cvpl.evaluation.truth import weigh
+from cvpl.experiments.baselines.same_source import same_source_share, training_share
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.vectorization import Vectorization
 from cvpl.search.best import TIE

@@ -14,16 +14,17 @@ from rich.console import Console
 
 import cvpl
 from benchmark_folders import CONFIG, MADE, manifest, two_data_sets, write
-from cvpl import benchmarking, schemas
+from cvpl import schemas
 from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
-from cvpl.leaderboard import in_order
 from cvpl.reports.audit_page import command
 from cvpl.reports.benchmark import show_benchmark
 from cvpl.reports.benchmark_page import benchmark_page
 from cvpl.reports.leaderboard import RISK, leaderboard_csv, leaderboard_markdown, note, place, risk_cells
 from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
-from cvpl.result_file import read_any, read_result
+from cvpl.result.file import read_any, read_result
+from cvpl.workflows.benchmark import benchmark as benchmarking
+from cvpl.workflows.benchmark.leaderboard import in_order
 from shared_data import SHARED, needs_data
 
 MANIFESTS = Path(__file__).parents[1] / "benchmarks" / "manifests"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.attacker import Attacker
-from cvpl.diagnostics import canaries as module
-from cvpl.diagnostics.canaries import canaries, independent_columns
+from cvpl.assessment.diagnostics import canaries as module
+from cvpl.assessment.diagnostics.canaries import canaries, independent_columns
+from cvpl.attack.attacker import Attacker
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, Rarity
 from cvpl.search.budget import Budget

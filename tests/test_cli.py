@@ -18,14 +18,14 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.demo import FILES as DEMO_FILES
 from cvpl.cli.main import run
 from cvpl.errors import ExitCode, LimitError
-from cvpl.protection import Perturbation
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 COLUMNS = CONFIG[CONFIG.index("columns:") : CONFIG.index("truth:")]
 SMALL = "columns:\n  age: {role: quasi_identifier, type: numeric}\n  gender: {role: attribute, type: category}\n"
-HEAVY = ("numpy", "duckdb", "pydantic", "yaml", "threadpoolctl", "cvpl.auditing", "cvpl.result")
+HEAVY = ("numpy", "duckdb", "pydantic", "yaml", "threadpoolctl", "cvpl.workflows.audit", "cvpl.result")
 MARKER = "Zx9SecretCell"
 
 
@@ -83,7 +83,7 @@ def failing(monkeypatch, error: BaseException) -> None:
     def broken(*_, **__):
         raise error
 
-    monkeypatch.setattr(import_module("cvpl.auditing"), "audit", broken)
+    monkeypatch.setattr(import_module("cvpl.workflows.audit"), "audit", broken)
 
 
 def started(*arguments: object, **options) -> subprocess.CompletedProcess:
@@ -393,7 +393,7 @@ def never_audit(*_, **__):
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(files, option, name, told, monkeypatch, capsys):
     files.written("a file", "kept")
     (files.folder / "a folder").mkdir()
-    monkeypatch.setattr(import_module("cvpl.auditing"), "audit", never_audit)
+    monkeypatch.setattr(import_module("cvpl.workflows.audit"), "audit", never_audit)
     assert run(files.audit(option, files.folder / name)) == 2
     shown = capsys.readouterr()
     for words in told:
@@ -404,7 +404,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(files, option
 
 @pytest.mark.parametrize("option", ["--out", "--save-projection"])
 def test_a_place_without_permission_is_refused_before_the_work(files, option, monkeypatch, capsys):
-    monkeypatch.setattr(import_module("cvpl.auditing"), "audit", never_audit)
+    monkeypatch.setattr(import_module("cvpl.workflows.audit"), "audit", never_audit)
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
     assert run(files.audit(option, files.folder / "place")) == 2
     assert "may" in capsys.readouterr().err
@@ -719,7 +719,7 @@ def test_help_and_wrong_calls_load_nothing_heavy():
     code = (
         "import sys; from cvpl.cli.main import run; loaded = set(sys.modules); run(['audit', '--help']); "
         f"print('LOADED', [name for name in {HEAVY!r} if name in loaded], "
-        "[name for name in ('numpy', 'duckdb', 'cvpl.auditing') if name in sys.modules])"
+        "[name for name in ('numpy', 'duckdb', 'cvpl.workflows.audit') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)  # noqa: S603 - ours
     assert done.stdout.splitlines()[-1] == "LOADED [] []"

@@ -22,12 +22,11 @@ import cvpl
 from cvpl import charts
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.evaluation import coverage
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.coverage import Lowest
-from cvpl.evaluation.ends import Sample
-from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
-from cvpl.evaluation.paired import (
+from cvpl.evaluation.intervals import coverage
+from cvpl.evaluation.intervals.bounds import Sample
+from cvpl.evaluation.intervals.coverage import Lowest
+from cvpl.evaluation.intervals.paired import (
     Asked,
     attributable_by_power,
     attributable_told,
@@ -37,13 +36,14 @@ from cvpl.evaluation.paired import (
     difference_ends,
     power_told,
 )
-from cvpl.evaluation.uncertainty import Uncertainty
-from cvpl.protection import Perturbation
-from cvpl.ranking import Stood, ranked
+from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.comparison import comparison_headline, show_comparison
 from cvpl.reports.comparison_page import comparison_page
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
-from cvpl.simulation import Touchpoints
+from cvpl.workflows.compare.ranking import Stood, ranked
 from shared_data import SHARED
 
 ADULT = SHARED / "adult_study_2021"

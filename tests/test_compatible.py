@@ -13,22 +13,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvpl
-from cvpl.attack import attack
-from cvpl.config.plan import load
+from cvpl.attack.attack import attack
+from cvpl.attack.table_blocks import CompatibleBlocks, assign_blocks
+from cvpl.config.resolved import load
 from cvpl.errors import InputError, LimitError, UsageError
+from cvpl.laboratory.mechanisms.mondrian import Mondrian
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Prefix, Truncate
 from cvpl.operators.cells import cells
 from cvpl.operators.similarity import CosineScorer
-from cvpl.protection.mondrian import Mondrian
-from cvpl.search import blocks, box_join, class_sets
+from cvpl.search import blocks
 from cvpl.search.best import TIE
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.box_join import meeting_boxes
 from cvpl.search.budget import Budget
-from cvpl.search.class_sets import ClassSets
+from cvpl.search.compatible import box_join, class_sets
+from cvpl.search.compatible.box_join import meeting_boxes
+from cvpl.search.compatible.class_sets import ClassSets
 from cvpl.search.exact import find_best
-from cvpl.simulation import Touchpoints
-from cvpl.table_blocks import CompatibleBlocks, assign_blocks
 from cvpl.tables.allowed_labels import allowed_labels
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.identity import IdentityKeys

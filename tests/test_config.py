@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.config.plan import load
+from cvpl.config.resolved import load
 from cvpl.errors import InputError
 from cvpl.operators.blocking import Bin, Key, Level, Lsh, Truncate
 from cvpl.operators.projection import Pca, Saved

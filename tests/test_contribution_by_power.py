@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.block_sizes import SizeClass, block_sizes
 from cvpl.evaluation.contribution import link
 from cvpl.evaluation.control import Roc, power_at

@@ -15,12 +15,12 @@ from rich.console import Console
 import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.errors import InputError
-from cvpl.protection import Perturbation
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.difference import Change, difference
 from cvpl.reports.terminal import show_difference
 from cvpl.result import AuditResult
-from cvpl.result_file import read_result, read_results
-from cvpl.simulation import Touchpoints
+from cvpl.result.file import read_result, read_results
 
 FIXTURE = Path(__file__).parent / "fixtures" / "result-0.1.json"
 STORED = json.loads(FIXTURE.read_text(encoding="utf-8"))

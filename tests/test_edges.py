@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
 from cvpl.operators.blocking import Bin, Blocking, Key
 from cvpl.operators.projection import RobustPca
 from cvpl.operators.similarity import Agreement, CosineMeasure, fit_cosine

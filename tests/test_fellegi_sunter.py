@@ -10,14 +10,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
-from cvpl.baselines.agreement import Comparison, compare_tables
-from cvpl.baselines.agreement_patterns import Patterns, count_patterns
-from cvpl.baselines.expectation_maximization import Parameters, maximize
-from cvpl.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
 from cvpl.errors import LimitError
 from cvpl.evaluation.truth import weigh
+from cvpl.experiments.baselines.agreement import Comparison, compare_tables
+from cvpl.experiments.baselines.agreement_patterns import Patterns, count_patterns
+from cvpl.experiments.baselines.expectation_maximization import Parameters, maximize
+from cvpl.experiments.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.best import TIE

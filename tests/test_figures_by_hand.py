@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
-from cvpl.diagnostics.removal import removal
-from cvpl.diagnostics.self_linkage import lightly_perturbed, perturbed
-from cvpl.diagnostics.validity import validity
+from cvpl.assessment.diagnostics.removal import removal
+from cvpl.assessment.diagnostics.self_linkage import lightly_perturbed, perturbed
+from cvpl.assessment.diagnostics.validity import validity
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.distributions import compare
 from cvpl.evaluation.rates import linkage_rate

@@ -2,8 +2,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from cvpl.frame import Coded, Frame
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.simulation import Touchpoints
 
 
 def small_table():

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvpl.tables.identifier_names import person, share_of_names
-from cvpl.tables.identifier_numbers import is_card_number, is_checked_number, is_national_id
-from cvpl.tables.identifier_patterns import is_address, is_email, is_phone, is_sentence
-from cvpl.tables.identifier_words import GIVEN_NAMES, folded
-from cvpl.tables.identifying_columns import IdentifyingColumn, identifying_columns
+from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
+from cvpl.tables.identifiers.names import person, share_of_names
+from cvpl.tables.identifiers.numbers import is_card_number, is_checked_number, is_national_id
+from cvpl.tables.identifiers.patterns import is_address, is_email, is_phone, is_sentence
+from cvpl.tables.identifiers.words import GIVEN_NAMES, folded
 from cvpl.tables.pair import open_all
 from cvpl.tables.source import Reading
 from identifier_files import ROWS, File, ordinary, with_identifiers, without_identifiers

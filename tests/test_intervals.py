@@ -9,11 +9,19 @@ import pytest
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from cvpl.evaluation import coverage
 from cvpl.evaluation.control import Roc, attributable_rate, power_at
-from cvpl.evaluation.coverage import ENOUGH, FEWEST_RECORDS, Lowest
-from cvpl.evaluation.ends import LEAST_EFFECT, LEAST_EFFECT_OF_A_RATE, Sample, attributable_ends, power_ends, rate_ends
-from cvpl.evaluation.intervals import (
+from cvpl.evaluation.groups.units import FEWEST_BLOCKS, choose_units
+from cvpl.evaluation.intervals import coverage
+from cvpl.evaluation.intervals.bounds import (
+    LEAST_EFFECT,
+    LEAST_EFFECT_OF_A_RATE,
+    Sample,
+    attributable_ends,
+    power_ends,
+    rate_ends,
+)
+from cvpl.evaluation.intervals.coverage import ENOUGH, FEWEST_RECORDS, Lowest
+from cvpl.evaluation.intervals.intervals import (
     Interval,
     attributable_from_power,
     attributable_intervals,
@@ -22,8 +30,7 @@ from cvpl.evaluation.intervals import (
     rate_intervals,
     top1_interval,
 )
-from cvpl.evaluation.shares import Drawn, Part, drawn_in, quantile, ratio_ends, wilson_ends
-from cvpl.evaluation.units import FEWEST_BLOCKS, choose_units
+from cvpl.evaluation.intervals.shares import Drawn, Part, drawn_in, quantile, ratio_ends, wilson_ends
 
 
 def scores(linked, total):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.frame import Coded, Frame
-from cvpl.protection import KAnonymity, Mondrian
-from cvpl.protection.hierarchies import check_nested, label_levels, number_levels, star_level, time_levels
-from cvpl.protection.mondrian import cut
+from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.mechanisms import KAnonymity, Mondrian
+from cvpl.laboratory.mechanisms.hierarchies import check_nested, label_levels, number_levels, star_level, time_levels
+from cvpl.laboratory.mechanisms.mondrian import cut
 from cvpl.tables.recount import smallest_class
 
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.operators.projection import Pca, RandomProjection, RobustPca
 from cvpl.operators.similarity import Agreement, Rarity
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.protection import Perturbation
 from cvpl.search.budget import Budget
-from cvpl.simulation import Touchpoints
 from worlds import make_pair
 
 CHOICES = {"purchase_time": ColumnChoice(features=("hour", "day_of_week", "month", "elapsed_days"))}

@@ -10,9 +10,9 @@ import pytest
 import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.protection import Perturbation
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.search.levers import cut_off, draw, sub_divide
-from cvpl.simulation import Touchpoints
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 

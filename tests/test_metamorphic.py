@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.protection import Perturbation
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 
 CONFIG = {
     "columns": {

@@ -9,15 +9,15 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import cosine_similarity
 
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.saved_projection import load_projection, save_projection
 from cvpl.errors import InputError, LimitError
 from cvpl.operators.blocking import Key, Truncate, key_codes
 from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
 from cvpl.operators.similarity import Agreement
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.saved_projection import load_projection, save_projection
 from cvpl.tables.columns import ColumnSpec, Numbers, Pair, Table, Times
 from worlds import COLUMNS, make_pair
 

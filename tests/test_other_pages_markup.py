@@ -11,10 +11,10 @@ import yaml
 
 import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.protection import Perturbation
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.comparison_page import comparison_page
 from cvpl.reports.surface_page import surface_page
-from cvpl.simulation import Touchpoints
 from payloads import OBEYED, PAYLOADS, elements, tags_of
 
 OURS = {

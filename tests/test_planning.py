@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.auditing import plan_audit
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.config import plan as config_plan
+from cvpl.config import resolved as config_plan
 from cvpl.config.sizes import parse_size
-from cvpl.protection import Perturbation
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.plan import duration, plan_lines
-from cvpl.simulation import Touchpoints
 from cvpl.tables.reading import ColumnReader
+from cvpl.workflows.audit import plan_audit
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 

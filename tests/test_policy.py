@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import cvpl
+from cvpl.assessment.gate import _ends
 from cvpl.cli.main import run
 from cvpl.config.policy_file import read_policy
 from cvpl.config.written import AuditConfig, PolicyConfig
+from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups
 from cvpl.evaluation.policy import PRESETS
-from cvpl.evaluation.subgroups import GroupRow, GroupTable, Maximum, Subgroups
-from cvpl.gate import _ends
 
 NUMBERS = tuple("uvwxyz")
 COLUMNS = {"who": {"role": "id"}} | {name: {"role": "attribute", "type": "numeric"} for name in NUMBERS}

@@ -9,7 +9,7 @@ import pytest
 import cvpl
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import beyond_error
-from cvpl.auditing import likeness_of, read_plan
+from cvpl.workflows.audit import likeness_of, read_plan
 
 NUMBERS = [f"x{at}" for at in range(6)]
 CONFIG = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.attack import attack
-from cvpl.diagnostics.progressive import climb
+from cvpl.assessment.diagnostics.progressive import climb
+from cvpl.attack.attack import attack
 from cvpl.evaluation.rates import linkage_rate, risk_curve
 from cvpl.evaluation.truth import blocking_recall, matching_recall, recall_counts, total_recall, weigh
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Prefix, Truncate

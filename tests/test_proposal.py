@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 import cvpl
-from cvpl.config.plan import load
+from cvpl.config.resolved import load
 from cvpl.errors import InputError
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import Touchpoints
-from cvpl.tables.proposal import propose
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.tables.proposal.proposal import propose
 from shared_data import SHARED, needs_data
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown

@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cvpl.auditing import audit
 from cvpl.cli.main import run
 from cvpl.errors import InputError, UsageError
-from cvpl.protecting import FAMILIES, Protector
 from cvpl.tables.recount import smallest_class
+from cvpl.workflows.audit import audit
+from cvpl.workflows.protect import FAMILIES, Protector
 
 ROWS = 400
 CONFIG = {

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.frame import Coded, Frame
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.protection.perturbation import LEVELS
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.mechanisms.perturbation import LEVELS
+from cvpl.laboratory.simulation import Touchpoints
 
 FALSE_ALARM = 1e-6  # probability that one z-test below fails although the mechanism is right
 Z = NormalDist().inv_cdf(1 - FALSE_ALARM / 2)

@@ -10,18 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.tolerances import find_tolerances
 from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import AgreementScorer, Rarity, RaritySettings
 from cvpl.operators.similarity.agreement import Worth
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.search import exact, log_means
+from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
-from cvpl.tolerances import find_tolerances
+from cvpl.search.rare_values import log_means
 from test_search_ways import assert_same, every_pair
 from worlds import COLUMNS, make_pair, worlds
 

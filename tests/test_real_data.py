@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.auditing import read_plan
-from cvpl.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
+from cvpl.assessment.ensemble import contest
 from cvpl.cli.main import run as command
-from cvpl.contenders import contest
 from cvpl.experiments import real_data
+from cvpl.experiments.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
 from cvpl.experiments.real_cells import RealCell, _changed, association
 from cvpl.experiments.real_data import FIGURES, PAGE, RealData
 from cvpl.experiments.real_findings import all_findings, contributions
@@ -21,7 +20,8 @@ from cvpl.experiments.real_page import beyond_the_family, most_found, not_assess
 from cvpl.experiments.real_run import RealRun
 from cvpl.experiments.real_tables import ADULT, GERMAN, TABLES
 from cvpl.experiments.weighed import at_the_start, weighed
-from cvpl.frame import Coded, Frame
+from cvpl.laboratory.frame import Coded, Frame
+from cvpl.workflows.audit import read_plan
 from shared_data import SHARED, needs_data
 
 ROWS = 150

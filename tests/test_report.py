@@ -18,13 +18,13 @@ from browser import needs_browser
 from cvpl import charts
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.protection import Perturbation
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.audit_page import audit_page, command
 from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.next_steps import next_steps
 from cvpl.reports.reviewers import questions
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
-from cvpl.simulation import Touchpoints
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
 OTHERS = ("Chart", "Numbers", "numbers", "png", "svg")
@@ -378,7 +378,7 @@ def test_without_a_browser_and_the_extra_a_pdf_is_refused(result, tmp_path, monk
 
 
 def test_the_configuration_on_the_page_can_be_audited_with(result):
-    from cvpl.config.plan import load  # noqa: PLC0415 - for this test alone
+    from cvpl.config.resolved import load  # noqa: PLC0415 - for this test alone
 
     text = html5lib.parse(audit_page(result), namespaceHTMLElements=False)
     written = next(it.text for it in text.iter("pre") if it.text and it.text.startswith("columns:"))

@@ -13,10 +13,10 @@ import pytest
 import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.yaml_file import read_yaml
-from cvpl.protection import Perturbation
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.audit_page import audit_page
 from cvpl.reports.markdown import audit_markdown
-from cvpl.simulation import Touchpoints
 from payloads import FORMULAS, MARKUP, OBEYED, PAYLOADS, TEMPLATES, elements, tags_of
 
 

@@ -9,8 +9,8 @@ import pytest
 import cvpl
 from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.protection import Perturbation
-from cvpl.simulation import Touchpoints
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 
 pytestmark = needs_browser
 PAPER = DEMO.replace("attacker: default", "attacker: paper")

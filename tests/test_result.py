@@ -13,11 +13,11 @@ import pytest
 
 import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.config.plan import load
+from cvpl.config.resolved import load
 from cvpl.config.written import AuditConfig
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.result import json_schema
-from cvpl.simulation import Touchpoints
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 

@@ -7,11 +7,12 @@ import pytest
 
 from cvpl.operators import compiled
 from cvpl.operators.similarity import CosineMeasure, CosineScorer
-from cvpl.search import exact, kernel, visit
+from cvpl.search import exact
 from cvpl.search.best import TIE, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.tree import kernel, tree_search
 
 FIGURES = ("best", "row", "second", "second_row", "candidates", "ties")
 
@@ -98,8 +99,10 @@ def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
     rng = np.random.default_rng(11)
     a = units(rng, 5_000, 7, "spread")[rng.integers(40, size=5_000)]
     searched = []
-    listed = visit.Visit._listed
-    monkeypatch.setattr(visit.Visit, "_listed", lambda self, at: searched.append(self.order[at]) or listed(self, at))
+    listed = tree_search.Visit._listed
+    monkeypatch.setattr(
+        tree_search.Visit, "_listed", lambda self, at: searched.append(self.order[at]) or listed(self, at)
+    )
     b = units(rng, 900, 7, "spread")
     b[:600] = b[0] + rng.normal(size=(600, 7)) * 1e-8
     b[:600] /= np.linalg.norm(b[:600], axis=1)[:, None]

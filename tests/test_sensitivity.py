@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.attack import attack
-from cvpl.attacker import Attacker
-from cvpl.diagnostics.sensitivity import Sensitivity, Variation, blockings, sensitivity, variations
+from cvpl.assessment.diagnostics.sensitivity import Sensitivity, Variation, blockings, sensitivity, variations
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate

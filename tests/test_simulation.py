@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.simulation import Touchpoints
-from cvpl.simulation.touchpoints import AGE, CHANNELS, GENDERS, HOLIDAYS, PLACES, RARE_CHANNELS, REGIONS, START
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.laboratory.simulation.touchpoints import (
+    AGE,
+    CHANNELS,
+    GENDERS,
+    HOLIDAYS,
+    PLACES,
+    RARE_CHANNELS,
+    REGIONS,
+    START,
+)
 
 FALSE_ALARM = 1e-6  # probability that one z-test below fails although the simulator is right; 1e-4 for all hundred
 Z = NormalDist().inv_cdf(1 - FALSE_ALARM / 2)
@@ -225,6 +234,6 @@ def test_any_allowed_settings_draw_a_table(scenario, seed):
 def test_the_import_is_light():
     """Importing the simulator loads numpy and nothing heavier."""
     source = Path(__file__).parents[1] / "src"
-    code = f"import sys; sys.path.insert(0, {str(source)!r}); import cvpl.simulation; print(*sys.modules)"
+    code = f"import sys; sys.path.insert(0, {str(source)!r}); import cvpl.laboratory.simulation; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()  # noqa: S603
     assert not {"duckdb", "pandas", "pyarrow", "scipy", "sklearn", "polars"} & set(loaded)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy.special import chdtrc, ndtr
 
-from cvpl.simulation import Touchpoints
-from cvpl.simulation import touchpoints as world
-from cvpl.simulation.tail_index import TailIndex, tail_index
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.laboratory.simulation import touchpoints as world
+from cvpl.laboratory.simulation.tail_index import TailIndex, tail_index
 
 FALSE_ALARM = 1e-4
 """Probability that any test of a draw in this file fails although the simulator is right."""

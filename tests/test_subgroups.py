@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from cvpl.evaluation.rarity_deciles import LABELS, deciles, rarity
-from cvpl.evaluation.subgroups import NO_VALUE, Grouping, subgroups
-from cvpl.evaluation.suppression import hidden_shares, pooled_rows
+from cvpl.evaluation.groups.rarity_deciles import LABELS, deciles, rarity
+from cvpl.evaluation.groups.subgroups import NO_VALUE, Grouping, subgroups
+from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 
 

@@ -15,18 +15,19 @@ import yaml
 from rich.console import Console
 
 import cvpl
-from cvpl import contenders, sweep
+from cvpl.assessment import ensemble
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.config.plan import load
+from cvpl.config.resolved import load
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
-from cvpl.protecting import Protector
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
 from cvpl.reports.surface import show
 from cvpl.result import SurfaceResult, surface_schema
 from cvpl.result.surface_answer import answer, gathered_warnings
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
-from cvpl.strengths import dial_of
+from cvpl.workflows.protect import Protector
+from cvpl.workflows.surface import sweep
+from cvpl.workflows.surface.strengths import dial_of
 
 ROWS = 300
 OPEN = {"blocking": "none"}
@@ -156,9 +157,9 @@ def test_the_surface_equals_audits_done_one_by_one(people, tmp_path, attacker):
 def test_one_attack_is_made_for_every_strength(people, monkeypatch):
     """However many thresholds are read, each release is made once and attacked once."""
     attacks, made = [], []
-    original_attack = contenders.attack
+    original_attack = ensemble.attack
     monkeypatch.setattr(
-        contenders, "attack", lambda *args, **named: attacks.append(1) or original_attack(*args, **named)
+        ensemble, "attack", lambda *args, **named: attacks.append(1) or original_attack(*args, **named)
     )
     make = mixed(people[0])
     found = cvpl.surface(
@@ -320,9 +321,9 @@ def test_steep_cells_are_marked_by_the_judged_rate(people):
 def test_of_several_attackers_the_strongest_on_the_weakest_release_sweeps(people, monkeypatch):
     """All attack once where the sweep begins; the setting that is named is held against all of them."""
     contests, attacks = [], []
-    monkeypatch.setattr(sweep, "contest", lambda *args: contests.append(1) or contenders.contest(*args))
-    one_attack = contenders.attack
-    monkeypatch.setattr(contenders, "attack", lambda *args, **named: attacks.append(1) or one_attack(*args, **named))
+    monkeypatch.setattr(sweep, "contest", lambda *args: contests.append(1) or ensemble.contest(*args))
+    one_attack = ensemble.attack
+    monkeypatch.setattr(ensemble, "attack", lambda *args, **named: attacks.append(1) or one_attack(*args, **named))
     both = {"some": OPEN | {"knows": ["age", "ad_channel"]}, "all": OPEN}
     settings = config(attacker=None, attackers=both)
     found = cvpl.surface(people[0], mixed(people[0]), [0.2, 0.5, 1.0], settings, control=people[1])
@@ -385,8 +386,8 @@ def _rng_of(found, strength):
 def test_canaries_are_run_once(people, monkeypatch):
     """They hang on the people, not on the release: those of the weakest release hold for all."""
     calls = []
-    run_canaries = contenders.canaries
-    monkeypatch.setattr(contenders, "canaries", lambda *args, **named: calls.append(1) or run_canaries(*args, **named))
+    run_canaries = ensemble.canaries
+    monkeypatch.setattr(ensemble, "canaries", lambda *args, **named: calls.append(1) or run_canaries(*args, **named))
     found = cvpl.surface(people[0], mixed(people[0]), [0.2, 0.6], config(canaries=True), control=people[1])
     assert len(calls) == 1 and found.canaries.identity.top1_hit_rate == 1.0
 
@@ -397,8 +398,8 @@ def test_canaries_are_run_once(people, monkeypatch):
 def test_the_blocking_is_swept_on_a_release(people, monkeypatch):
     """From the coarsest to the finest, one attack each; the row of the configured blocking is the audit's."""
     attacks = []
-    one_attack = contenders.attack
-    monkeypatch.setattr(contenders, "attack", lambda *args, **named: attacks.append(1) or one_attack(*args, **named))
+    one_attack = ensemble.attack
+    monkeypatch.setattr(ensemble, "attack", lambda *args, **named: attacks.append(1) or one_attack(*args, **named))
     released = mixed(people[0])(0.3, np.random.default_rng(1))
     found = cvpl.surface(people[0], "blocking", None, config(), control=people[1], release=released, target=0.9)
     assert len(attacks) == len(found.settings)

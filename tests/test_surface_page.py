@@ -18,6 +18,7 @@ from browser import SCHEMES, SIZES, check, chromium, needs_browser, serious_faul
 from cvpl import charts
 from cvpl.charts.style import DARK, SHADES
 from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.surface import show
 from cvpl.reports.surface_page import settings_table, surface_page
 from cvpl.result import (
@@ -33,7 +34,6 @@ from cvpl.result import (
     SurfaceTarget,
 )
 from cvpl.result.surface_answer import answer
-from cvpl.simulation import Touchpoints
 
 PAYLOADS = [
     "<script>alert(1)</script>",

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from scipy.spatial.distance import jensenshannon
 from sklearn.linear_model import Ridge
 
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.vectorization import CategoryFeatures, ColumnChoice, Vectorization
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import Touchpoints
+from cvpl.tables.column_store import Shelf
 from cvpl.tables.columns import ColumnSpec, Numbers, Pair, Table, Times
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.shelf import Shelf
 from cvpl.utility import (
     DownstreamAccuracy,
     TargetAccuracy,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.config.plan import load
+from cvpl.config.resolved import load
 from cvpl.evaluation.control import Roc
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import numpy as np
 from hypothesis import strategies as st
 
-from cvpl.attacker import Attacker
+from cvpl.attack.attacker import Attacker
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.operators.similarity import Agreement
 from cvpl.operators.vectorization import ColumnChoice, Vectorization

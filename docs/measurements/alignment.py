@@ -22,12 +22,12 @@ import numpy as np
 from validity import ADULT, NIST, ROWS, STROKE
 
 import cvpl
-from cvpl.attack import attack
-from cvpl.config.plan import load
+from cvpl.attack.attack import attack
+from cvpl.config.resolved import load
 from cvpl.experiments.world import CONFIG, people
-from cvpl.protecting import Method, Protector
-from cvpl.protection.hierarchies import floor_time
+from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.tables.pair import read_inputs
+from cvpl.workflows.protect import Method, Protector
 
 RECORDS = 2_000
 SEEDS = range(3)

@@ -5,7 +5,7 @@ Run from the top of the project; prints the tables of docs/concepts/baselines.md
 
     python docs/measurements/baselines.py
 
-Simulated: 10,000 people of `cvpl.simulation` and as many controls, blocked as in the configuration of `cvpl demo`, one
+Simulated: 10,000 people of the simulator and as many controls, blocked as in the configuration of `cvpl demo`, one
 seed. Fellegi-Sunter compares times by hour and day of week, the random candidate is read at the threshold 0.90.
 """
 
@@ -19,17 +19,17 @@ from typing import Any
 
 import yaml
 
-from cvpl.attack import Attack, attack
-from cvpl.baselines import distances, random_within_block, same_source
-from cvpl.baselines.agreement import Comparison
-from cvpl.baselines.fellegi_sunter import Estimation, Figures, figures, fit_fellegi_sunter, link
+from cvpl.attack.attack import Attack, attack
 from cvpl.cli.demo import CONFIG
-from cvpl.config.plan import load
+from cvpl.config.resolved import load
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import Truth, top1_hit_rate, weigh
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
+from cvpl.experiments.baselines import distances, random_within_block, same_source
+from cvpl.experiments.baselines.agreement import Comparison
+from cvpl.experiments.baselines.fellegi_sunter import Estimation, Figures, figures, fit_fellegi_sunter, link
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
 from cvpl.tables.pair import read_inputs
 
 THRESHOLD = 0.9

@@ -5,7 +5,7 @@ Run from the top of the project, with the names of the tables to print, or with 
 
     python docs/measurements/constants.py [perturbation random lsh recall missing zero variance labels pairs tiles]
 
-All on simulated people (`cvpl.simulation`) with seed 0; times depend on the machine, the rest does not.
+All on simulated people (`cvpl.laboratory.simulation`) with seed 0; times depend on the machine, the rest does not.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import yaml
 from threadpoolctl import threadpool_limits
 
 import cvpl
-from cvpl.attack import Attack, attack
+from cvpl.assessment.diagnostics import self_linkage
+from cvpl.attack.attack import Attack, attack
 from cvpl.cli.demo import CONFIG
-from cvpl.config.plan import load
-from cvpl.diagnostics import self_linkage
-from cvpl.protection import Perturbation
+from cvpl.config.resolved import load
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
 from cvpl.search.pairs import candidate_similarities
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
 from cvpl.tables.pair import read_inputs
 
 RECORDS = 10_000

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec, Labels, Table
 from cvpl.tables.in_memory import pair_of
 from cvpl.tables.pair import read_inputs

@@ -28,11 +28,11 @@ from replicates import Replicates, percentile_ends, powers
 from threadpoolctl import threadpool_limits
 
 from cvpl.evaluation.control import attributable_rate, power_at
-from cvpl.evaluation.coverage import FEWEST_BEYOND
-from cvpl.evaluation.ends import Sample, attributable_ends, paired_ends, power_ends, rate_ends, top1_ends
-from cvpl.evaluation.shares import quantile, wilson_ends
-from cvpl.evaluation.units import FEWEST_BLOCKS
-from cvpl.streams import stream
+from cvpl.evaluation.groups.units import FEWEST_BLOCKS
+from cvpl.evaluation.intervals.bounds import Sample, attributable_ends, paired_ends, power_ends, rate_ends, top1_ends
+from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND
+from cvpl.evaluation.intervals.shares import quantile, wilson_ends
+from cvpl.randomness import stream
 
 LEVELS = (0.95, 0.999)
 RATES = (0.02, 0.5, 0.97)

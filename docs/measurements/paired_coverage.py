@@ -26,9 +26,10 @@ from coverage_worlds import Found, World, attacked, centres, population, release
 from threadpoolctl import threadpool_limits
 
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.coverage import FEWEST_BEYOND
-from cvpl.evaluation.ends import Sample
-from cvpl.evaluation.paired import (
+from cvpl.evaluation.groups.units import FEWEST_BLOCKS
+from cvpl.evaluation.intervals.bounds import Sample
+from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND
+from cvpl.evaluation.intervals.paired import (
     Asked,
     Told,
     attributable_told,
@@ -37,9 +38,8 @@ from cvpl.evaluation.paired import (
     difference_ends,
     power_told,
 )
-from cvpl.evaluation.uncertainty import Uncertainty
-from cvpl.evaluation.units import FEWEST_BLOCKS
-from cvpl.streams import stream
+from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.randomness import stream
 
 LEVELS = (0.95, 0.999)
 RATES = (0.02, 0.5, 0.97)

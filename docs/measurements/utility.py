@@ -5,7 +5,7 @@ Run from the top of the project; prints the tables of docs/concepts/utility.md:
 
     python docs/measurements/utility.py
 
-10,000 people of `cvpl.simulation`, columns as in `cvpl demo`, five seeds a row (the figures are means over the seeds).
+10,000 people of the simulator, columns as in `cvpl demo`, five seeds a row (the figures are means over the seeds).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from cvpl.frame import Frame
+from cvpl.laboratory.frame import Frame
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
+from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs

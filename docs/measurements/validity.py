@@ -6,7 +6,7 @@ Run from the top of the project; prints the table of docs/reference/constants.md
     python docs/measurements/validity.py              simulated releases
     python docs/measurements/validity.py FOLDER       releases made by others, in FOLDER
 
-Simulated: 10,000 people of `cvpl.simulation`, audited with the configuration of `cvpl demo`, five seeds a row (the
+Simulated: 10,000 people of the simulator, audited with the configuration of `cvpl demo`, five seeds a row (the
 figures are means over the seeds). FOLDER holds adult/, adult_study_2021/, stroke/ and nist_ma/.
 """
 
@@ -22,9 +22,9 @@ import yaml
 
 import cvpl
 from cvpl.cli.demo import CONFIG
-from cvpl.protection import GaussianCopula, Perturbation, Rounding
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
+from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
 
 SEEDS = range(5)
 HEAD = (

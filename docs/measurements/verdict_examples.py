@@ -13,9 +13,9 @@ import pandas as pd
 
 import cvpl
 from cvpl.cli.demo import CONFIG
-from cvpl.config.plan import load
-from cvpl.protection import Perturbation
-from cvpl.simulation import Touchpoints
+from cvpl.config.resolved import load
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
 
 PEOPLE = 2_000
 LIMIT = 0.05

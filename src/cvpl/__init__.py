@@ -15,10 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cvpl.attacker import Attacker as Attacker
-    from cvpl.auditing import audit as audit
-    from cvpl.benchmarking import benchmark as benchmark
-    from cvpl.comparing import compare as compare
+    from cvpl.attack.attacker import Attacker as Attacker
     from cvpl.config.written import AuditConfig as AuditConfig
     from cvpl.errors import CvplError as CvplError
     from cvpl.errors import InputError as InputError
@@ -29,11 +26,14 @@ if TYPE_CHECKING:
     from cvpl.result import BenchmarkResult as BenchmarkResult
     from cvpl.result import ComparisonResult as ComparisonResult
     from cvpl.result import SurfaceResult as SurfaceResult
-    from cvpl.splitting import split as split
-    from cvpl.sweeping import surface as surface
+    from cvpl.workflows.audit import audit as audit
+    from cvpl.workflows.benchmark.benchmark import benchmark as benchmark
+    from cvpl.workflows.compare.compare import compare as compare
+    from cvpl.workflows.split import split as split
+    from cvpl.workflows.surface.surface import surface as surface
 
 _HOMES = {
-    "Attacker": "cvpl.attacker",
+    "Attacker": "cvpl.attack.attacker",
     "AuditConfig": "cvpl.config.written",
     "AuditResult": "cvpl.result",
     "BenchmarkResult": "cvpl.result",
@@ -43,11 +43,11 @@ _HOMES = {
     "LimitError": "cvpl.errors",
     "SurfaceResult": "cvpl.result",
     "UsageError": "cvpl.errors",
-    "audit": "cvpl.auditing",
-    "benchmark": "cvpl.benchmarking",
-    "compare": "cvpl.comparing",
-    "split": "cvpl.splitting",
-    "surface": "cvpl.sweeping",
+    "audit": "cvpl.workflows.audit",
+    "benchmark": "cvpl.workflows.benchmark.benchmark",
+    "compare": "cvpl.workflows.compare.compare",
+    "split": "cvpl.workflows.split",
+    "surface": "cvpl.workflows.surface.surface",
     "write_report": "cvpl.reports.files",
 }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl import result as out
-from cvpl.contenders import Standing
-from cvpl.evaluation.coverage import FEWEST_RECORDS
+from cvpl.assessment.ensemble import Standing
+from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
-from cvpl.evaluation.shares import CONFIDENCE
 from cvpl.result.verdict import TOO_FEW
 
 CONTROL_FAULTS = {

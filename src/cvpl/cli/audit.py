@@ -12,7 +12,7 @@ from cvpl.cli.values import finite_rate, memory_bytes
 from cvpl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from cvpl.config.plan import WithPolicy
+    from cvpl.config.resolved import WithPolicy
 
 EXIT_CODES = (
     "Exit codes: 0 done; 2 the call is wrong, or the output cannot be written; 3 a table or the configuration cannot "
@@ -92,14 +92,14 @@ def command(
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
     settings: Path | WithPolicy = config
     if policy is not None:
-        from cvpl.config.plan import WithPolicy  # noqa: PLC0415 - only where it is asked for
         from cvpl.config.policy_file import read_policy  # noqa: PLC0415
+        from cvpl.config.resolved import WithPolicy  # noqa: PLC0415 - only where it is asked for
 
         settings = WithPolicy(config, read_policy(policy))
 
-    from cvpl.auditing import audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
     from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
+    from cvpl.workflows.audit import audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     if plan:
         from cvpl.reports.plan import show_plan  # noqa: PLC0415

@@ -55,9 +55,9 @@ def command(
         check_folder(out, "--out")
     chosen = None if only is None else [name.strip() for names in only for name in names.split(",")]
 
-    from cvpl.benchmarking import benchmark  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
-    from cvpl.kept_results import KeptResults  # noqa: PLC0415
+    from cvpl.workflows.benchmark.benchmark import benchmark  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.workflows.benchmark.kept_results import KeptResults  # noqa: PLC0415
 
     try:
         with Progress() as progress:
@@ -67,9 +67,9 @@ def command(
             tell(f"Finished audits are kept in {out / 'results'}; the same command goes on from there.")
         raise
     if out is not None:
+        from cvpl.files import write_whole  # noqa: PLC0415
         from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
         from cvpl.reports.leaderboard import leaderboard_csv  # noqa: PLC0415
-        from cvpl.whole_file import write_whole  # noqa: PLC0415
 
         path = result.write(out)
         write_whole(out / "leaderboard.csv", leaderboard_csv(result))

@@ -53,7 +53,7 @@ def command(
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.comparing import compare  # noqa: PLC0415
+    from cvpl.workflows.compare.compare import compare  # noqa: PLC0415
 
     with Progress() as progress:
         result = compare(original, releases, config, control=control, attackers=chosen, memory=allowed, report=progress)

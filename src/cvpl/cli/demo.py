@@ -9,7 +9,7 @@ import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
 from cvpl.errors import UsageError
-from cvpl.whole_file import write_whole
+from cvpl.files import write_whole
 
 CONFIG = """\
 # Simulated purchases: who bought what, when and after which advertisement.
@@ -45,13 +45,13 @@ def command(
     check_folder(out, "--out")
     _check_vacant(out)
 
-    from cvpl.auditing import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.cli.progress import Progress  # noqa: PLC0415
-    from cvpl.protection import Perturbation  # noqa: PLC0415
+    from cvpl.laboratory.mechanisms import Perturbation  # noqa: PLC0415
+    from cvpl.laboratory.simulation import Touchpoints  # noqa: PLC0415
+    from cvpl.randomness import stream  # noqa: PLC0415
     from cvpl.reports.files import write_report  # noqa: PLC0415
     from cvpl.reports.terminal import show  # noqa: PLC0415
-    from cvpl.simulation import Touchpoints  # noqa: PLC0415
-    from cvpl.streams import stream  # noqa: PLC0415
+    from cvpl.workflows.audit import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     out.mkdir(parents=True, exist_ok=True)
     # First the configuration: by it a later demo knows that the folder is a demo's.

@@ -18,7 +18,7 @@ def command(
     """Compare two results: figures side by side, whether they differ beyond error, and what else changed."""
     from cvpl.reports.difference import difference  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.reports.terminal import show_difference  # noqa: PLC0415
-    from cvpl.result_file import read_results  # noqa: PLC0415
+    from cvpl.result.file import read_results  # noqa: PLC0415
 
     found = difference(*read_results(before, after))
     with reader_may_leave():

@@ -9,7 +9,7 @@ import typer
 
 from cvpl.cli.output import check_file
 from cvpl.errors import UsageError
-from cvpl.whole_file import write_whole
+from cvpl.files import write_whole
 
 
 def command(
@@ -25,7 +25,7 @@ def command(
     if out.exists() and not force:
         raise UsageError(f"{out} is there already. Name another file with --out, or replace it with --force.")
 
-    from cvpl.tables.proposal import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.tables.proposal.proposal import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     write_whole(out, propose(original, protected))
     typer.echo(f"Written: {out}. Its roles and types are guesses: check them, then run")

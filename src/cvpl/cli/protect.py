@@ -55,8 +55,8 @@ def command(
     """
     check_folder(out, "--out")
 
-    from cvpl.protecting import FAMILIES, ORIGINAL_ROW, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.reports.releases import show  # noqa: PLC0415
+    from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     protector, left_out = Protector.read(table, config)
     made = [protector.release(method.value, it, seed) for it in strength or FAMILIES[method.value].usual]

@@ -41,7 +41,7 @@ def command(
         raise typer.BadParameter(f"the file's ending must be .{kind}, as in report.{kind}", param_hint="--out")
 
     from cvpl.reports.files import write_report  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.result_file import read_any  # noqa: PLC0415
+    from cvpl.result.file import read_any  # noqa: PLC0415
 
     found, source = read_any(result)
     stem = "report" if source.stem in ("result", "benchmark") else source.stem

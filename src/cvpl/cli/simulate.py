@@ -9,7 +9,7 @@ import typer
 from cvpl.cli.demo import CONFIG
 from cvpl.cli.output import check_file
 from cvpl.errors import UsageError
-from cvpl.whole_file import write_whole
+from cvpl.files import write_whole
 
 
 def command(
@@ -39,8 +39,8 @@ def command(
         if file.exists() and not force and not (file == config and file.read_text(encoding="utf-8") == CONFIG):
             raise UsageError(f"{file} is there already. Name another file, or replace it with --force.")
 
-    from cvpl.simulation import Touchpoints  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.streams import stream  # noqa: PLC0415
+    from cvpl.laboratory.simulation import Touchpoints  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.randomness import stream  # noqa: PLC0415
 
     try:
         world = Touchpoints(records, anomaly_rate, missing_rate, products, product_alpha)

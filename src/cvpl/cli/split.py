@@ -35,7 +35,7 @@ def command(
     """
     check_folder(table.parent if out is None else out, "--out")
 
-    from cvpl.splitting import split  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.workflows.split import split  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     done = split(table, share=share, people=people, by=by, seed=seed, out=out, force=force)
     with reader_may_leave():

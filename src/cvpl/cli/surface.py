@@ -80,7 +80,7 @@ def command(
         check_folder(out, "--out")
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.sweeping import BLOCKING, surface  # noqa: PLC0415
+    from cvpl.workflows.surface.surface import BLOCKING, surface  # noqa: PLC0415
 
     listed = None if strengths is None else [it.strip() for it in strengths.split(",") if it.strip()]
     with Progress() as progress:

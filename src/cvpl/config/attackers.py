@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cvpl.attacker import Attacker
+from cvpl.attack.attacker import Attacker
 from cvpl.config.family import draw, family
 from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig
@@ -15,7 +15,7 @@ from cvpl.config.written_attacker import AttackerConfig, EnsembleConfig
 from cvpl.errors import Problem
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.streams import stream
+from cvpl.randomness import stream
 
 _RULES_OF: dict[str, tuple[type, ...]] = {
     "numeric": (str, Bin),

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from cvpl.config.plan import Based, Plan, load
 from cvpl.config.problems import problems_of
+from cvpl.config.resolved import Based, Plan, load
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingConfig, TruthConfig
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError

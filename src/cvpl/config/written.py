@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from cvpl.config.shorthands import RuleForm, one_of
 from cvpl.config.sizes import parse_size
 from cvpl.config.written_attacker import AttackerForm, ThresholdForm
-from cvpl.evaluation.intervals import Method
+from cvpl.evaluation.intervals.intervals import Method
 from cvpl.evaluation.policy import PRESETS, Bound, Figure
 from cvpl.operators.threshold import DEFAULT, Grid
 from cvpl.operators.vectorization import Encoding, Feature

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from cvpl.attacker import Evidence
+from cvpl.attack.attacker import Evidence
 from cvpl.config.shorthands import RuleForm, one_of
 from cvpl.operators.blocking import Lsh, Match
 from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cvpl.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from cvpl.frame import Frame
+    from cvpl.laboratory.frame import Frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from cvpl.errors import InputError, Problem
-from cvpl.whole_file import write_whole
+from cvpl.files import write_whole
 from cvpl.wording import sentence
 
 PATIENCE = 30.0

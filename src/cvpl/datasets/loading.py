@@ -14,7 +14,7 @@ from typing import Any
 from cvpl.datasets.dataset import Dataset
 from cvpl.datasets.fetching import fetch as fetch_file
 from cvpl.errors import InputError, Problem
-from cvpl.whole_file import write_whole
+from cvpl.files import write_whole
 
 FOLDER_VARIABLE = "CVPL_DATA"
 """The environment variable that names the folder of local copies."""

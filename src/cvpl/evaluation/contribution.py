@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.attack import Attack
+from cvpl.attack.attack import Attack
+from cvpl.attack.representation import linear
 from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, RobustPca, components_of
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.operators.vectorization import FeatureSpace, Vectors
-from cvpl.representation import linear
 
 Floats = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.shares import wilson_ends
-from cvpl.evaluation.told_apart import ordinal, told_apart
+from cvpl.evaluation.classifier_test import ordinal, told_apart
+from cvpl.evaluation.intervals.shares import wilson_ends
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.tables.columns import ColumnData, Labels, Table
 from cvpl.tables.row_keys import row_keys

@@ -10,20 +10,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.attack import Attack
+from cvpl.attack.attack import Attack
 from cvpl.errors import InputError, Problem
 from cvpl.evaluation.calibration import smallest_threshold
 from cvpl.evaluation.control import FALSE_RATES, Basis, Roc, attributable_rate
 from cvpl.evaluation.distributions import exceedance
-from cvpl.evaluation.intervals import Interval, Method, attributable_from_power
+from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.rates import linkage_rate, risk_curve
-from cvpl.evaluation.shares import CONFIDENCE
 from cvpl.evaluation.truth import Truth, own_match_left_out, weigh
-from cvpl.evaluation.uncertainty import Uncertainty
 from cvpl.operators.threshold import Calibrate
+from cvpl.randomness import stream
 from cvpl.search.best import BestCandidates
 from cvpl.search.pairs import PairSimilarities, candidate_similarities
-from cvpl.streams import stream
 from cvpl.tables.identity import TrueMatches
 
 Floats = NDArray[np.float64]

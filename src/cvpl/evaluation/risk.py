@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cvpl.evaluation.ends import LEAST_EFFECT
-from cvpl.evaluation.intervals import Interval, attributable_from_power
+from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
+from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
+from cvpl.evaluation.intervals.shares import CONFIDENCE, FEW_RECORDS
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.shares import CONFIDENCE, FEW_RECORDS
 from cvpl.evaluation.truth import top1_hit_rate
 
 RiskBasis = Literal["control", "true_matches"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.attack import Attack
+from cvpl.attack.attack import Attack
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut, together
 from cvpl.tables.identity import Scenario, TrueMatches

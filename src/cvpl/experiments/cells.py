@@ -14,15 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cvpl.attack import Attack, attack
-from cvpl.baselines.agreement import Comparison
-from cvpl.baselines.distances import distance_to_closest_record, nearest_distances, nearest_neighbour_distance_ratio
-from cvpl.baselines.fellegi_sunter import figures as linked_figures
-from cvpl.baselines.fellegi_sunter import fit_fellegi_sunter, link
-from cvpl.baselines.random_within_block import expected_linkage_rate, expected_top1_hit_rate
-from cvpl.baselines.same_source import same_source_share, training_share
-from cvpl.diagnostics.progressive import climb
-from cvpl.diagnostics.validity import validity
+from cvpl.assessment.diagnostics.progressive import climb
+from cvpl.assessment.diagnostics.validity import validity
+from cvpl.attack.attack import Attack, attack
+from cvpl.attack.representation import linear
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.contribution import structural
 from cvpl.evaluation.distributions import compare
@@ -36,9 +31,18 @@ from cvpl.evaluation.truth import (
     top1_hit_rate,
     total_recall,
 )
+from cvpl.experiments.baselines.agreement import Comparison
+from cvpl.experiments.baselines.distances import (
+    distance_to_closest_record,
+    nearest_distances,
+    nearest_neighbour_distance_ratio,
+)
+from cvpl.experiments.baselines.fellegi_sunter import figures as linked_figures
+from cvpl.experiments.baselines.fellegi_sunter import fit_fellegi_sunter, link
+from cvpl.experiments.baselines.random_within_block import expected_linkage_rate, expected_top1_hit_rate
+from cvpl.experiments.baselines.same_source import same_source_share, training_share
 from cvpl.experiments.world import CONFIGURATIONS, THRESHOLD, people, plan, release
-from cvpl.representation import linear
-from cvpl.streams import stream
+from cvpl.randomness import stream
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import TrueMatches
 from cvpl.tables.in_memory import matches_of, pair_of

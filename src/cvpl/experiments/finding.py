@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.experiments.collected import Collected, figure
-from cvpl.streams import stream
+from cvpl.randomness import stream
 
 Floats = NDArray[np.float64]
 

@@ -16,10 +16,9 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cvpl import appraisal
-from cvpl.auditing import read_plan
-from cvpl.contenders import Contender, Standing, contest
-from cvpl.diagnostics.power_drop import power_drops
+from cvpl.assessment.diagnostics.power_drop import power_drops
+from cvpl.assessment.ensemble import Contender, Standing, contest
+from cvpl.assessment.sections import diagnostics
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import (
     blocking_recall,
@@ -31,12 +30,13 @@ from cvpl.evaluation.truth import (
 from cvpl.experiments.real_tables import TABLES, Change, RealTable
 from cvpl.experiments.weighed import weighed
 from cvpl.experiments.world import THRESHOLD
-from cvpl.frame import Coded, Frame
-from cvpl.protecting import Protector
-from cvpl.splitting import split
-from cvpl.streams import stream
+from cvpl.laboratory.frame import Coded, Frame
+from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
+from cvpl.workflows.audit import read_plan
+from cvpl.workflows.protect import Protector
+from cvpl.workflows.split import split
 
 Figures = dict[str, Any]
 Way = Literal["unprotected", "k-anonymity", "mondrian"]
@@ -193,7 +193,7 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
     """What each column adds, for the unprotected table and the strongest protection."""
     if cell.k not in (1, 20):
         return None
-    found = appraisal.contributions(measured, power_drops(measured, inputs))
+    found = diagnostics.contributions(measured, power_drops(measured, inputs))
     parts = ("structural", "link", "removal", "power_drop", "power_drop_low", "power_drop_high")
     return {it.column: {part: getattr(it, part) for part in parts} for it in found.columns}
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cvpl.config.plan import Plan, load
-from cvpl.frame import Frame
-from cvpl.protecting import FAMILIES, Method, Protector, Strength
-from cvpl.protection.perturbation import LEVELS
-from cvpl.simulation import Touchpoints
-from cvpl.streams import stream
+from cvpl.config.resolved import Plan, load
+from cvpl.laboratory.frame import Frame
+from cvpl.laboratory.mechanisms.perturbation import LEVELS
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
+from cvpl.workflows.protect import FAMILIES, Method, Protector, Strength
 
 RECORDS = 10_000
 SEEDS = (42, 43, 44, 45, 46)

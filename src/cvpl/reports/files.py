@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cvpl.errors import UsageError
+from cvpl.files import write_whole
 from cvpl.reports.audit_page import audit_page
 from cvpl.reports.benchmark_page import benchmark_page
 from cvpl.reports.comparison_page import comparison_page
@@ -13,8 +14,7 @@ from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.pdf import to_pdf
 from cvpl.reports.surface_page import surface_page
 from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult
-from cvpl.result_file import AnyResult
-from cvpl.whole_file import write_whole
+from cvpl.result.file import AnyResult
 
 FORMATS = ("html", "pdf", "md")
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cvpl.planning import AttackerPlan, AuditPlan, gigabytes
+from cvpl.assessment.resources import AttackerPlan, AuditPlan, gigabytes
 from cvpl.reports.preflight import before_the_audit
 from cvpl.wording import printable
 

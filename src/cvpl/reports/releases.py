@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from cvpl.protecting import Release
-from cvpl.protection.hierarchies import UNCHANGED
+from cvpl.laboratory.mechanisms.hierarchies import UNCHANGED
+from cvpl.workflows.protect import Release
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import ClassVar, Self
 
+from cvpl.files import write_whole
 from cvpl.result.section import Section
-from cvpl.whole_file import write_whole
 
 
 class Document(Section):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search.class_sets import ClassSets
+from cvpl.search.compatible.class_sets import ClassSets
 
 Ints = NDArray[np.int64]
 

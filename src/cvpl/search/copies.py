@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search import planting
 from cvpl.search.blocks import ranges
+from cvpl.search.tree import tree_layout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,7 +34,7 @@ class Copies:
 def find_copies(vectors: Floats) -> Copies:
     """Rows with equal vectors, to the bit."""
     bits = np.ascontiguousarray(vectors).view(np.uint64)
-    hashed = planting.hash_rows(bits)
+    hashed = tree_layout.hash_rows(bits)
     order = np.argsort(hashed, kind="stable")
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (hashed[order[1:]] != hashed[order[:-1]]) | (bits[order[1:]] != bits[order[:-1]]).any(axis=1)

@@ -34,7 +34,7 @@ from cvpl.search.listing import Listed
 from cvpl.search.tiles import Tiled
 
 if TYPE_CHECKING:
-    from cvpl.search.visit import Visit
+    from cvpl.search.tree.tree_search import Visit
 
 Ints = NDArray[np.int64]
 Progress = Callable[[float], None]
@@ -162,7 +162,7 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
         group, large = group.part(group.rectangles[~many]), large[~many]
         pairs = group.pairs
     if large.any():
-        from cvpl.search.visit import compile_kernel  # noqa: PLC0415 - loads the compiler, which only large blocks repay
+        from cvpl.search.tree.tree_search import compile_kernel  # noqa: PLC0415 - loads the compiler, which only large blocks repay
 
         compile_kernel()
     for at in np.argsort(-pairs, kind="stable"):
@@ -185,7 +185,7 @@ def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Ta
 
 def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list[Task]:
     """One block: the index is made here, the queries are searched some at a time."""
-    from cvpl.search.rare_values import QUERIES_AT_ONCE, RareValues  # noqa: PLC0415 - loads the compiler
+    from cvpl.search.rare_values.index import QUERIES_AT_ONCE, RareValues  # noqa: PLC0415 - loads the compiler
 
     scorer = group.scorer
     assert isinstance(scorer, AgreementScorer)  # noqa: S101 - `_tasks` has seen to it
@@ -247,8 +247,8 @@ class _Planted:
     found: BestCandidates | None
 
     def __call__(self) -> list[Task]:
-        from cvpl.search.tree import plant  # noqa: PLC0415 - `_tasks` tells why
-        from cvpl.search.visit import visit  # noqa: PLC0415
+        from cvpl.search.tree.tree import plant  # noqa: PLC0415 - `_tasks` tells why
+        from cvpl.search.tree.tree_search import visit  # noqa: PLC0415
 
         group, scorer = self.group, self.group.scorer
         assert isinstance(scorer, CosineScorer)  # noqa: S101 - `_large` has seen to it

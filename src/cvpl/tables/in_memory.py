@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.frame import NOBODY, Coded, Frame
+from cvpl.laboratory.frame import NOBODY, Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Pair, Table, Times
 from cvpl.tables.identity import Scenario, TrueMatches
 from cvpl.tables.protected_values import is_suppressed, read_number, read_time

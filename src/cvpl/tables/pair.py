@@ -16,7 +16,7 @@ from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.groups import read_groups
-from cvpl.tables.identifying_columns import IdentifyingColumn, identifying_columns
+from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.left_out import has_values, nowhere, present, undeclared
 from cvpl.tables.reading import ColumnReader

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.frame import Coded, Frame
+from cvpl.laboratory.frame import Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Reading, Source, open_source, quoted

@@ -11,9 +11,9 @@ from cvpl.assessment.preflight.copies import copy_findings
 from cvpl.assessment.preflight.correspondence import correspondence_findings
 from cvpl.assessment.preflight.identifiers import identifier_findings
 from cvpl.assessment.preflight.tables import table_findings
-from cvpl.config.plan import Plan
+from cvpl.config.resolved import Plan
 from cvpl.evaluation.control_likeness import ControlLikeness
-from cvpl.streams import stream
+from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 
 __all__ = ["preflight"]

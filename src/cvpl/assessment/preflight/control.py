@@ -6,12 +6,12 @@ import math
 from statistics import NormalDist
 
 from cvpl import result as out
-from cvpl.config.plan import Plan
+from cvpl.config.resolved import Plan
 from cvpl.evaluation.control_likeness import ControlLikeness
-from cvpl.evaluation.coverage import FEWEST_RECORDS
-from cvpl.evaluation.ends import LEAST_EFFECT
+from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
+from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import FALSE_RATE, FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
-from cvpl.evaluation.shares import CONFIDENCE
 from cvpl.tables.pair import Inputs
 
 HALF_WIDTH = 0.05

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.evaluation.shares import CONFIDENCE, wilson_ends
+from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_ends
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.row_keys import Keys, keys_without_one, row_keys
 from cvpl.wording import percent

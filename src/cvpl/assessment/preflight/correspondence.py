@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.config.plan import Plan
-from cvpl.evaluation.coverage import FEWEST_RECORDS
+from cvpl.config.resolved import Plan
+from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.tables.columns import ColumnData, Labels, Numbers, Pair, Times
 from cvpl.tables.identity import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cvpl import result as out
-from cvpl.config.plan import Plan
+from cvpl.config.resolved import Plan
 from cvpl.tables.pair import Inputs
 from cvpl.wording import percent
 

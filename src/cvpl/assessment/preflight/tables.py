@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cvpl import result as out
-from cvpl.config.plan import Plan
-from cvpl.evaluation.coverage import FEWEST_RECORDS
+from cvpl.config.resolved import Plan
+from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.tables.columns import Labels, Numbers, Table
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import Inputs

@@ -6,7 +6,7 @@ The frequency is the share of the release's records, and of the reference people
 x_c; one is added to the count and to the total, so that a value nobody has counts as had by one more. The originals do
 not enter: whoever is counted himself looks commoner than a stranger, and the comparison with strangers would be bent.
 
-Numbers and times agree within a tolerance, 0 where the release left them alone; `cvpl.tolerances` finds it.
+Numbers and times agree within a tolerance, 0 where the release left them alone; `cvpl.attack.tolerances` finds it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,200 @@
+"""Canaries: two releases whose answer is known, audited by the same attacker in the same run.
+
+identity      the originals themselves, released as they are. Who cannot find people there cannot find them anywhere:
+              the top-1 hit rate must reach distinct feature rows / n, the most that equal records allow, within 0.01
+              (of the people without a missing value).
+independent   every column drawn on its own from originals and control pooled: nobody is in it, and originals and
+              control are alike to it. Whoever finds the originals more often there sees what is not there: the
+              attributable rate's 99.9% interval must meet [-0.02, 0.02]. Without a control it only marks the end.
+
+They are the two ends of the scale on which the attacker's figure is read. At most 2,000 people a side are asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack.attack import Attack, attack
+from cvpl.attack.attacker import Attacker
+from cvpl.evaluation.control import FALSE_RATES, attributable_rate, power_at
+from cvpl.evaluation.intervals.intervals import attributable_from_power
+from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.rates import linkage_rate
+from cvpl.operators.blocking import Key, scheme_codes
+from cvpl.operators.threshold import DEFAULT
+from cvpl.randomness import stream
+from cvpl.search.best import TIE
+from cvpl.search.blocks import together
+from cvpl.search.budget import Budget
+from cvpl.tables.columns import ColumnData, Labels, Numbers, Pair, Table, Times
+
+Ints = NDArray[np.int64]
+
+ASKED = 2_000
+RELEASED = 100_000
+"""An independent release has as many records as the release has, but at most so many."""
+SHORTFALL = 0.01
+"""By so much the identity canary's top-1 may fall short of what equal records allow."""
+FEWEST_JUDGED = 20
+"""People without a missing value on whom the identity canary is judged; with fewer it is not."""
+NOTHING = 0.02
+"""So far from 0 an independent release's attributable rate may lie."""
+CONFIDENCE = 0.999
+_HEADLINE = 0.05
+
+
+@dataclass(frozen=True)
+class Canary:
+    """One canary's figures: the attacker's rates on that release, read as on the release itself.
+
+    `top1_hit_rate` and `attainable` are the identity's; `low` and `high` are the ends of the attributable rate's 99.9%
+    interval. `fault` says why the canary disqualifies the attacker, None if it does not.
+    """
+
+    asked: int
+    linkage_rate: float | None
+    control_rate: float | None
+    attributable_rate: float | None
+    low: float | None
+    high: float | None
+    power: float | None
+    top1_hit_rate: float | None = None
+    attainable: float | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """Both canaries of one attacker."""
+
+    identity: Canary
+    independent: Canary
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the attacker is disqualified, if it is."""
+        return tuple(canary.fault for canary in (self.identity, self.independent) if canary.fault is not None)
+
+
+def canaries(pair: Pair, attacker: Attacker, threshold: float | None, *, seed: int, budget: Budget) -> Canaries:
+    """Audit both canaries as `attacker` would audit the release, its rates read at the same threshold.
+
+    `threshold` is None off the scale, and where a calibrated one was not attainable; the usual one stands in then.
+    """
+    read_at = float(DEFAULT) if threshold is None else threshold
+    copy = Table("protected", pair.original.rows, pair.original.specs, pair.original.columns, pair.original.place)
+    own = attack(Pair(pair.original, copy, pair.control), attacker, seed=seed, budget=budget, most=ASKED)
+    rows = min(pair.protected.rows, RELEASED)
+    drawn = independent_columns(pair.original, pair.control, rows, stream(seed, "independent columns"))
+    nobody = attack(Pair(pair.original, drawn, pair.control), attacker, seed=seed, budget=budget, most=ASKED)
+    return Canaries(_identity(own, read_at), _independent(nobody, read_at))
+
+
+def independent_columns(original: Table, control: Table | None, rows: int, rng: np.random.Generator) -> Table:
+    """A release of which every column is drawn on its own from the originals' and the control's values."""
+    columns = {}
+    for spec in original.specs:
+        sides = [original.columns[spec.name]] + ([] if control is None else [control.columns[spec.name]])
+        pooled = sides[0] if len(sides) == 1 else _pooled(*sides)
+        columns[spec.name] = pooled.take(rng.integers(len(pooled.known()), size=rows))
+    return Table("protected", rows, original.specs, columns)
+
+
+def _pooled(one: ColumnData, other: ColumnData) -> ColumnData:
+    if isinstance(one, Labels) and isinstance(other, Labels):
+        return Labels(np.concatenate([one.codes, other.codes]), one.labels)
+    if isinstance(one, Numbers) and isinstance(other, Numbers):
+        values, low, high = (
+            np.concatenate([getattr(side, name) for side in (one, other)]) for name in ("values", "low", "high")
+        )
+        return Numbers(values, values, values) if one.plain and other.plain else Numbers(values, low, high)
+    assert isinstance(one, Times) and isinstance(other, Times)  # noqa: S101, PT018 - a column has one type
+    first, last = (np.concatenate([getattr(side, name) for side in (one, other)]) for name in ("first", "last"))
+    return Times(first, first if one.plain and other.plain else last)
+
+
+def _identity(done: Attack, threshold: float) -> Canary:
+    """Whether people are found among themselves."""
+    asked = np.arange(done.original.rows)
+    own = done.scorer.pairs(asked, done.people)
+    in_block = together(done.partitions, asked, done.people)
+    hits = np.where(in_block & (own >= done.found.best - TIE), 1 / np.maximum(done.found.ties, 1), 0.0)
+    # A gap agrees with whatever stands there, or with nothing: only people without one can be told apart for certain.
+    compared = done.attacker.vectorization.compared(done.original)
+    whole = np.all([done.original.columns[name].known() for name in compared], axis=0)
+    judged = int(whole.sum()) >= FEWEST_JUDGED
+    whole = whole if judged else np.ones(len(asked), dtype=bool)
+    top1, attainable = float(hits[whole].mean()), float(_alone(done)[whole].mean())
+    fault = None
+    if judged and top1 < attainable - SHORTFALL:
+        fault = (
+            f"it finds only {top1:.1%} of the people again in the originals themselves, where {attainable:.1%} can be "
+            "told apart"
+        )
+    return _read(done, threshold, top1, attainable, fault)
+
+
+def _independent(done: Attack, threshold: float) -> Canary:
+    """Whether nobody is found where nobody is."""
+    canary = _read(done, threshold, None, None, None)
+    if canary.low is None or canary.high is None or (canary.low <= NOTHING and canary.high >= -NOTHING):
+        return canary
+    fault = (
+        f"in a release of independent columns, where nobody is, it reads an attributable rate of "
+        f"{canary.attributable_rate:.1%} (99.9% interval {canary.low:.1%} to {canary.high:.1%})"
+    )
+    return _read(done, threshold, None, None, fault)
+
+
+def _read(done: Attack, threshold: float, top1: float | None, attainable: float | None, fault: str | None) -> Canary:
+    """The figures of a canary: at the attacker's threshold, or for a score off the scale at a false rate of 5%."""
+    control = done.search_control()
+    base = None if control is None else done.evidence("control", control)
+    power = None if base is None else power_at(done.scores, base, _HEADLINE)
+    ends = None
+    rate = base_rate = attributable = None
+    if done.attacker.on_scale:
+        rate = linkage_rate(done.scores, threshold)
+        base_rate = None if base is None else linkage_rate(base, threshold)
+    elif power is not None:
+        rate, base_rate = power, _HEADLINE
+    if base_rate is not None and rate is not None and base is not None:
+        attributable = attributable_rate(rate, base_rate)
+        spread = Uncertainty.of(done, control, base, "control", confidence=CONFIDENCE)
+        if done.attacker.on_scale:
+            found = spread.attributable([threshold])
+            ends = None if found is None else found[0]
+        else:
+            powers = spread.powers(FALSE_RATES)
+            at = FALSE_RATES.index(_HEADLINE)
+            ends = None if powers is None else attributable_from_power(powers[at], _HEADLINE)
+    return Canary(
+        asked=done.original.rows,
+        linkage_rate=rate,
+        control_rate=base_rate,
+        attributable_rate=attributable,
+        low=None if ends is None else ends.low,
+        high=None if ends is None else ends.high,
+        power=power,
+        top1_hit_rate=top1,
+        attainable=attainable,
+        fault=fault,
+    )
+
+
+def _alone(done: Attack) -> NDArray[np.float64]:
+    """For everybody asked, one over the number of originals with the same features: the most that top-1 can be."""
+    if done.attacker.compares_values:
+        compared = done.attacker.vectorization.compared(done.protected)
+        (numbers,) = scheme_codes(tuple(Key(column=name) for name in compared), [done.protected])
+    else:
+        space = done.representation.space
+        planes = stream(done.seed, "feature rows").normal(size=(space.width, 2))
+        marks = np.round(done.representation.vectors(done.protected).project(planes, space.neutral), 9) + 0.0
+        numbers = np.unique(marks.view(np.complex128).ravel(), return_inverse=True)[1]
+    numbers = np.unique(numbers, return_inverse=True)[1]
+    counts = np.bincount(numbers)
+    return np.asarray(1 / counts[numbers[done.people]])

@@ -1,0 +1,115 @@
+"""Self-linkage: whether the representation can tell records apart at all.
+
+original    each original against the other originals of its block (leave-one-out)
+protected   the same inside the release
+perturbed   the originals against a lightly perturbed copy of themselves, in their own blocks; the truth is known, so
+            there is a top-1 hit rate: close to 1 where the representation keeps what tells people apart
+
+At most 10,000 records are asked, drawn by the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack.attack import Attack
+from cvpl.evaluation.rates import linkage_rate
+from cvpl.search.best import TIE
+from cvpl.search.blocks import LeftOut
+from cvpl.search.exact import find_best
+from cvpl.tables.columns import ColumnData, Numbers, Table, Times
+
+Ints = NDArray[np.int64]
+
+SAMPLE = 10_000
+NUMBER_NOISE = 0.02
+"""Standard deviation of the noise on numbers, as a share of the column's own."""
+TIME_NOISE = 300.0
+"""Standard deviation of the noise on times, in seconds."""
+SWAP = 0.02
+"""Share of values that are replaced by another record's."""
+
+
+@dataclass(frozen=True)
+class SelfLinkage:
+    """A leave-one-out or perturbed self-linkage: `asked` records of `records`; `rate` is None without a threshold."""
+
+    asked: int
+    records: int
+    rate: float | None
+    top1_hit_rate: float | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Whether only some of the records were asked."""
+        return self.asked < self.records
+
+
+def leave_one_out(attack: Attack, name: str, threshold: float | None, rng: np.random.Generator) -> SelfLinkage:
+    """Search a table in itself, each record's own row left out."""
+    table = attack.original if name == "original" else attack.protected
+    rows = sampled_rows(table.rows, rng)
+    scorer = attack.representation.scorer(table, table, rows)
+    partitions = attack.blocks.partitions(name, name, rows)
+    found = find_best(scorer, partitions, left_out=LeftOut.itself(rows), budget=attack.budget)
+    return SelfLinkage(len(rows), table.rows, None if threshold is None else linkage_rate(found.best, threshold))
+
+
+def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator) -> SelfLinkage | None:
+    """Search the originals in a lightly perturbed copy; None where the projection has no map for the copy."""
+    if not attack.representation.maps_others:
+        return None
+    table = attack.original
+    rows = sampled_rows(table.rows, rng)
+    copy = lightly_perturbed(attack.held, rng, noise=not attack.attacker.compares_values)
+    if attack.granularity is not None:
+        # An aligned attacker coarsens whatever it compares, after the perturbation as after any other protection.
+        copy = attack.granularity.apply(copy)
+    representation = replace(attack.representation, arranged={})
+    representation.arrange(copy, attack.blocks.schemes[0].codes["original"])
+    scorer = representation.scorer(table, copy, rows)
+    partitions = attack.blocks.partitions("original", "original", rows)
+    found = find_best(scorer, partitions, budget=attack.budget)
+    rate = None if threshold is None else linkage_rate(found.best, threshold)
+    own = scorer.pairs(np.arange(len(rows)), rows)
+    hits = np.where(own >= found.best - TIE, 1 / np.maximum(found.ties, 1), 0.0)
+    return SelfLinkage(len(rows), table.rows, rate, float(hits.mean()))
+
+
+def sampled_rows(rows: int, rng: np.random.Generator) -> Ints:
+    """All rows, or a sample of them in ascending order."""
+    if rows <= SAMPLE:
+        return np.arange(rows, dtype=np.int64)
+    return np.sort(rng.choice(rows, SAMPLE, replace=False)).astype(np.int64)
+
+
+def lightly_perturbed(table: Table, rng: np.random.Generator, *, noise: bool = True) -> Table:
+    """A copy with a few values swapped for another record's and a little normal noise on numbers and times.
+
+    Without `noise` values are only swapped: a score that asks whether numbers are equal would find none that are.
+    """
+
+    def change(column: ColumnData) -> ColumnData:
+        swap = rng.random(table.rows) < SWAP
+        rows = np.where(swap, rng.integers(table.rows, size=table.rows), np.arange(table.rows))
+        return _noisy(column.take(rows), rng) if noise else column.take(rows)
+
+    return table.changed(table.rows, change)
+
+
+def _noisy(column: ColumnData, rng: np.random.Generator) -> ColumnData:
+    if isinstance(column, Numbers):
+        known = column.values[~np.isnan(column.values)]
+        shift = rng.normal(size=len(column.values)) * (NUMBER_NOISE * float(known.std()) if known.size else 0.0)
+        values = column.values + shift
+        if column.plain:
+            return Numbers(values, values, values)
+        return Numbers(values, column.low + shift, column.high + shift)
+    if isinstance(column, Times):
+        moved = (rng.normal(scale=TIME_NOISE, size=len(column.first)) * 1e6).astype("timedelta64[us]")
+        first = column.first + moved
+        return Times(first, first if column.plain else column.last + moved)
+    return column

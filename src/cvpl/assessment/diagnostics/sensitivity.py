@@ -1,0 +1,140 @@
+"""Sensitivity: how far the figures move with choices that nobody can defend one way or the other.
+
+The same attack with other granularities of blocking, other encodings and other scalings, on a sample of the people; a
+figure that swings with such a choice is a figure of the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.evaluation.control import attributable_rate, power_at
+from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.truth import own_match_left_out, weigh
+from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
+from cvpl.search.budget import Budget
+from cvpl.tables.columns import Pair
+from cvpl.tables.identity import TrueMatches
+
+ASKED = 2_000
+"""So many originals and so many control people are asked at most."""
+_COARSER = {"hour": "day", "day": "month", "week": "month", "month": "year"}
+_FINER = {"year": "month", "month": "day", "week": "day", "day": "hour"}
+
+Choice = Literal["blocking", "encoding and scaling"]
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One other choice, and what it comes to; `power` is at a false rate of 5%, None without a control."""
+
+    choice: Choice
+    name: str
+    linkage_rate: float
+    control_rate: float | None
+    attributable_rate: float | None
+    power: float | None
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """All variations of one attacker, over `asked` originals."""
+
+    variations: tuple[Variation, ...]
+    asked: int
+
+    def spread(self, choice: Choice) -> float | None:
+        """Largest minus smallest power over one kind of choice (linkage rate where power is not known)."""
+        of_kind = [it for it in self.variations if it.choice == choice]
+        values = [it.linkage_rate if it.power is None else it.power for it in of_kind]
+        return max(values) - min(values) if len(values) > 1 else None
+
+
+def sensitivity(
+    pair: Pair, attacker: Attacker, threshold: float, matches: TrueMatches | None, *, seed: int, budget: Budget
+) -> Sensitivity:
+    """Run the variations of an attacker whose score lies on the scale; `threshold` is where its rates are read.
+
+    Without a control, the own match left out takes its place where all matches are known.
+    """
+    found, asked = [], 0
+    for choice, name, other in variations(pair, attacker):
+        done = attack(pair, other, seed=seed, budget=budget, most=ASKED)
+        control = done.search_control()
+        base = None if control is None else done.evidence("control", control)
+        if base is None and matches is not None and matches.complete and len(matches.original):
+            base = own_match_left_out(done, weigh(done, matches))
+        rate = linkage_rate(done.scores, threshold)
+        base_rate = None if base is None else linkage_rate(base, threshold)
+        asked = done.original.rows
+        found.append(
+            Variation(
+                choice,
+                name,
+                rate,
+                base_rate,
+                None if base_rate is None else attributable_rate(rate, base_rate),
+                None if base is None else power_at(done.scores, base, 0.05),
+            )
+        )
+    return Sensitivity(tuple(found), asked)
+
+
+def variations(pair: Pair, attacker: Attacker) -> Iterator[tuple[Choice, str, Attacker]]:
+    """The attacker itself under each kind of choice, and what else could have been chosen."""
+    for name, blocking in blockings(attacker.blocking):
+        yield "blocking", name, attacker.model_copy(update={"blocking": blocking})
+    levels = any(spec.separator is not None or spec.parents is not None for spec in pair.original.specs)
+    encodings: Sequence[str] = ("one_hot", "frequency", "hierarchical") if levels else ("one_hot", "frequency")
+    for encode in encodings:
+        for scale in ("z_score", "robust", "none"):
+            chosen = attacker.vectorization.model_copy(update={"encode": encode, "scale": scale})
+            other = attacker.model_copy(update={"vectorization": chosen})
+            yield "encoding and scaling", f"{encode}, {scale}", other
+
+
+def blockings(blocking: Blocking) -> Iterator[tuple[str, Blocking]]:
+    """The blocking as it is, none at all, each key left out, and each key coarser and finer where it can be."""
+    yield "as configured", blocking
+    keys = [scheme for scheme in blocking.any_of if not isinstance(scheme, Lsh)]
+    if blocking.compares_everybody:
+        return
+    yield "none", Blocking()
+    if len(blocking.any_of) != 1 or not keys:
+        return
+    scheme = keys[0]
+    for at, key in enumerate(scheme):
+        others = scheme[:at], scheme[at + 1 :]
+        if len(scheme) > 1:
+            yield f"without '{key.column}'", _of(blocking, (*others[0], *others[1]))
+        for word, changed in _changed(key):
+            yield f"'{key.column}' {word}", _of(blocking, (*others[0], changed, *others[1]))
+
+
+def _of(blocking: Blocking, scheme: tuple[Key, ...]) -> Blocking:
+    """A blocking of one scheme that matches keys as this one does."""
+    return Blocking(match=blocking.match, any_of=(scheme,))
+
+
+def _changed(key: Key) -> Iterator[tuple[str, Key]]:
+    """The key with half and with double the granularity."""
+    rule = key.rule
+    if isinstance(rule, Bin):
+        yield "in half the width", Key(column=key.column, rule=Bin(bin=rule.bin / 2))
+        yield "in double the width", Key(column=key.column, rule=Bin(bin=rule.bin * 2))
+    elif isinstance(rule, Level):
+        yield "a level finer", Key(column=key.column, rule=Level(level=rule.level + 1))
+        if rule.level > 1:
+            yield "a level coarser", Key(column=key.column, rule=Level(level=rule.level - 1))
+    elif isinstance(rule, Prefix):
+        yield "a character longer", Key(column=key.column, rule=Prefix(prefix=rule.prefix + 1))
+        if rule.prefix > 1:
+            yield "a character shorter", Key(column=key.column, rule=Prefix(prefix=rule.prefix - 1))
+    elif isinstance(rule, Truncate):
+        for word, units in (("finer", _FINER), ("coarser", _COARSER)):
+            if rule.truncate in units:
+                yield word, Key(column=key.column, rule=Truncate.model_validate({"truncate": units[rule.truncate]}))

@@ -1,0 +1,217 @@
+"""Representation validity: whether a low rate means protection or only a representation that sees nothing.
+
+A dead representation cannot tell people apart even in a lightly perturbed copy of their own table; under a shifted one
+the two tables lie apart, so that no original finds its like whatever the release gives away. In both cases the result
+is "not assessable", never "low".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.assessment.diagnostics.self_linkage import SelfLinkage
+from cvpl.attack.attack import Attack
+from cvpl.attack.representation import linear
+from cvpl.operators.blocking import Key, scheme_codes
+from cvpl.tables.columns import Table
+
+Floats = NDArray[np.float64]
+
+DEAD_TOP1 = 0.10
+"""A perturbed copy must be found again for more than this share of the distinct records, ..."""
+DEAD_ZERO = 0.50
+"""... and at most this share of the vectors of either table may be zero, or of the released records the same."""
+ALONE = 0.50
+"""At most this share of the originals may share a block with nobody."""
+SHIFTED = 0.6
+"""Distance of the tables' mean embeddings in units of their pooled spread from which they count as shifted."""
+_SAMPLE = 20_000
+
+
+@dataclass(frozen=True)
+class Validity:
+    """The measures, and the reasons, if any, why the figures cannot be read as risk.
+
+    `duplicate_share` is the share of originals whose vector another original has too; `shift` the distance of the mean
+    embeddings over the root of the pooled total variance; `covariance_distance` the Frobenius distance of the two
+    feature covariances over the norm of the original's; `correlation_preservation` the correlation of their
+    off-diagonal correlations, a utility cross-check.
+    """
+
+    explained_variance: float | None
+    perturbed_top1: float | None
+    attainable_top1: float
+    zero_share_original: float
+    zero_share_protected: float
+    duplicate_share: float
+    shift: float | None
+    covariance_distance: float | None
+    correlation_preservation: float | None
+    reasons: tuple[str, ...]
+
+    @property
+    def assessable(self) -> bool:
+        """Whether nothing speaks against reading the figures as risk."""
+        return not self.reasons
+
+
+def validity(
+    attack: Attack,
+    perturbed: SelfLinkage | None,
+    rng: np.random.Generator,
+    *,
+    released: NDArray[np.bool_] | None = None,
+) -> Validity:
+    """Measure the representation of an attack.
+
+    `released` says which originals are in the release, where all matches are known: who is not in it may well have no
+    candidate.
+    """
+    representation = attack.representation
+    projection = linear(representation.projection)
+    if not attack.attacker.compares_values:
+        summaries = [_Summary.of(representation.chunks(table)) for table in (attack.original, attack.protected)]
+        distinct, duplicates = summaries[0].distinct, summaries[0].duplicates
+        zeros = summaries[0].zero_share, summaries[1].zero_share
+        shift = _shift(*summaries) if attack.attacker.projects else None
+    else:
+        distinct, duplicates = _distinct_records(attack)
+        zeros, shift = (0.0, 0.0), None
+    distance, correlation = _covariances(attack, rng)
+    top1 = None if perturbed is None else perturbed.top1_hit_rate
+    reasons = []
+    without = attack.found.candidates == 0
+    some = released is not None and bool(released.any())
+    alone = float(np.mean(without[released] if some else without))
+    if alone > ALONE:
+        whom = "of the originals in the release" if some else "of the originals"
+        reasons.append(f"blocking leaves {alone:.0%} {whom} without a single candidate")
+    if max(zeros) > DEAD_ZERO:
+        reasons.append("the representation is dead: most vectors are zero")
+    elif _most_alike(attack) > DEAD_ZERO:
+        reasons.append("the release is dead: most of its records are the same in everything that is compared")
+    elif top1 is not None and top1 <= DEAD_TOP1 * distinct:
+        reasons.append(
+            "the representation is dead: it does not find people again in a lightly perturbed copy of their table"
+        )
+    if shift is not None and shift >= SHIFTED:
+        reasons.append("the representation is shifted: the two tables lie apart, so that nobody can find their like")
+    return Validity(
+        explained_variance=None if projection is None else projection.explained_variance,
+        perturbed_top1=top1,
+        attainable_top1=distinct,
+        zero_share_original=zeros[0],
+        zero_share_protected=zeros[1],
+        duplicate_share=duplicates,
+        shift=shift,
+        covariance_distance=distance,
+        correlation_preservation=correlation,
+        reasons=tuple(reasons),
+    )
+
+
+def _distinct_records(attack: Attack) -> tuple[float, float]:
+    """Distinct originals over all, and the share with a double, by the columns that a weight of agreement compares."""
+    counts = np.bincount(_records(attack, attack.original))
+    return len(counts) / counts.sum(), float(counts[counts > 1].sum() / counts.sum())
+
+
+def _most_alike(attack: Attack) -> float:
+    """The share of the released records that are the same in everything compared, at its largest."""
+    counts = np.bincount(_records(attack, attack.protected))
+    return float(counts.max() / counts.sum())
+
+
+def _records(attack: Attack, table: Table) -> NDArray[np.int64]:
+    """A number for every record, equal where all compared values are."""
+    compared = attack.attacker.vectorization.compared(table)
+    (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [table])
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Summary:
+    """What is to be known of a table's embeddings: their number, their sum and their squares' sum, and three shares.
+
+    `zero_share` is that of vectors without a length; `distinct` are distinct vectors over all, the highest top-1 that
+    fair ties allow; `duplicates` is the share of records with a double.
+    """
+
+    count: int
+    total: Floats
+    squares: Floats
+    zero_share: float
+    distinct: float
+    duplicates: float
+
+    @classmethod
+    def of(cls, chunks: Iterable[Floats]) -> _Summary:
+        """From embeddings that come some records at a time."""
+        parts = [
+            (np.sqrt((chunk**2).sum(axis=1)), _hashed(chunk), chunk.sum(axis=0), (chunk**2).sum(axis=0))
+            for chunk in chunks
+        ]
+        norms = np.concatenate([part[0] for part in parts])
+        zero_share = float(np.mean(norms <= 1e-9 * max(np.sqrt((norms**2).mean()), 1e-300)))
+        hashes = np.concatenate([part[1] for part in parts])
+        hashes.sort()
+        starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1]))
+        alone = int((np.diff(starts, append=len(hashes)) == 1).sum())
+        totals, squares = (np.sum([part[at] for part in parts], axis=0) for at in (2, 3))
+        count = len(hashes)
+        return cls(count, totals, squares, zero_share, len(starts) / count, (count - alone) / count)
+
+
+def _hashed(embedded: Floats) -> NDArray[np.uint64]:
+    """A hash of every vector, rounded to 9 decimals; two of ten million share one by a chance of 3 in a million."""
+    state = np.full(len(embedded), 0x9E3779B97F4A7C15, dtype=np.uint64)
+    for component in np.ascontiguousarray((np.round(embedded, 9) + 0.0).T).view(np.uint64):
+        state = (state ^ component) * np.uint64(0xFF51AFD7ED558CCD)
+        state ^= state >> np.uint64(33)
+    return state
+
+
+def _shift(one: _Summary, other: _Summary) -> float | None:
+    counts = one.count, other.count
+    means = one.total / counts[0], other.total / counts[1]
+    inner = sum(
+        float((side.squares - count * mean**2).sum())
+        for side, count, mean in zip((one, other), counts, means, strict=True)
+    )
+    gap = float(np.sqrt(((means[0] - means[1]) ** 2).sum()))
+    scale = float((one.squares + other.squares).sum())
+    if inner <= 1e-12 * scale:
+        return None if gap == 0 else float("inf")
+    return gap / float(np.sqrt(inner / sum(counts)))
+
+
+def _covariances(attack: Attack, rng: np.random.Generator) -> tuple[float | None, float | None]:
+    """Frobenius distance and correlation of the two tables' feature covariances, on up to 20,000 records each."""
+    space = attack.representation.space
+    if not space.width:
+        return None, None
+    found = []
+    for table in (attack.original, attack.protected):
+        some = table if table.rows <= _SAMPLE else table.take(rng.choice(table.rows, _SAMPLE, replace=False))
+        total, first, second = space(some).moments(space.neutral)
+        mean = first / total
+        found.append(second / total - np.outer(mean, mean))
+    norm = float(np.linalg.norm(found[0]))
+    distance = float(np.linalg.norm(found[1] - found[0])) / norm if norm > 0 else None
+    off = np.triu_indices(space.width, 1)
+    correlations = [_correlation(covariance)[off] for covariance in found]
+    both = np.isfinite(correlations[0]) & np.isfinite(correlations[1])
+    left, right = (values[both] for values in correlations)
+    if len(left) < 2 or left.std() == 0 or right.std() == 0:
+        return distance, None
+    return distance, float(np.corrcoef(left, right)[0, 1])
+
+
+def _correlation(covariance: Floats) -> Floats:
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    deviation = np.where(deviation > 1e-12, deviation, np.nan)
+    return np.asarray(covariance / np.outer(deviation, deviation))

@@ -1,0 +1,250 @@
+"""The attackers of one audit side by side: what speaks against each, and which of them speaks for the release.
+
+The one with the largest risk is the headline (`evaluation.risk`): its power where 5% of the control is linked means the
+same for every score, rates at one threshold do not. An attacker whose canary is out of place, or whose representation
+is dead or shifted, does not count. Having been picked
+as the strongest of K flatters a figure: its intervals are therefore taken at a confidence of 1 - 0.05 / K
+(Bonferroni), so that all K hold together 95% of the time, and the one that was picked is among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from cvpl import result as out
+from cvpl.assessment.diagnostics.canaries import Canaries, canaries
+from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, perturbed
+from cvpl.assessment.diagnostics.validity import Validity, validity
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.config.resolved import Plan
+from cvpl.evaluation.intervals.intervals import Interval
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.measurement import Measurement, measure
+from cvpl.evaluation.risk import (
+    Reading,
+    Risk,
+    RiskBasis,
+    best_candidate,
+    certain_risk,
+    choose_reading,
+    risk_by_control,
+    risk_by_matches,
+)
+from cvpl.randomness import stream
+from cvpl.tables.pair import Inputs
+
+_MANY = 3
+Report = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """One attacker: its measurement, its representation's validity, and its canaries where they were run."""
+
+    measured: Measurement
+    copied: SelfLinkage | None
+    valid: Validity
+    canaries: Canaries | None
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why it cannot speak for the release; nothing if it can."""
+        return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
+
+    def power_at(self, false_rate: float | None) -> float:
+        """Its power against the control at a false rate; 0 where there is none."""
+        return self.measured.power_at(false_rate) if false_rate is not None and self.measured.has_control else 0.0
+
+    @property
+    def top1(self) -> float:
+        """How often its best candidate is the right person; 0 where nobody knows."""
+        return best_candidate(self.measured) or 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """All contenders, the name of the headline, the false rate they are read at, and those that could not be run."""
+
+    contenders: Mapping[str, Contender]
+    headline: str
+    reading: Reading
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, contenders: Mapping[str, Contender], left_out: tuple[str, ...] = (), reading: Reading | None = None
+    ) -> Standing:
+        """The strongest of those without a fault; without any, of all. `reading` is chosen where it is not given.
+
+        Strongest is the largest risk: by power at the false rate that all are read at or, where no control can be
+        read, by the top-1 hit rate. Of equal risk, who finds more of the right persons; then the first.
+        """
+        able = {name: it for name, it in contenders.items() if not it.faults} or dict(contenders)
+        reading = reading or choose_reading(it.measured for it in able.values())
+        strength = {
+            name: (it.power_at(reading.false_rate), it.top1)
+            for name, it in able.items()
+            if reading.false_rate is None or it.measured.has_control
+        }
+        return cls(contenders, max(strength, key=lambda name: strength[name]), reading, left_out)
+
+    @property
+    def chosen(self) -> Contender:
+        """The headline attacker."""
+        return self.contenders[self.headline]
+
+    @property
+    def qualified(self) -> dict[str, Contender]:
+        """Those without a fault."""
+        return {name: it for name, it in self.contenders.items() if not it.faults}
+
+    @property
+    def basis(self) -> RiskBasis | None:
+        """What the risk rests on: a control, else the true matches; None where neither can be read."""
+        if self.reading.false_rate is not None:
+            return "control"
+        known = any(best_candidate(it.measured) is not None for it in self.contenders.values())
+        return "true_matches" if known else None
+
+    @cached_property
+    def counted(self) -> dict[str, Measurement]:
+        """The attackers that count: without a fault, and with a figure on the basis of the risk."""
+        able = {name: it.measured for name, it in (self.qualified or self.contenders).items()}
+        if self.basis == "control":
+            return {name: it for name, it in able.items() if it.has_control}
+        return {name: it for name, it in able.items() if self.basis is None or best_candidate(it) is not None}
+
+    @property
+    def not_read(self) -> list[str]:
+        """Attackers without a fault that cannot be read on the basis of the risk, and so do not count."""
+        return [name for name in self.qualified if name not in self.counted]
+
+    @property
+    def among(self) -> int:
+        """Of how many the headline was picked by its risk; 1 where nothing was picked, or none counts."""
+        return max(1, len(self.counted)) if self.basis is not None and self.qualified else 1
+
+    @property
+    def confidence(self) -> float:
+        """At which the headline's intervals are taken, so that they hold although it was picked."""
+        return 1 - (1 - CONFIDENCE) / self.among
+
+    def risk_of(self, name: str) -> Risk | None:
+        """The risk of one attacker, whether it counts or not, with the interval corrected for the pick."""
+        measured = self.contenders[name].measured
+        rate = self.reading.false_rate
+        if rate is not None:
+            return risk_by_control(name, measured, rate, self.confidence) if measured.has_control else None
+        return risk_by_matches(name, measured, self.confidence)
+
+    @cached_property
+    def risks(self) -> dict[str, Risk]:
+        """The risks of the attackers that count."""
+        found = {name: self.risk_of(name) for name in self.counted}
+        return {name: risk for name, risk in found.items() if risk is not None}
+
+    @property
+    def risk(self) -> Risk | None:
+        """The risk of the release: that of the strongest attacker. None where nothing tells it."""
+        return self.risks.get(self.headline)
+
+    @cached_property
+    def certain(self) -> Risk | None:
+        """People who are linked for certain although the headline's interval includes 0; None where it does not."""
+        risk, rate = self.risk, self.reading.false_rate
+        if risk is None or rate is None or risk.low is None or risk.low > 0:
+            return None
+        return certain_risk(self.counted, self.headline, rate, self.among)
+
+    @cached_property
+    def best_candidate(self) -> tuple[str, float, Interval, int] | None:
+        """Who finds the right person most often, how often, the corrected interval, and of how many it was picked."""
+        able = self.qualified or self.contenders
+        hits = {name: best_candidate(it.measured) for name, it in able.items()}
+        known = {name: rate for name, rate in hits.items() if rate is not None}
+        if not known:
+            return None
+        name = max(known, key=lambda key: known[key])
+        confidence = 1 - (1 - CONFIDENCE) / len(known)
+        interval = able[name].measured.top1_interval_at(confidence)
+        return name, known[name], interval or Interval(None, None, "none"), len(known)
+
+    @property
+    def picked(self) -> out.Picked | None:
+        """What a result says of having been picked; None where nothing was."""
+        return out.Picked(among=self.among, confidence=self.confidence) if self.among > 1 else None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why nothing can be read as risk: the faults of all, where none is without; nothing otherwise."""
+        if self.qualified:
+            return ()
+        if len(self.contenders) == 1:
+            return self.chosen.faults
+        return tuple(f"{fault} ({_named(names)})" for fault, names in self._by_fault().items())
+
+    @property
+    def disqualified(self) -> tuple[str, ...]:
+        """Sentences on those who are out of the running, each fault told once."""
+        return tuple(f"out of the running: {_named(names)}; {fault}" for fault, names in self._by_fault().items())
+
+    def _by_fault(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, it in self.contenders.items():
+            for fault in it.faults:
+                found.setdefault(fault, []).append(name)
+        # What speaks against most of them comes first.
+        return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
+
+
+def _named(names: list[str]) -> str:
+    if len(names) > _MANY:
+        return f"{len(names)} attackers"
+    return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
+
+
+def contest(plan: Plan, inputs: Inputs, say: Report) -> Standing:
+    """Run every attacker of the plan that can be run, and see who stands."""
+    control = inputs.pair.control
+    running = plan.able(0 if control is None else control.rows)
+    alone = len(running) == 1
+    contenders = {name: contend(name, it, plan, inputs, say, alone=alone) for name, it in running.items()}
+    return Standing.of(contenders, tuple(name for name in plan.attackers if name not in running))
+
+
+def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Report, *, alone: bool) -> Contender:
+    """Let one attacker attack, measure it, and see what speaks against it."""
+    label = "searching" if alone else f"searching ({name})"
+    done = attack(
+        inputs.pair,
+        attacker,
+        seed=plan.config.seed,
+        budget=plan.budget,
+        levers=plan.levers,
+        most=plan.most_asked(attacker, inputs.pair.protected.rows),
+        progress=lambda share: say(label, share),
+    )
+    control = done.search_control(lambda share: say(f"{label}, control", share))
+    say("evaluating", None)
+    measured = measure(
+        done,
+        inputs.matches,
+        control,
+        grid=plan.config.grid.values(),
+        method=plan.config.intervals.method,
+        groups=inputs.groups,
+    )
+    copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"))
+    truth = measured.truth
+    released = truth.has_match if truth is not None and truth.complete else None
+    valid = validity(done, copied, stream(done.seed, "validity"), released=released)
+    found = None
+    if plan.runs_canaries and done.representation.maps_others:
+        say("canaries" if alone else f"canaries ({name})", None)
+        found = canaries(inputs.pair, attacker, measured.threshold, seed=plan.config.seed, budget=plan.budget)
+    if not alone:
+        done.representation.forget()
+    return Contender(measured, copied, valid, found)

@@ -1,0 +1,193 @@
+"""The gate: whether figures stay below the limits set for them, and what keeps it closed all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cvpl import result as out
+from cvpl.assessment.ensemble import Standing
+from cvpl.assessment.sections import measurements
+from cvpl.assessment.verdict import missing
+from cvpl.config.written import PolicyConfig
+from cvpl.evaluation.contradictions import (
+    TOP1_ABOVE_ATTRIBUTABLE,
+    power_unexplained,
+    recall_near_zero,
+    top1_far_above,
+    top1_unexplained,
+)
+from cvpl.evaluation.groups.subgroups import Subgroups
+from cvpl.evaluation.intervals.intervals import Interval
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.policy import FALSE_RATE_OF, Figure, judge
+from cvpl.evaluation.risk import best_candidate
+
+Ends = tuple[float | None, float | None]
+"""A figure's estimate and upper interval end."""
+_AT_THE_THRESHOLD = ("attributable_rate", "linkage_rate", "maximum_subgroup_rate")
+
+
+def gate(
+    standing: Standing,
+    headline: Measurement,
+    policy: PolicyConfig | tuple[PolicyConfig, ...] | None,
+    fail_above: float | None,
+    people: Mapping[str, Subgroups | None],
+    findings: Sequence[out.Finding] = (),
+) -> list[out.PolicyOutcome]:
+    """One outcome for each policy, those that are not met first; all must be met.
+
+    The risk, power and top-1 are the largest over all attackers that count, with intervals that hold for all of them
+    together. Rates at the threshold are those of the headline; where nothing was picked, the largest over all
+    attackers that have one. `fail_above` replaces a single policy's maximum; beside several, or a preset, it is one
+    policy more, on the risk. `people` has the rates by subgroup of each attacker that was asked for them. A finding
+    of `findings` that closes the gate closes it for every policy.
+    """
+    closing = [f"before the attack: {finding.message}" for finding in findings if finding.closes_gate]
+    outcomes = []
+    for one in _policies(policy, fail_above):
+        value, attacker, unknown = _value(standing, headline, one, people)
+        found = (*closing, *doubts(standing, headline, one.figure), *_without_control(standing, headline, one))
+        judged = judge(one.figure, one.bound, one.max, value, found, unknown)
+        outcomes.append(
+            out.PolicyOutcome(
+                figure=one.figure,
+                bound=one.bound,
+                max=one.max,
+                value=judged.value,
+                attacker=attacker,
+                met=judged.met,
+                reasons=list(judged.reasons),
+                preset=one.preset,
+            )
+        )
+    return sorted(outcomes, key=lambda outcome: outcome.met)
+
+
+def _policies(policy: PolicyConfig | tuple[PolicyConfig, ...] | None, fail_above: float | None) -> list[PolicyConfig]:
+    written = list(policy) if isinstance(policy, tuple) else [] if policy is None else [policy]
+    if fail_above is None:
+        return written
+    if isinstance(policy, PolicyConfig) and policy.preset is None:
+        return [policy.model_copy(update={"max": fail_above})]
+    return [*written, PolicyConfig(figure="risk", max=fail_above)]
+
+
+def _value(
+    standing: Standing, headline: Measurement, policy: PolicyConfig, people: Mapping[str, Subgroups | None]
+) -> tuple[float | None, str | None, str]:
+    """The end of the figure that the policy looks at, whose it is, and why it is not known, if so."""
+    if policy.figure == "risk":
+        ends: dict[str, Ends] = {
+            name: (None if risk.high is None else risk.estimate, risk.high) for name, risk in standing.risks.items()
+        }
+        if (left := standing.not_read) and standing.basis == "control":
+            return None, None, f"attacker '{left[0]}' cannot be read against the control"
+        if standing.certain is not None:
+            certain = standing.certain
+            before = ends.get(certain.attacker, (certain.estimate, certain.high))
+            ends[certain.attacker] = _larger(before[0], certain.estimate), _larger(before[1], certain.high)
+        unknown = missing(standing)
+    else:
+        ends = _ends_of_all(standing, headline, policy.figure, people)
+        unknown = ""
+    values = {name: pair[0] if policy.bound == "estimate" else pair[1] for name, pair in ends.items()}
+    without = [name for name, value in values.items() if value is None]
+    if not values or without:
+        if policy.figure == "maximum_subgroup_rate" and without:
+            unknown = "rates of small groups are hidden, and the largest may be among them"
+        elif without and policy.figure != "risk":
+            unknown = f"attacker '{without[0]}' has none"
+        return None, None, unknown
+    name = max(values, key=lambda key: values[key] or 0.0)
+    return values[name], name, ""
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _ends_of_all(
+    standing: Standing, headline: Measurement, figure: Figure, people: Mapping[str, Subgroups | None]
+) -> dict[str, Ends]:
+    """The ends of a figure for every attacker that speaks on it."""
+    running = {name: one.measured for name, one in (standing.qualified or standing.contenders).items()}
+    if figure in _AT_THE_THRESHOLD and standing.basis is not None:
+        running = {standing.headline: headline}
+    elif figure in ("linkage_rate", "attributable_rate"):
+        # Without anything to read it against, a score that has no threshold has no rate either.
+        running = {name: measured for name, measured in running.items() if measured.rate is not None}
+    else:
+        running = {name: measured.at_confidence(standing.confidence) for name, measured in running.items()}
+    return {name: _ends(measured, figure, people.get(name)) for name, measured in running.items()}
+
+
+def doubts(standing: Standing, headline: Measurement, figure: Figure) -> tuple[str, ...]:
+    """Why a figure cannot pass a gate however low it is."""
+    seen = measurements.figures(headline)
+    found = [f"not assessable: {reason}" for reason in standing.reasons]
+    if not headline.attack.exact:
+        found.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
+    if figure == "risk":
+        risk = standing.risk
+        if risk is not None and _hits(standing) - max(0.0, risk.estimate) > TOP1_ABOVE_ATTRIBUTABLE:
+            found.append("the top-1 hit rate is far above the risk")
+        if risk is not None and risk.high is not None and risk.high < 0:
+            found.append(out.LINKED_MORE_OFTEN)
+    elif top1_far_above(seen):
+        found.append("the top-1 hit rate is far above the linkage rate")
+    if figure == "attributable_rate" and top1_unexplained(seen):
+        found.append("the top-1 hit rate is far above the attributable rate")
+    if figure in _AT_THE_THRESHOLD and power_unexplained(seen):
+        found.append("the power at a false rate of 5% is far above the attributable rate")
+    if recall_near_zero(seen):
+        found.append("blocking recall is near zero")
+    return tuple(found)
+
+
+def _hits(standing: Standing) -> float:
+    """How many of all originals the best candidate is right for; where not all matches are known, of those known."""
+    best = standing.best_candidate
+    if best is None:
+        return 0.0
+    truth = standing.contenders[best[0]].measured.truth
+    share = float(truth.has_match.mean()) if truth is not None and truth.complete else 1.0
+    return best[1] * share
+
+
+def _without_control(standing: Standing, headline: Measurement, policy: PolicyConfig) -> tuple[str, ...]:
+    """Without a control a rate is blind to releases of equal records; the top-1 hit rate must stay below too."""
+    if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate"):
+        return ()
+    best = standing.best_candidate
+    if best is None:
+        return ()
+    _, estimate, interval, _ = best
+    if interval.high is None:
+        return ("there is no control, and the top-1 hit rate has no interval",)
+    hits = estimate if policy.bound == "estimate" else interval.high
+    if hits <= policy.max:
+        return ()
+    return (f"there is no control, and the top-1 hit rate of up to {hits:.1%} is above the limit",)
+
+
+def _ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> Ends:
+    if figure in FALSE_RATE_OF:
+        at = FALSE_RATE_OF[figure]
+        return _of(None if measured.power is None else measured.power.get(at), (measured.power_intervals or {}).get(at))
+    if figure == "maximum_subgroup_rate":
+        if people is None:
+            return None, None
+        # A lower bound is not an estimate: a hidden group may have more.
+        return None if people.maximum.at_least else people.maximum.estimate, people.highest
+    if figure == "top1_hit_rate":
+        return _of(best_candidate(measured), measured.top1_interval)
+    if figure == "attributable_rate":
+        return _of(measured.attributable, measured.attributable_interval)
+    return _of(measured.rate, measured.rate_interval)
+
+
+def _of(estimate: float | None, ends: Interval | None) -> Ends:
+    """Without an interval a figure rests on too few people, and is no estimate either."""
+    high = None if ends is None else ends.high
+    return None if high is None else estimate, high

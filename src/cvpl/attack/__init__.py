@@ -1,0 +1,1 @@
+"""The attacker and its attack: who compares what with what, as in the paper's Algorithm 1."""

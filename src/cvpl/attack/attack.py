@@ -1,0 +1,239 @@
+"""An attack: the attacker's operators composed on two tables, as in the paper's Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.representation import Representation, fit_representation
+from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
+from cvpl.errors import UsageError
+from cvpl.operators.alignment import Granularity, detect
+from cvpl.operators.similarity import AgreementScorer, Source
+from cvpl.randomness import stream
+from cvpl.search.best import BestCandidates
+from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.budget import Budget
+from cvpl.search.exact import find_best
+from cvpl.search.levers import Levers
+from cvpl.search.rare_values.log_means import log_means
+from cvpl.tables.columns import Pair, Table
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """What an attack used and what it found.
+
+    `people` are the rows of the original table that the attacker holds; `original` is the table of just these, and
+    `found` is in their order. An aligned attacker has brought `original` and `control` to the release's `granularity`;
+    `held` and `held_control` are what they were before. `reference` are people outside the release whom the attacker
+    knows of: half of the control, where its evidence asks for them, and then `control` is the other half, the rows
+    `control_rows` of it.
+    """
+
+    attacker: Attacker
+    seed: int
+    budget: Budget
+    people: Ints
+    holds_all: bool
+    original: Table
+    protected: Table
+    control: Table | None
+    control_rows: Ints
+    reference: Table | None
+    blocks: Blocks
+    searched: Blocks
+    levers: Levers
+    representation: Representation
+    scorer: Source
+    found: BestCandidates
+    held: Table
+    held_control: Table | None
+    granularity: Granularity | None
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Who is compared with whom."""
+        return self.searched.partitions("original", "protected")
+
+    @property
+    def exact(self) -> bool:
+        """Whether every pair that shares a block was taken into account."""
+        return not self.levers.used
+
+    @property
+    def share_examined(self) -> float:
+        """The share of the pairs that share a block which were looked at, or safely passed over by an exact search."""
+        if self.exact:
+            return 1.0
+        examined = self.searched.pairs if self.found.examined is None else self.found.examined
+        return examined / max(1, self.blocks.pairs)
+
+    def find(
+        self,
+        scorer: Source,
+        partitions: Sequence[Partition],
+        left_out: LeftOut | None = None,
+        progress: Progress | None = None,
+    ) -> BestCandidates:
+        """Search as the attack itself did."""
+        return find_best(
+            scorer, partitions, left_out=left_out, budget=self.budget, ann=self.levers.ann, progress=progress
+        )
+
+    def search(self, queries: Ints, left_out: LeftOut) -> BestCandidates:
+        """Search again for some of the originals, with single candidates left out (query numbers are original rows)."""
+        scorer = self.representation.scorer(self.original, self.protected, queries)
+        partitions = self.searched.partitions("original", "protected", queries)
+        return self.find(scorer, partitions, left_out.of(queries))
+
+    def evidence(self, table: str, found: BestCandidates) -> Floats:
+        """What speaks for the links of the originals, or of the control people, that were found; -inf without any.
+
+            best         s1                     the score of the best candidate
+            margin       s1 - s2                minus that of the second best
+            reference    s1 - max s(x, r)       minus the best score among the reference people r
+            density      log mean of exp s(x, y) over the release, minus the same over the reference people
+
+        Without a second candidate, or a reference person in the block, the lowest score there can be stands in.
+        """
+        if self.attacker.evidence == "best":
+            return found.best
+        speaks = found.best
+        if self.attacker.evidence == "margin":
+            against = found.second
+        elif self.reference is None:
+            raise UsageError("evidence against reference people needs a control: half of it serves as reference")
+        elif self.attacker.evidence == "density":
+            speaks, against = self._density(table, self.protected), self._density(table, self.reference)
+        else:
+            scorer = self.representation.scorer(self._asked(table), self.reference)
+            against = self.find(scorer, self.searched.partitions(table, "reference")).best
+        lowest = self.representation.least
+        # A record without candidates has no evidence, whatever it is compared with.
+        return np.where(np.isneginf(found.best), -np.inf, speaks - np.maximum(against, lowest))
+
+    def _asked(self, table: str) -> Table:
+        asked = self.original if table == "original" else self.control
+        assert asked is not None  # noqa: S101 - found among them
+        return asked
+
+    def _density(self, table: str, among: Table) -> Floats:
+        scorer = self.representation.scorer(self._asked(table), among)
+        assert isinstance(scorer, AgreementScorer)  # noqa: S101 - the attacker has seen to it
+        return log_means(scorer, self.searched.partitions(table, among.name)[0], self.budget)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The evidence of the originals."""
+        return self.evidence("original", self.found)
+
+    def search_control(self, progress: Progress | None = None) -> BestCandidates | None:
+        """The same attack on the people of the control table; None without one, or without a map for them."""
+        if self.control is None or not self.representation.maps_others:
+            return None
+        scorer = self.representation.scorer(self.control, self.protected)
+        return self.find(scorer, self.searched.partitions("control", "protected"), progress=progress)
+
+
+def attack(
+    pair: Pair,
+    attacker: Attacker,
+    *,
+    seed: int = 0,
+    budget: Budget | None = None,
+    levers: Levers | None = None,
+    most: int | None = None,
+    progress: Progress | None = None,
+) -> Attack:
+    """Link the originals to the protected records as `attacker` would (paper, Algorithm 1).
+
+    With `levers` only some of the pairs are looked at, and what is found is a lower bound. With `most`, at most so many
+    originals and so many control people are asked, drawn by the seed; the release is searched whole.
+    """
+    budget, levers = budget or Budget(), levers or Levers()
+    # What the attacker holds: some of the columns, some of the people.
+    people = _known_people(pair.original.rows, attacker.knows_people, most, seed)
+    holds_all = len(people) == pair.original.rows
+    held = attacker.view(pair.original if holds_all else pair.original.kept(people))
+    protected = attacker.view(pair.protected)
+    control, control_rows, reference = _strangers(pair.control, attacker, most, seed)
+    # An aligned attacker compares what the release still tells apart, and nothing finer.
+    original, held_control, granularity = held, control, None
+    if attacker.alignment == "release":
+        granularity = detect(held, protected)
+        original = granularity.apply(held)
+        control, reference = (None if it is None else granularity.apply(it) for it in (control, reference))
+    # Phases 2 and 3: vectors, fitted projection, similarity.
+    representation = fit_representation(original, protected, attacker, seed, reference)
+    # Phase 1: blocks. They may look at vectors (locality-sensitive hashing), hence after the fit.
+    tables = [table for table in (original, protected, control, reference) if table is not None]
+    blocks = assign_blocks(attacker.blocking, tables, representation.space, seed)
+    # Phase 4: for every original the best candidate of its block; thresholds come later, from what is found once.
+    searched = narrowed(blocks, levers, tables, representation.space, seed)
+    for table in tables:
+        representation.arrange(table, searched.schemes[0].codes[table.name])
+    scorer = representation.scorer(original, protected)
+    partitions = searched.partitions("original", "protected")
+    found = find_best(scorer, partitions, budget=budget, ann=levers.ann, progress=progress)
+    return Attack(
+        attacker,
+        seed,
+        budget,
+        people,
+        holds_all,
+        original,
+        protected,
+        control,
+        control_rows,
+        reference,
+        blocks,
+        searched,
+        levers,
+        representation,
+        scorer,
+        found,
+        held,
+        held_control,
+        granularity,
+    )
+
+
+def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:
+    people = np.arange(rows, dtype=np.int64)
+    if share < 1:
+        people = _drawn(rows, max(1, round(share * rows)), stream(seed, "known people"))
+    if most is not None and len(people) > most:
+        people = people[_drawn(len(people), most, stream(seed, "asked people"))]
+    return people
+
+
+def _strangers(
+    control: Table | None, attacker: Attacker, most: int | None, seed: int
+) -> tuple[Table | None, Ints, Table | None]:
+    """The people who serve as control, their rows, and, where the attacker asks for them, those who are reference."""
+    if control is None:
+        return None, np.zeros(0, dtype=np.int64), None
+    control = attacker.view(control)
+    rows, reference = np.arange(control.rows, dtype=np.int64), None
+    if attacker.needs_reference and control.rows > 1:
+        order = stream(seed, "reference people").permutation(control.rows)
+        half = control.rows // 2
+        reference = replace(control.kept(np.sort(order[:half])), name="reference")
+        rows = np.sort(order[half:])
+    if most is not None and len(rows) > most:
+        rows = rows[_drawn(len(rows), most, stream(seed, "asked control"))]
+    return control if len(rows) == control.rows else control.kept(rows), rows, reference
+
+
+def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:
+    return np.sort(rng.choice(count, size=size, replace=False)).astype(np.int64)

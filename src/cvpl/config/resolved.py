@@ -1,0 +1,255 @@
+"""From what is written to what runs: a configuration checked as a whole, with every shorthand spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cvpl.attack.attacker import Attacker
+from cvpl.config.attackers import column_problems, drawn_attackers, resolve_attacker, scheme_of, written_attackers
+from cvpl.config.problems import problems_of
+from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm
+from cvpl.config.yaml_file import read_yaml
+from cvpl.errors import InputError, Problem, UsageError
+from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.operators.projection import Saved
+from cvpl.search.budget import Budget, usual_memory
+from cvpl.search.levers import Levers, SubBlock
+from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.hierarchy import read_hierarchy
+from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.source import Reading
+
+WHERE = "configuration"
+
+MOST_PAIRS = 2_500_000_000
+"""A member of the family without blocking asks so many people that no more pairs than this are compared, ..."""
+MOST_DISTANCES = 250_000_000
+"""Distances are compared one by one, so fewer of them, ..."""
+FEWEST_ASKED = 1_000
+"""... but at least so many."""
+FEWEST_WITH_REFERENCE = 2 * FEWEST_RECORDS
+"""A member of the family that takes half of the control for reference needs a control of at least this size."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A configuration with every shorthand spelled out: what the audit runs."""
+
+    config: AuditConfig
+    specs: tuple[ColumnSpec, ...]
+    declared: tuple[str, ...]
+    reading: Reading
+    identity: IdentityKeys | None
+    attackers: dict[str, Attacker]
+    control: Path | None
+    budget: Budget
+    levers: Levers
+    groups: tuple[str, ...] = ()
+    subgroups: tuple[ColumnSpec, ...] = ()
+
+    @property
+    def is_family(self) -> bool:
+        """Whether the attackers are the family of `attacker: default`."""
+        return self.config.attacker is not None and self.config.attacker.preset == "default"
+
+    @property
+    def control_is_absent(self) -> bool:
+        """Whether the originals that have no match in the release are to be the control."""
+        return self.config.control == "absent"
+
+    @property
+    def runs_canaries(self) -> bool:
+        """Whether every attacker is held against canaries: as asked for, else in the family."""
+        return self.is_family if self.config.canaries is None else self.config.canaries
+
+    @property
+    def runs_sensitivity(self) -> bool:
+        """Whether other choices are tried: as asked for, else in the family."""
+        return self.is_family if self.config.sensitivity is None else self.config.sensitivity
+
+    def refuse_absent(self, what: str) -> None:
+        """Refuse `control: absent` where releases are compared: each would be held against other people."""
+        if self.control_is_absent:
+            cure = "Audit each release by itself, or name a control file of people who are in none of them."
+            raise InputError([Problem(WHERE, f"{what} needs the same control for every release, not `absent`", cure)])
+
+    def able(self, control: int) -> dict[str, Attacker]:
+        """The attackers that can be run with so many people in the control: some need reference people from it.
+
+        Members of the family are left out where the half of the control that remains is too small for an interval. Of
+        others that were asked for, a problem is told.
+        """
+        if control >= (FEWEST_WITH_REFERENCE if self.is_family else 2):
+            return self.attackers
+        unable = [name for name, it in self.attackers.items() if it.needs_reference]
+        rest = {name: it for name, it in self.attackers.items() if name not in unable}
+        if unable and (not self.is_family or not rest):
+            cure = "Pass a control (`--control FILE`); half of it serves as reference. Or take its `evidence` out."
+            what = f"attacker '{unable[0]}' compares with people outside the release, and none are given"
+            raise InputError([Problem(WHERE, what, cure)])
+        return rest
+
+    def most_asked(self, attacker: Attacker, released: int) -> int | None:
+        """How many originals, and how many controls, the attacker asks at most in so many records; None: everybody."""
+        if not self.is_family or not attacker.blocking.compares_everybody:
+            return None
+        pairs = MOST_DISTANCES if attacker.similarity in ("euclidean", "mahalanobis") else MOST_PAIRS
+        return max(FEWEST_ASKED, pairs // max(1, released))
+
+    def only(self, names: Sequence[str]) -> Plan:
+        """The same plan with some of its attackers, in the order in which they are named."""
+        unknown = [name for name in names if name not in self.attackers]
+        if unknown or not names:
+            named = ", ".join(f"'{name}'" for name in unknown) or "nobody"
+            raise UsageError(f"there is no attacker {named}; choose among {', '.join(self.attackers)}")
+        return replace(self, attackers={name: self.attackers[name] for name in names})
+
+    def within(self, memory: int | None) -> Plan:
+        """The same plan within so many bytes of memory; None leaves it as it is."""
+        return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
+
+    def with_drawn(self, seed: int, *, reference: bool) -> Plan:
+        """The same plan with attackers drawn by `seed` as well."""
+        return replace(self, attackers=self.attackers | drawn_attackers(self.config, seed, reference=reference))
+
+
+@dataclass(frozen=True)
+class WithPolicy:
+    """A configuration whose policy is replaced by another."""
+
+    config: AuditConfig | Mapping[str, Any] | str | Path
+    policy: PolicyForm
+
+
+@dataclass(frozen=True)
+class Based:
+    """A configuration whose paths are relative to the folder `base`; problems are told under `name`."""
+
+    config: AuditConfig
+    base: Path
+    name: str = WHERE
+
+
+ConfigLike = AuditConfig | Mapping[str, Any] | str | Path | WithPolicy | Based
+
+
+def load(config: ConfigLike) -> Plan:
+    """Read, check and resolve a configuration: a path to a YAML file, a mapping, or an AuditConfig.
+
+    Paths inside a file are relative to the file. Raises InputError with every problem.
+    """
+    if isinstance(config, WithPolicy):
+        plan = load(config.config)
+        return replace(plan, config=plan.config.model_copy(update={"policy": config.policy}))
+    if isinstance(config, Based):
+        return _resolve(config.config, config.base, config.name)
+    base, name = Path(), WHERE
+    if isinstance(config, str | Path):
+        base, name = Path(config).parent, Path(config).name
+        config = _read_yaml(Path(config))
+    if not isinstance(config, AuditConfig):
+        try:
+            config = AuditConfig.model_validate(config)
+        except ValidationError as error:
+            raise InputError(problems_of(error, name)) from None
+    return _resolve(config, base, name)
+
+
+def _read_yaml(path: Path) -> Mapping[str, Any]:
+    cure = "Start from the file that `cvpl init` writes."
+    content = read_yaml(path, "configuration", cure)
+    if not isinstance(content, Mapping):
+        raise InputError([Problem(path.name, "the configuration is not a mapping of settings", cure)])
+    return content
+
+
+def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
+    problems: list[Problem] = []
+    specs = tuple(
+        _spec(column, entry, base, name, problems) for column, entry in config.columns.items() if entry.observable
+    )
+    for column, entry in config.columns.items():
+        problems.extend(Problem(name, what, cure, column) for what, cure in column_problems(entry))
+    if not specs:
+        cure = "Give at least one column the role quasi_identifier or attribute."
+        problems.append(Problem(name, "no column can be seen by an attacker", cure))
+    attackers = {}
+    for key, written in written_attackers(config, name, problems).items():
+        attacker = resolve_attacker(key, written, config, name, problems)
+        if attacker is not None and isinstance(attacker.projection, Saved):
+            place = Saved(saved=str(base / attacker.projection.saved))
+            attacker = attacker.model_copy(update={"projection": place})
+        attackers[key] = attacker
+    identity = _identity(config, name, problems)
+    if config.control == "absent" and (identity is None or not identity.complete):
+        what = "`control: absent` asks for the originals without a match, and not all matches are known"
+        cure = "Declare complete truth (`truth`, or a column with the role id), or name a control file."
+        problems.append(Problem(name, what, cure))
+    levers = _levers(config, name, problems)
+    told_apart = _subgroups(config, base, name, problems)
+    if problems:
+        raise InputError(problems)
+    return Plan(
+        config=config,
+        specs=specs,
+        declared=(*config.columns, *((identity.original, identity.protected) if identity else ())),
+        reading=Reading(config.reading.strip, config.reading.missing, config.reading.delimiter),
+        identity=identity,
+        attackers={key: attacker for key, attacker in attackers.items() if attacker is not None},
+        control=base / config.control.file if isinstance(config.control, ControlConfig) else None,
+        budget=Budget(config.search.memory or usual_memory(), config.search.threads),
+        levers=levers,
+        groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),
+        subgroups=told_apart,
+    )
+
+
+def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Problem]) -> tuple[ColumnSpec, ...]:
+    """The columns by which rates are told apart; one without a type is read as a category."""
+    found = []
+    for column in config.report.subgroups:
+        entry = config.columns.get(column)
+        if entry is None:
+            what = "rates are asked for by a column that is not declared"
+            problems.append(Problem(name, what, "Declare it under `columns`, with any role.", column))
+            continue
+        typed = entry if entry.type is not None else entry.model_copy(update={"type": "category"})
+        found.append(_spec(column, typed, base, name, problems))
+    return tuple(found)
+
+
+def _levers(config: AuditConfig, name: str, problems: list[Problem]) -> Levers:
+    written = config.search
+    sub_block = None
+    if written.sub_block is not None:
+        by = scheme_of(written.sub_block.by, config, "`search.sub_block`", name, problems)
+        sub_block = SubBlock(above=written.sub_block.above, by=by)
+    return Levers(max_block=written.max_block, sample=written.sample, sub_block=sub_block, ann=written.ann)
+
+
+def _spec(column: str, entry: ColumnConfig, base: Path, name: str, problems: list[Problem]) -> ColumnSpec:
+    parents = None
+    if entry.hierarchy is not None:
+        try:
+            parents = read_hierarchy(base / entry.hierarchy)
+        except InputError as error:
+            problems.extend(replace(it, where=f"{name}, {entry.hierarchy}") for it in error.problems)
+    if entry.type is None:
+        what = "an observable column has no type"
+        problems.append(Problem(name, what, "Set `type` to numeric, category or datetime.", column))
+    return ColumnSpec(column, entry.role, entry.type or "category", entry.separator, parents)
+
+
+def _identity(config: AuditConfig, name: str, problems: list[Problem]) -> IdentityKeys | None:
+    ids = [column for column, entry in config.columns.items() if entry.role == "id"]
+    if config.truth is not None:
+        return IdentityKeys(**config.truth.model_dump())
+    if len(ids) > 1:
+        cure = "Keep the role for the one that tells people apart, and name the rest `ignore`."
+        problems.append(Problem(name, f"{len(ids)} columns have the role id", cure))
+    return IdentityKeys(ids[0], ids[0]) if len(ids) == 1 else None

@@ -1,0 +1,251 @@
+"""Who is at risk: rates by subgroup and the largest of them, with nothing told of small groups.
+
+An average may be low while one group is found nearly always. But the largest of many groups is large by chance too: so
+all intervals hold together, at 95% over all rows of all tables (Bonferroni), and the maximum has that of its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.evaluation.control import attributable_rate
+from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows, published_ranges
+from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_ends
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+SUPPRESS_BELOW = 10
+NO_VALUE = "(no value)"
+_ROUNDING = 1e-12
+"""Shares that differ by less are equal; one record of all the people on earth is more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """A way to group people: its name, the groups' labels, and the group of each original and each control.
+
+    A code of -1 is a record without a value; these are a group of their own.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    original: Ints
+    control: Ints | None = None
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """A group's rates; `groups` is how many groups the row pools, and its label is None where it pools several.
+
+    `linked` is null where it is hidden. Then both of `at_least` and `at_most` are a range that holds it, one of them is
+    a bound, and neither means that nothing may be told. The range is the one that a reader can compute from the shown
+    rows of the table, the bounds and the average. `low` and `high` are the ends of a Wilson interval that holds for all
+    rows together: of `linked`, or `low` of `at_least` and `high` of `at_most` where they are given. `control` and
+    `attributable` are null where they are hidden, or where there is no control.
+    """
+
+    label: str | None
+    groups: int
+    records: int
+    linked: float | None
+    at_most: float | None
+    at_least: float | None
+    low: float | None
+    high: float | None
+    control: float | None
+    attributable: float | None
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """The rows of one grouping, groups in their order and the pooled ones last."""
+
+    name: str
+    rows: tuple[GroupRow, ...]
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """The largest rate over the groups, of `rows` rows, of which nothing is known in `untold`.
+
+    `estimate` is the largest `linked`, or `at_least` where that is larger, and `table` and `label` name its row. Where
+    no hidden row may have more, `low` and `high` are those of the row that is named. `at_least` says that the estimate
+    is a lower bound only: a hidden row may have more, since its `at_most`, or 1 without one, is larger. Then `high` is
+    the largest upper end over the rows that may be the largest, and 1 for a row without one.
+
+    The largest rate is never below the average. If all known rates are, the estimate is the average itself, `at_least`
+    is true, `table` and `label` are None, and `low` is the lower end of the average. An average of 0 leaves 0 for every
+    row: then the estimate is exact.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    table: str | None
+    label: str | None
+    rows: int
+    untold: int
+    at_least: bool = False
+
+
+@dataclass(frozen=True)
+class Subgroups:
+    """All tables, the average beside them, and the maximum over them, of the linked share and of the attributable.
+
+    `maximum_attributable` is the largest `attributable` of a row; it may be negative, and a hidden row may have more.
+    `controlled` says whether there is a control to compare groups with: if not, `control` is null in every row.
+    """
+
+    tables: tuple[GroupTable, ...]
+    average: float
+    maximum: Maximum
+    maximum_attributable: float | None
+    controlled: bool = False
+
+    @property
+    def highest(self) -> float:
+        """The largest upper interval end over all rows; the true rates of all groups lie below it at 95%."""
+        return max(_upper_end(row) for table in self.tables for row in table.rows)
+
+
+def subgroups(
+    groupings: Sequence[Grouping],
+    linked: Floats,
+    control_linked: Floats | None = None,
+    suppress_below: int = SUPPRESS_BELOW,
+) -> Subgroups:
+    """Rates by group for every grouping of the same people.
+
+    `linked` says of each original whether it is linked (0 or 1, or a share where candidates tie), `control_linked` the
+    same of each control. attributable = (linked - control) / (1 - control), null where control is 1. What is hidden,
+    and why, stands in `suppression`. Without a record, or with codes of another length, a ValueError.
+    """
+    if not len(linked) or not groupings:
+        raise ValueError("rates by group need at least one record and one grouping")
+    mine = [_counted(it.original, len(it.labels), len(linked)) for it in groupings]
+    place = pooled_rows(mine, suppress_below)
+    rows = [place_of[codes] for place_of, codes in zip(place, mine, strict=True)]
+    hidden = hidden_shares(rows, linked, suppress_below)
+    controls = _control_shares(groupings, place, control_linked, suppress_below)
+    count = sum(len(np.unique(row)) for row in rows)
+    z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / (2 * count))
+    tables = []
+    for at, grouping in enumerate(groupings):
+        sizes = np.bincount(rows[at])
+        found = np.bincount(rows[at], weights=linked).astype(np.float64)
+        ranges = published_ranges(found, sizes.astype(np.float64), hidden[at], suppress_below)
+        shown = [
+            _row(
+                _label(grouping, place[at], row),
+                int((place[at] == row).sum()),
+                int(sizes[row]),
+                float(found[row]),
+                ranges.get(int(row)),
+                None if controls is None else controls[at].get(int(row)),
+                z,
+            )
+            for row in [*np.flatnonzero(sizes[1:]) + 1, *([0] if sizes[0] else [])]
+        ]
+        tables.append(GroupTable(grouping.name, tuple(shown)))
+    known = [row.attributable for table in tables for row in table.rows if row.attributable is not None]
+    average = float(linked.mean())
+    maximum = _maximum(tables, average, wilson_ends(average, len(linked), z)[0])
+    return Subgroups(tuple(tables), average, maximum, max(known, default=None), controls is not None)
+
+
+def _counted(codes: Ints, labels: int, records: int) -> Ints:
+    """Codes from 0, those without a value behind the last label."""
+    if len(codes) != records or codes.max(initial=-1) >= labels or codes.min(initial=-1) < -1:
+        raise ValueError("every record needs the code of a label, or -1")
+    return np.where(codes < 0, labels, codes).astype(np.int64)
+
+
+def _control_shares(
+    groupings: Sequence[Grouping], place: Sequence[Ints], linked: Floats | None, k: int
+) -> list[dict[int, float]] | None:
+    """The control's share for every row in which it may be told. A control's group that has no original has no row."""
+    if linked is None or not len(linked) or any(it.control is None for it in groupings):
+        return None
+    rows = []
+    for grouping, place_of in zip(groupings, place, strict=True):
+        codes = _counted(np.asarray(grouping.control), len(grouping.labels), len(linked))
+        full = np.full(len(grouping.labels) + 1, -1, dtype=np.int64)
+        full[: len(place_of)] = place_of
+        # Row 0 and rows of their own for the rest: the strangers' groups are one more row, never shown.
+        nowhere = int(place_of.max()) + 1
+        rows.append(np.where(full[codes] < 0, nowhere, full[codes]))
+    hidden = hidden_shares(rows, linked, k)
+    shares = []
+    for row, mask in zip(rows, hidden, strict=True):
+        sizes, found = np.bincount(row), np.bincount(row, weights=linked)
+        shares.append({int(it): float(found[it] / sizes[it]) for it in np.flatnonzero(sizes) if not mask[it]})
+    return shares
+
+
+def _label(grouping: Grouping, place: Ints, row: int) -> str | None:
+    groups = np.flatnonzero(place == row)
+    if len(groups) != 1:
+        return None
+    return NO_VALUE if groups[0] == len(grouping.labels) else grouping.labels[int(groups[0])]
+
+
+def _row(
+    label: str | None,
+    groups: int,
+    size: int,
+    found: float,
+    hidden: tuple[float, float] | None,
+    base: float | None,
+    z: float,
+) -> GroupRow:
+    """A group's row; `hidden` is the range that is published in place of `found`, if that is hidden."""
+    if hidden is None:
+        share = found / size
+        beyond = None if base is None else attributable_rate(share, base)
+        return GroupRow(label, groups, size, share, None, None, *wilson_ends(share, size, z), base, beyond)
+    fewest, most = hidden
+    at_least = fewest / size if fewest > size * _ROUNDING else None
+    at_most = most / size if most < size * (1 - _ROUNDING) else None
+    low = None if at_least is None else wilson_ends(at_least, size, z)[0]
+    high = None if at_most is None else wilson_ends(at_most, size, z)[1]
+    return GroupRow(label, groups, size, None, at_most, at_least, low, high, base, None)
+
+
+def _maximum(tables: Sequence[GroupTable], average: float, average_low: float) -> Maximum:
+    """The largest rate; `average_low` is the lower interval end of the average."""
+    rows = [(table.name, row) for table in tables for row in table.rows]
+    hidden = [row for _, row in rows if row.linked is None]
+    untold = sum(row.at_least is None and row.at_most is None for row in hidden)
+    name, top = max(rows, key=lambda named: (_least(named[1]), named[1].linked is not None))
+    known = top.linked is not None or top.at_least is not None
+    if not known or _least(top) < average - _ROUNDING:
+        ends = [_upper_end(row) for row in hidden if _most(row) >= average - _ROUNDING]
+        low, high = min(average_low, average), max([average, *ends])
+        return Maximum(average, low, high, None, None, len(rows), untold, at_least=average > 0)
+    estimate = max(_least(top), average)
+    larger = [row for row in hidden if _most(row) > estimate + _ROUNDING]
+    high = max(_upper_end(row) for row in [top, *larger])
+    return Maximum(estimate, top.low or 0.0, high, name, top.label, len(rows), untold, bool(larger))
+
+
+def _least(row: GroupRow) -> float:
+    """The smallest share that a row may have by what is published."""
+    return row.linked if row.linked is not None else (row.at_least or 0.0)
+
+
+def _most(row: GroupRow) -> float:
+    """The largest share that a row may have by what is published."""
+    if row.linked is not None:
+        return row.linked
+    return 1.0 if row.at_most is None else row.at_most
+
+
+def _upper_end(row: GroupRow) -> float:
+    return 1.0 if row.high is None else row.high

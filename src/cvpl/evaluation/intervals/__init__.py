@@ -1,0 +1,1 @@
+"""Intervals: their bounds, their measured coverage, and paired differences."""

@@ -1,0 +1,119 @@
+"""How often each interval held the truth when it was measured, and the rule that follows: offered, or refused.
+
+Worlds were drawn anew 1,000 times each: people, release, control; then attacked
+(docs/measurements/interval_coverage.py). What stands here is, for each figure and each kind of unit, the lowest
+coverage over all worlds, thresholds and false rates of that kind. A method is offered where that is at least 0.93 at a
+nominal 0.95, inside the range that was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cvpl.evaluation.groups.units import Kind
+
+Figure = Literal["linkage_rate", "attributable_rate", "left_out", "power", "power_left_out", "top1"]
+"""`left_out` is the attributable rate with the own match left out, `power_left_out` the power against such scores."""
+
+ENOUGH = 0.93
+"""The lowest coverage of a nominal 95% that is offered."""
+FEWEST_RECORDS = 20
+"""The smallest tables that were measured, originals and controls."""
+FEWEST_UNITS = 15
+"""The fewest groups (as many equal ones would weigh) that were measured."""
+FEWEST_BEYOND = 5
+"""A false rate α is read off at least so many controls, α m: with fewer, the threshold is a matter of luck."""
+
+
+@dataclass(frozen=True)
+class Lowest:
+    """The lowest coverage measured of intervals that are meant to hold 95% and 99.9% of the time."""
+
+    at_95: float
+    at_999: float
+
+
+MEASURED: dict[tuple[Figure, Kind], Lowest] = {
+    ("linkage_rate", "people"): Lowest(0.939, 0.993),
+    ("linkage_rate", "blocks"): Lowest(0.984, 0.999),
+    ("linkage_rate", "groups"): Lowest(0.947, 0.997),
+    ("attributable_rate", "people"): Lowest(0.936, 0.998),
+    ("attributable_rate", "blocks"): Lowest(0.956, 1.000),
+    ("attributable_rate", "groups"): Lowest(0.937, 0.998),
+    ("left_out", "people"): Lowest(0.949, 0.995),
+    ("left_out", "blocks"): Lowest(0.958, 1.000),
+    ("left_out", "groups"): Lowest(0.943, 0.997),
+    ("power", "people"): Lowest(0.933, 0.997),
+    ("power", "blocks"): Lowest(0.968, 1.000),
+    ("power", "groups"): Lowest(0.934, 0.998),
+    ("power_left_out", "people"): Lowest(0.941, 0.997),
+    ("power_left_out", "blocks"): Lowest(0.986, 0.999),
+    ("power_left_out", "groups"): Lowest(0.863, 0.983),
+    ("top1", "people"): Lowest(0.945, 0.997),
+    ("top1", "blocks"): Lowest(0.963, 1.000),
+    ("top1", "groups"): Lowest(0.930, 0.997),
+}
+"""Printed by `python docs/measurements/interval_coverage.py table`."""
+
+
+DIFFERENCES: dict[tuple[Figure, Kind], Lowest] = {
+    ("attributable_rate", "people"): Lowest(0.955, 0.997),
+    ("attributable_rate", "blocks"): Lowest(0.971, 1.000),
+    ("attributable_rate", "groups"): Lowest(0.939, 0.998),
+    ("left_out", "people"): Lowest(0.942, 0.997),
+    ("left_out", "blocks"): Lowest(0.968, 1.000),
+    ("left_out", "groups"): Lowest(0.953, 0.999),
+    ("power", "people"): Lowest(0.964, 0.999),
+    ("power", "blocks"): Lowest(0.979, 1.000),
+    ("power", "groups"): Lowest(0.952, 0.999),
+    ("power_left_out", "people"): Lowest(0.963, 1.000),
+    ("power_left_out", "blocks"): Lowest(1.000, 1.000),
+    ("power_left_out", "groups"): Lowest(0.0, 0.0),
+}
+"""The same for the difference between two releases of the same people (docs/measurements/paired_coverage.py).
+
+The power with the own match left out has no interval over groups, and so no difference; nothing was measured.
+"""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What was measured where an interval is offered; why not, where it is refused."""
+
+    coverage: str
+    refused: str | None = None
+
+
+def offer(
+    figure: Figure, kind: Kind, *, records: int, controls: int | None, units: float, beyond: float | None = None
+) -> Offer:
+    """Whether the interval of a figure is offered, for so many originals (and controls) in units of this kind.
+
+    `units` is how many equal units would weigh as these do; `beyond` the number of controls, α m, above the threshold.
+    """
+    smallest = records if controls is None else min(records, controls)
+    if smallest < FEWEST_RECORDS:
+        return _refused(f"{smallest} records, and nothing smaller than {FEWEST_RECORDS} was measured")
+    if kind == "groups" and units < FEWEST_UNITS:
+        return _refused(f"the rows weigh as {units:.0f} equal groups, and fewer than {FEWEST_UNITS} were not measured")
+    if beyond is not None and beyond < FEWEST_BEYOND:
+        return _refused(f"{beyond:.3g} controls above the threshold, and {FEWEST_BEYOND} are needed to read it off")
+    lowest = MEASURED[figure, kind]
+    if lowest.at_95 < ENOUGH:
+        return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
+    return Offer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
+
+
+def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> Offer:
+    """Whether the interval of a difference is offered: by the lower of what was measured for the two figures."""
+    found = [DIFFERENCES[it] for it in figures]
+    lowest = Lowest(min(it.at_95 for it in found), min(it.at_999 for it in found))
+    if lowest.at_95 < ENOUGH:
+        return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
+    return Offer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
+
+
+def _refused(why: str) -> Offer:
+    return Offer("none", f"refused: {why}")

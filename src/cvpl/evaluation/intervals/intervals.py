@@ -1,0 +1,139 @@
+"""Intervals for rates, offered where they were measured to hold.
+
+The estimand is the expected figure for a fresh draw of as many people under the same attacker and release process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.evaluation.control import Roc
+from cvpl.evaluation.intervals.bounds import (
+    Ends,
+    Sample,
+    attributable_ends,
+    paired_ends,
+    power_ends,
+    rate_ends,
+    top1_ends,
+)
+from cvpl.evaluation.intervals.coverage import Figure, offer
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+
+Floats = NDArray[np.float64]
+Method = Literal["blocks", "people", "block_bootstrap", "record_bootstrap", "wilson"]
+"""Which units are drawn. The last three are read as blocks, people and people: resampling itself did not cover."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The two ends, how they were found, and how often such an interval held the truth when it was measured.
+
+    Where it is refused the ends are None, and `method` says why.
+    """
+
+    low: float | None
+    high: float | None
+    method: str
+    coverage: str = "none"
+
+    @property
+    def refused(self) -> str | None:
+        """Why there is no interval; None where there is one."""
+        return self.method.removeprefix("refused: ") if self.low is None or self.high is None else None
+
+    def mapped(self, change: Callable[[float], float]) -> Interval:
+        """The interval of a figure that rises with this one."""
+        if self.low is None or self.high is None:
+            return self
+        return replace(self, low=change(self.low), high=change(self.high))
+
+
+def rate_intervals(sample: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE) -> list[Interval]:
+    """Intervals for the linkage rate at every threshold."""
+    given = _offered("linkage_rate", sample, None)
+    return [given(partial(rate_ends, sample, tau, confidence)) for tau in map(float, thresholds)]
+
+
+def attributable_intervals(
+    originals: Sample, controls: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE
+) -> list[Interval]:
+    """Intervals for (LR - c) / (1 - c) at every threshold, with a control."""
+    given = _offered("attributable_rate", originals, controls)
+    at = map(float, thresholds)
+    return [given(partial(attributable_ends, originals, controls, tau, confidence)) for tau in at]
+
+
+def left_out_intervals(
+    originals: Sample, wrong: Floats, thresholds: Iterable[float], confidence: float = CONFIDENCE
+) -> list[Interval]:
+    """Intervals for (LR - FLR) / (1 - FLR) at every threshold; `wrong` are the best scores without the own match."""
+    given = _offered("left_out", originals, None)
+    return [given(partial(paired_ends, originals, wrong, tau, confidence)) for tau in map(float, thresholds)]
+
+
+def power_intervals(
+    originals: Sample,
+    controls: Sample,
+    false_rates: Iterable[float],
+    confidence: float = CONFIDENCE,
+    *,
+    left_out: bool = False,
+) -> list[Interval]:
+    """Intervals for the power at every false rate α.
+
+    `controls` are people of a control table or, with the own match `left_out`, the originals' best wrong scores in the
+    units of the originals.
+    """
+    roc = Roc.of(originals.best, controls.best)
+    figure: Figure = "power_left_out" if left_out else "power"
+    return [
+        _offered(figure, originals, controls, rate)(partial(power_ends, originals, controls, rate, confidence, roc))
+        for rate in map(float, false_rates)
+    ]
+
+
+def attributable_from_power(power: Interval, false_rate: float) -> Interval:
+    """The interval of (power - α) / (1 - α) from that of the power."""
+    return power.mapped(lambda end: (end - false_rate) / (1 - false_rate))
+
+
+def top1_interval(
+    originals: Sample, hit: Floats, has_match: NDArray[np.bool_], confidence: float = CONFIDENCE
+) -> Interval:
+    """An interval for the top-1 hit rate: the mean of `hit` over the originals with a match."""
+    unit = None if originals.unit is None else originals.unit[has_match]
+    matched = Sample(originals.best[has_match], unit, originals.kind)
+    given = _offered("top1", matched, None)
+    return given(partial(top1_ends, originals, hit, has_match, confidence))
+
+
+def _offered(
+    figure: Figure, originals: Sample, controls: Sample | None, false_rate: float | None = None
+) -> Callable[[Callable[[], Ends | None]], Interval]:
+    """What turns ends into an interval, or refuses, for records like these."""
+    samples = [originals] if controls is None else [originals, controls]
+    decided = offer(
+        figure,
+        originals.kind,
+        records=len(originals.best),
+        controls=None if controls is None else len(controls.best),
+        units=min(sample.units for sample in samples),
+        beyond=None if controls is None or false_rate is None else false_rate * len(controls.best),
+    )
+
+    def given(ends: Callable[[], Ends | None]) -> Interval:
+        if decided.refused is not None:
+            return Interval(None, None, decided.refused)
+        found = ends()
+        if found is None:
+            return Interval(None, None, "refused: everybody has a look-alike there, and nothing is left to attribute")
+        return Interval(*found, originals.kind, decided.coverage)
+
+    return given

@@ -1,0 +1,234 @@
+"""The difference of one figure between two releases of the same people, with an interval that is paired.
+
+A person who is easily found in one release is often found in the other: the two estimates rise and fall together, and
+their difference is surer than either. What each person adds to the two figures tells how far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.evaluation.control import Basis, Roc, attributable_rate
+from cvpl.evaluation.groups.units import Kind
+from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Ends, Sample, attributable_parts, power_parts
+from cvpl.evaluation.intervals.coverage import Figure, offer_difference
+from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
+from cvpl.evaluation.intervals.shares import CONFIDENCE, Part, drawn_in
+from cvpl.evaluation.intervals.uncertainty import Uncertainty
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The rows of the originals, and of the control, that an attack asked; `of` is how many rows the tables have."""
+
+    originals: Ints
+    controls: Ints
+    of: tuple[int, int]
+
+    def both(self, other: Asked) -> tuple[int, int]:
+        """How many originals, and how many controls, two attacks asked."""
+        return len(np.intersect1d(self.originals, other.originals)), len(np.intersect1d(self.controls, other.controls))
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """A figure of one release: its estimate, its interval at any confidence, and what each person adds to its error.
+
+    `originals` and `controls` have an entry for every row of the tables, 0 for those who were not asked; they are known
+    up to a common factor. `variance` is that of the figure as its interval takes it, in the square of the same factor.
+    """
+
+    figure: Figure
+    kind: Kind
+    basis: Basis
+    estimate: float
+    interval: Callable[[float], Interval]
+    originals: Floats
+    controls: Floats
+    variance: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first release's figure minus the second's, and how far the two estimates go together (-1 to 1)."""
+
+    estimate: float
+    interval: Interval
+    confidence: float
+    correlation: float | None = None
+
+    @property
+    def tied(self) -> bool:
+        """Whether the two cannot be told apart: the interval holds 0, or there is none."""
+        low, high = self.interval.low, self.interval.high
+        return low is None or high is None or low <= 0 <= high
+
+
+def power_told(spread: Uncertainty, asked: Asked, false_rate: float) -> Told | None:
+    """The power at a false rate; None without anything to read it against."""
+    base, basis = spread.base, spread.basis
+    if base is None or basis is None:
+        return None
+    roc = Roc.of(spread.originals.best, base.best)
+    parts = power_parts(spread.originals, base, false_rate, CONFIDENCE, roc)
+    figure: Figure = "power" if basis == "control" else "power_left_out"
+
+    def interval(confidence: float) -> Interval:
+        found = replace(spread, confidence=confidence).powers([false_rate])
+        assert found is not None  # noqa: S101 - there is a base
+        return found[0]
+
+    return _told(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
+
+
+def attributable_by_power(power: Told, false_rate: float) -> Told:
+    """What is attributable where the score has no scale: (power - α) / (1 - α)."""
+    return replace(
+        power,
+        estimate=(power.estimate - false_rate) / (1 - false_rate),
+        interval=lambda confidence: attributable_from_power(power.interval(confidence), false_rate),
+    )
+
+
+def attributable_told(spread: Uncertainty, asked: Asked, threshold: float) -> Told | None:
+    """The attributable rate at a threshold; None without a base, or where nothing is left to attribute."""
+    base, basis, originals = spread.base, spread.basis, spread.originals
+    if base is None or basis is None:
+        return None
+    linked = originals.linked(threshold)
+    estimate = attributable_rate(float(linked.mean()), float(base.linked(threshold).mean()))
+
+    def interval(confidence: float) -> Interval:
+        found = replace(spread, confidence=confidence).attributable([threshold])
+        assert found is not None  # noqa: S101 - there is a base
+        return found[0]
+
+    if basis == "control":
+        parts = attributable_parts(originals, base, threshold)
+        if parts is None or estimate is None:
+            return None
+        return _told("attributable_rate", basis, estimate, interval, originals, parts, asked)
+    free = base.best < threshold
+    if estimate is None or not free.any():
+        return None
+    unit = None if originals.unit is None else originals.unit[free]
+    asked = replace(asked, originals=asked.originals[free])
+    return _told("left_out", basis, estimate, interval, originals, [Part(linked[free], unit)], asked)
+
+
+def _told(
+    figure: Figure,
+    basis: Basis,
+    estimate: float,
+    interval: Callable[[float], Interval],
+    sample: Sample,
+    parts: Sequence[Part],
+    asked: Asked,
+) -> Told:
+    originals, controls = np.zeros(asked.of[0]), np.zeros(asked.of[1])
+    # With the own match left out, the wrong scores are the originals' too.
+    mine = originals, asked.originals
+    places = [mine, (controls, asked.controls) if basis == "control" else mine]
+    apart = 0.0
+    for part, (place, rows) in zip(parts, places[: len(parts)], strict=True):
+        deviation = part.deviation
+        place[rows] += deviation
+        apart += float(deviation @ deviation)
+    effect = drawn_in(parts, least=LEAST_EFFECT, alike=sample.alike).effect
+    return Told(figure, sample.kind, basis, estimate, interval, originals, controls, effect * apart)
+
+
+def correlation(first: Told, second: Told, groups: tuple[Ints, Ints | None] | None = None) -> float:
+    """How far two estimates go together, over the people whom both attacks asked.
+
+        r = Σ_u A_u B_u / sqrt(V_A V_B)
+
+    A_u and B_u are what unit u, a person or a group, adds to the two figures. V_A and V_B are the variances of the
+    intervals, which hold more than people: a release's rows, and blocks. That part is taken to be each release's own,
+    so that r falls short of 1 even where the releases are equal. 0 where a figure does not vary.
+    """
+    scale = math.sqrt(first.variance * second.variance)
+    if scale == 0:
+        return 0.0
+    if groups is None:
+        shared = float(first.originals @ second.originals) + float(first.controls @ second.controls)
+    else:
+        mine, theirs = groups
+        size = 1 + max(int(it.max(initial=0)) for it in (mine, theirs) if it is not None)
+        sums = [
+            np.bincount(mine, it.originals, minlength=size)
+            + (0 if theirs is None else np.bincount(theirs, it.controls, minlength=size))
+            for it in (first, second)
+        ]
+        shared = float(sums[0] @ sums[1])
+    return max(-1.0, min(1.0, shared / scale))
+
+
+def difference_ends(first: tuple[float, Ends], second: tuple[float, Ends], together: float) -> Ends:
+    """Ends for a - b from the ends of each, where the two estimates have the correlation r.
+
+        low  = a - b - sqrt(x² + y² - 2 r x y),    x = a - low of a,     y = high of b - b
+        high = a - b + sqrt(x² + y² - 2 r x y),    x = high of a - a,    y = b - low of b
+
+    The distances that pull the difference the same way add up as correlated errors do (Zou and Donner's recovery of
+    variances; for two shares of the same people, Newcombe's interval).
+    """
+    (a, (a_low, a_high)), (b, (b_low, b_high)) = first, second
+    down = _together(a - a_low, b_high - b, together)
+    up = _together(a_high - a, b - b_low, together)
+    return a - b - down, a - b + up
+
+
+def _together(x: float, y: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, x * x + y * y - 2 * correlation * x * y))
+
+
+def difference(
+    first: Told, second: Told, confidence: float = CONFIDENCE, groups: tuple[Ints, Ints | None] | None = None
+) -> Difference:
+    """The difference of a figure between two releases of the same people.
+
+    `groups` are the units of the tables' rows, originals and control, where rows belong together. Refused where either
+    figure's own interval is, where the two are read against different people, or where it was measured not to hold.
+    """
+    estimate = first.estimate - second.estimate
+    refused = partial(Interval, None, None)
+    if first.basis != second.basis:
+        why = "refused: one is read against the control, the other with the own match left out"
+        return Difference(estimate, refused(why), confidence)
+    alone = [it.interval(confidence) for it in (first, second)]
+    for it in alone:
+        if it.low is None:
+            return Difference(estimate, refused(it.method), confidence)
+    offered = offer_difference([(it.figure, it.kind) for it in (first, second)])
+    if offered.refused is not None:
+        return Difference(estimate, refused(offered.refused), confidence)
+    together = correlation(first, second, groups)
+    ends = [(it.low, it.high) for it in alone if it.low is not None and it.high is not None]
+    low, high = difference_ends((first.estimate, ends[0]), (second.estimate, ends[1]), together)
+    kinds = dict.fromkeys((first.kind, second.kind))
+    return Difference(
+        estimate, Interval(low, high, f"paired, {' and '.join(kinds)}", offered.coverage), confidence, together
+    )
+
+
+def confidence_of_picked(first: int, second: int, *, by_this_figure: bool) -> float:
+    """At which the difference of two picked figures is taken, so that 95% is left for the pair that was picked.
+
+    The first release's attacker is the strongest of K, the second's of L. Where the figure is the one by which they
+    were picked, its error is at least that of the truly strongest, whose estimate lost. So the difference is too high
+    only if one of K differences is, those against the second's truly strongest; and too low only if one of L is. Half
+    of what an interval misses lies on either side: (K + L) (1 - c) / 2 = 0.05. For another figure nothing of the kind
+    is known, and all K L pairs must hold: K L (1 - c) = 0.05.
+    """
+    missed = 1 - CONFIDENCE
+    return 1 - (2 * missed / (first + second) if by_this_figure else missed / (first * second))

@@ -1,0 +1,183 @@
+"""Agreement of the records of two tables, column by column.
+
+Every value becomes a range of whole numbers, such that two values agree exactly where their ranges meet:
+
+    numbers   the cell's closed range [low, high], its upper end raised by the column's tolerance
+    times     likewise [first, last], the tolerance in seconds
+    labels    a label's place among all paths, sorted: what a path is the beginning of stands right behind it, so
+              "North/*" is the range from itself to the last "North/...", and two ranges meet where one path begins
+              the other
+
+A missing value is an empty range: it meets nothing, and is neither agreement nor disagreement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack.attacker import Attacker
+from cvpl.operators.vectorization.features import Feature, earliest, raw_numbers
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
+
+Rows = NDArray[np.intp]
+Codes = NDArray[np.int32]
+Known = NDArray[np.bool_]
+
+_ROUNDING = 1e-9
+"""A tolerance is taken so much larger, relative to itself, that 0.7 and 0.8 are within 0.1 of each other."""
+_EMPTY = int(np.iinfo(np.int32).max), -1
+"""The range of a missing value: it begins above and ends below all others."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What makes two values agree.
+
+    `tolerance` says of a column how far two numbers (in its unit) or times (in seconds) may lie apart and still agree;
+    0 where nothing is said. `times` compares a datetime column by its spans, or by equality of the features that the
+    attacker's vectorization makes of it, each a column of its own ("when.hour"); a column without features is compared
+    by its spans either way.
+    """
+
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    times: Literal["spans", "features"] = "spans"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """A range of whole numbers from 0, both ends included, for each record of a table; empty where it has no value."""
+
+    low: Codes
+    high: Codes
+
+    @classmethod
+    def where(cls, known: Known, low: NDArray[np.integer], high: NDArray[np.integer]) -> Ranges:
+        """The ranges of the known values, and empty ones."""
+        ends = (np.where(known, end, none).astype(np.int32) for end, none in zip((low, high), _EMPTY, strict=True))
+        return cls(*ends)
+
+    @property
+    def known(self) -> Known:
+        """Which records have a value."""
+        return self.high >= 0
+
+    def take(self, rows: Rows) -> Ranges:
+        """The same for some of the records."""
+        return Ranges(self.low[rows], self.high[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedColumn:
+    """One column of two tables; `equal` says that every range is one number, so that agreement is equality."""
+
+    name: str
+    queries: Ranges
+    candidates: Ranges
+    equal: bool
+
+    @classmethod
+    def of(cls, name: str, queries: Ranges, candidates: Ranges) -> ComparedColumn:
+        """See whether equality will do."""
+        equal = all(bool(((side.low == side.high) | ~side.known).all()) for side in (queries, candidates))
+        return cls(name, queries, candidates, equal)
+
+    def agree(self, queries: Rows, candidates: Rows) -> Known:
+        """Whether the values of some pairs agree, False where one is missing; the two arrays of rows are broadcast."""
+        # An empty range begins where none ends, and ends where none begins.
+        if self.equal:
+            return np.asarray(self.queries.low[queries] == self.candidates.high[candidates])
+        meet = self.queries.low[queries] <= self.candidates.high[candidates]
+        meet &= self.candidates.low[candidates] <= self.queries.high[queries]
+        return np.asarray(meet)
+
+    def chance(self) -> tuple[int, int]:
+        """Over all pairs of the two tables, whatever their blocks: how many agree, and in how many both are known.
+
+        Counted exactly from sorted values: of two ranges that do not meet one lies above the other.
+        """
+        mine, theirs = (side.take(np.flatnonzero(side.known)) for side in (self.queries, self.candidates))
+        pairs = len(mine.low) * len(theirs.low)
+        begun = int(np.searchsorted(np.sort(theirs.low), mine.high, side="right").sum())
+        over = int(np.searchsorted(np.sort(theirs.high), mine.low, side="left").sum())
+        return begun - over, pairs
+
+    def take(self, queries: Rows, candidates: Rows) -> ComparedColumn:
+        """The same column for some of the records, in another order."""
+        return ComparedColumn(self.name, self.queries.take(queries), self.candidates.take(candidates), self.equal)
+
+
+def compare_tables(
+    queries: Table, candidates: Table, attacker: Attacker, comparison: Comparison
+) -> tuple[ComparedColumn, ...]:
+    """Every column that the attacker compares by; one that stays out of vectorization stays out here too."""
+    compared: list[ComparedColumn] = []
+    for spec in queries.specs:
+        choice = attacker.vectorization.columns.get(spec.name)
+        if choice is not None and not choice.vectorize:
+            continue
+        sides = queries.columns[spec.name], candidates.columns[spec.name]
+        if choice is not None and choice.features and comparison.times == "features" and isinstance(sides[0], Times):
+            compared.extend(_feature(spec, feature, sides) for feature in choice.features)
+        else:
+            compared.append(ComparedColumn.of(spec.name, *_ranges(spec, sides, comparison)))
+    return tuple(compared)
+
+
+def _ranges(spec: ColumnSpec, sides: Sequence[ColumnData], comparison: Comparison) -> list[Ranges]:
+    if isinstance(sides[0], Labels):
+        low, high = _paths(spec, sides[0].labels)
+        codes = [side.codes for side in sides if isinstance(side, Labels)]
+        return [Ranges.where(code >= 0, low[code], high[code]) for code in codes]
+    known = [side.known() for side in sides]
+    tolerance = comparison.tolerance.get(spec.name, 0.0) * (1 + _ROUNDING)
+    ends: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    for side in sides:
+        if isinstance(side, Numbers):
+            ends.append((side.low, side.high + tolerance if tolerance else side.high))
+        elif isinstance(side, Times):
+            first, last = (end.astype("datetime64[us]").astype(np.int64) for end in (side.first, side.last))
+            ends.append((first, last + round(tolerance * 1e6)))
+    return _ranked(known, ends)
+
+
+def _feature(spec: ColumnSpec, feature: Feature, sides: Sequence[ColumnData]) -> ComparedColumn:
+    """A datetime column by one of its features, which is missing where the span leaves it open."""
+    raw = [raw_numbers(side, feature, earliest(sides)) for side in sides]
+    ranges = _ranked([~np.isnan(values) for values in raw], [(values, values) for values in raw])
+    return ComparedColumn.of(f"{spec.name}.{feature}", *ranges)
+
+
+def _ranked(known: Sequence[Known], ends: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> list[Ranges]:
+    """Both tables' ends by their rank among them all, which keeps every comparison of two ends as it is."""
+    plain = all(low is high for low, high in ends)
+    pooled = [end for low, high in ends for end in ((low,) if plain else (low, high))]
+    ranks = np.unique(np.concatenate(pooled), return_inverse=True)[1]
+    parts = iter(np.split(ranks, np.cumsum([len(part) for part in pooled])[:-1]))
+    result = []
+    for here in known:
+        low = next(parts)
+        result.append(Ranges.where(here, low, low if plain else next(parts)))
+    return result
+
+
+def _paths(spec: ColumnSpec, labels: Sequence[str]) -> tuple[Codes, Codes]:
+    """For each label its path's place among all paths, and that of the last path which it begins."""
+    paths = [spec.path(label) for label in labels]
+    ordered = sorted(set(paths))
+    last = list(range(len(ordered)))
+    open_paths: list[int] = []
+    for place, path in enumerate(ordered):
+        while open_paths and path[: len(ordered[open_paths[-1]])] != ordered[open_paths[-1]]:
+            open_paths.pop()
+        for begun in open_paths:
+            last[begun] = place
+        open_paths.append(place)
+    at = {path: place for place, path in enumerate(ordered)}
+    low = np.array([at[path] for path in paths] + [0], dtype=np.int32)
+    high = np.array([last[at[path]] for path in paths] + [0], dtype=np.int32)
+    return low, high

@@ -1,0 +1,187 @@
+"""Patterns of agreement: on which columns a pair agrees, and how often every pattern occurs among candidate pairs.
+
+A pattern says of every column whether the pair agrees, differs, or lacks a value. Pairs are gone through block by
+block, a bounded number at a time, and only counts are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.errors import LimitError
+from cvpl.experiments.baselines.agreement import ComparedColumn
+from cvpl.experiments.baselines.block_pairs import listed_pairs
+from cvpl.search.blocks import Partition
+from cvpl.search.budget import Budget
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rows = NDArray[np.intp]
+Bits = NDArray[np.integer]
+
+MOST_COLUMNS = 31
+"""A pattern takes two bits a column, and is one whole number."""
+_COUNTED_BY_PLACE = 20
+"""Patterns of so many bits are counted in a table of all there could be, longer ones by sorting."""
+_LOOKED_UP = 16
+"""The weights of so many columns together stand in one table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The patterns that occur, one a row, and in how many pairs: which columns agree, and which are known at all."""
+
+    agree: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    counts: Ints
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return int(self.counts.sum())
+
+    def only(self, columns: NDArray[np.bool_]) -> Patterns:
+        """The patterns of some of the columns; those that are equal on them are one."""
+        width = int(columns.sum())
+        both = np.hstack([self.agree[:, columns], self.known[:, columns]])
+        distinct, place = np.unique(both, axis=0, return_inverse=True)
+        counts = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(counts, place.ravel(), self.counts)
+        return Patterns(distinct[:, :width], distinct[:, width:], counts)
+
+
+@dataclass(frozen=True, eq=False)
+class PatternScorer:
+    """Sums the weights of a pair's columns: `agree` where it agrees, `differ` where not, 0 where a value is missing.
+
+    weight(x, y) = Σ over known columns of differ + Σ over agreeing columns of (agree - differ)
+
+    Both sums are looked up by bits, one a column and the first lowest, so that a pair's weight is the same wherever the
+    pair stands. `lacking` holds the bits of the missing values of queries and candidates.
+    """
+
+    columns: tuple[ComparedColumn, ...]
+    lacking: tuple[Bits, Bits]
+    agree: Floats
+    differ: Floats
+    tolerance: float = 0.0
+    unit: ClassVar[bool] = False
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[ComparedColumn], rows: tuple[int, int], agree: Floats, differ: Floats
+    ) -> PatternScorer:
+        """A scorer of two tables with so many rows."""
+        mine, theirs = np.zeros(rows[0], dtype=np.uint32), np.zeros(rows[1], dtype=np.uint32)
+        for place, column in enumerate(columns):
+            mine |= (~column.queries.known).astype(np.uint32) << place
+            theirs |= (~column.candidates.known).astype(np.uint32) << place
+        width = _width(len(columns))
+        return cls(tuple(columns), (mine.astype(width), theirs.astype(width)), agree, differ)
+
+    @property
+    def queries(self) -> int:
+        """How many query records there are."""
+        return len(self.lacking[0])
+
+    @property
+    def candidates(self) -> int:
+        """How many candidate records there are."""
+        return len(self.lacking[1])
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of the ranges of a record."""
+        return 8 * len(self.columns) + 4
+
+    @property
+    def complete(self) -> bool:
+        """Whether no value is missing."""
+        return not any(side.any() for side in self.lacking)
+
+    def sorted(self, queries: Rows, candidates: Rows) -> PatternScorer:
+        """A scorer of some of the records, in another order."""
+        columns = tuple(column.take(queries, candidates) for column in self.columns)
+        return replace(self, columns=columns, lacking=(self.lacking[0][queries], self.lacking[1][candidates]))
+
+    def tile(self, queries: slice, candidates: slice) -> Floats:
+        """The weights of every query with every candidate of two ranges."""
+        return self.pairs(np.arange(queries.start, queries.stop)[:, None], np.arange(candidates.start, candidates.stop))
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """The weights of the pairs (queries[i], candidates[i]); the two arrays are broadcast."""
+        weights = _looked_up(self.agreeing(queries, candidates), self.agree - self.differ)
+        if self.complete:
+            weights += float(self.differ.sum())
+        else:
+            weights += _looked_up(~(self.lacking[0][queries] | self.lacking[1][candidates]), self.differ)
+        return weights
+
+    def agreeing(self, queries: Rows, candidates: Rows) -> Bits:
+        """The bits of the columns on which pairs agree; the two arrays are broadcast."""
+        bits = np.zeros(np.broadcast_shapes(queries.shape, candidates.shape), dtype=_width(len(self.columns)))
+        for place, column in enumerate(self.columns):
+            agree = column.agree(queries, candidates).view(np.uint8)
+            bits |= agree.astype(bits.dtype, copy=False) << place
+        return bits
+
+
+def count_patterns(
+    columns: Sequence[ComparedColumn], partitions: Sequence[Partition], budget: Budget | None = None
+) -> Patterns:
+    """How often every pattern occurs among the pairs that share a block in any of the partitions, each counted once.
+
+    Without a pair there is no pattern.
+    """
+    width = len(columns)
+    if width > MOST_COLUMNS:
+        raise LimitError(
+            f"{width} columns would be compared, and {MOST_COLUMNS} is the most whose patterns are counted. "
+            "Let the attacker know fewer columns."
+        )
+    rows = len(partitions[0].queries), len(partitions[0].candidates)
+    source = PatternScorer.of(columns, rows, np.zeros(width), np.zeros(width))
+    bits = width if source.complete else 2 * width
+    by_place = bits <= _COUNTED_BY_PLACE
+    totals = np.zeros(1 << bits if by_place else 0, dtype=np.int64)
+    counted: dict[int, int] = {}
+    for group, query, candidate in listed_pairs(source, partitions, budget or Budget()):
+        scorer = group.scorer
+        assert isinstance(scorer, PatternScorer)  # noqa: S101 - `sorted` keeps the class
+        codes = scorer.agreeing(query, candidate)
+        if bits > width:
+            lacking = scorer.lacking[0][query] | scorer.lacking[1][candidate]
+            codes = codes + (lacking.astype(np.int64) << width)
+        if by_place:
+            totals += np.bincount(codes, minlength=len(totals))
+        else:
+            for code, count in zip(*(part.tolist() for part in np.unique(codes, return_counts=True)), strict=True):
+                counted[code] = counted.get(code, 0) + count
+    found = np.flatnonzero(totals) if by_place else np.array(sorted(counted), dtype=np.int64)
+    counts = totals[found] if by_place else np.array([counted[code] for code in found.tolist()], dtype=np.int64)
+    return Patterns(_unpacked(found, width), ~_unpacked(found >> width, width), counts)
+
+
+def _unpacked(codes: Ints, width: int) -> NDArray[np.bool_]:
+    return ((codes[:, None] >> np.arange(width)) & 1).astype(bool)
+
+
+def _width(columns: int) -> type[np.uint8 | np.uint16 | np.uint32]:
+    """The smallest numbers with a bit for each column."""
+    return np.uint8 if columns <= 8 else np.uint16 if columns <= 16 else np.uint32
+
+
+def _looked_up(bits: Bits, weights: Floats) -> Floats:
+    """The sum of the weights whose bits are set, in the order of the columns; bits beyond them are passed over."""
+    result: Floats = np.zeros(bits.shape)
+    for start in range(0, len(weights), _LOOKED_UP):
+        table = np.zeros(1)
+        for weight in weights[start : start + _LOOKED_UP]:
+            table = np.concatenate([table, table + weight])
+        result += table[(bits >> start) & (len(table) - 1)]
+    return result

@@ -1,0 +1,164 @@
+"""k-anonymity by Mondrian: the table is cut in two again and again, as long as both sides keep k rows.
+
+Each part is cut along the column in which it is widest, its span as a share of the whole table's, at the median: rows
+with smaller values go left. A column along which no cut leaves k rows on both sides is passed over; a part that no
+column can cut is a class. Numbers and times span a length; labels stand in the order of their groups, so that a cut
+keeps neighbours together, and span a number of values.
+
+A class is written as what all of its rows share: a number's least and greatest value, a time's span, a label's
+narrowest common group, or else the set of labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.laboratory.frame import MISSING_CODE, Coded, Frame
+from cvpl.laboratory.mechanisms.hierarchies import STAR
+
+Ints = NDArray[np.int64]
+Path = Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Mondrian:
+    """Every combination of values in `columns` is shared by at least k rows; nobody is removed.
+
+    `paths` gives for a category the way from a label's widest group down to the label, `written` how a group on the way
+    is spelled; a category without a path is written as a set of labels. A missing value is the least of its column, and
+    a class of which only some miss it is written as a star. Rows are shuffled; other columns stay as they are.
+    """
+
+    k: int
+    columns: tuple[str, ...]
+    paths: Mapping[str, Path] = field(default_factory=dict, repr=False)
+    written: Mapping[str, Callable[[tuple[str, ...]], str]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 2:
+            raise ValueError(f"Mondrian: k is {self.k!r}; allowed is a whole number from 2. Set it inside.")
+        if not self.columns:
+            raise ValueError("Mondrian: no column is to be generalized. Name the quasi-identifiers.")
+
+    def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
+        """The release of `table`, shuffled; a table with fewer than k rows is refused."""
+        if len(table) < self.k:
+            raise ValueError(
+                f"Mondrian: k is {self.k} where the table has {len(table)} rows. Choose a k up to the number of rows."
+            )
+        ranks = np.column_stack([self._ranks(table, name) for name in self.columns])
+        classes = cut(ranks, self.k)
+        for name in self.columns:
+            table = table.coded(name, self._written(table, name, classes))
+        return table.take(rng.permutation(len(table)))
+
+    def _ranks(self, table: Frame, name: str) -> NDArray[np.float64]:
+        """A column as numbers to cut: values, seconds, or places in the order of labels; -inf where missing."""
+        if name in table.categories:
+            codes, labels = table.categories[name]
+            path = self.paths.get(name)
+            ways = [(label,) if path is None else path(label) for label in labels]
+            place = np.full(len(labels) + 1, -np.inf)  # code -1 finds the last
+            place[sorted(range(len(labels)), key=ways.__getitem__)] = np.arange(len(labels))
+            ranks: NDArray[np.float64] = place[codes]
+            return ranks
+        if name in table.times:
+            times = table.times[name]
+            seconds = times.astype("datetime64[us]").astype(np.int64) / 1e6
+            return np.where(np.isnat(times), -np.inf, seconds)
+        values = table.number(name).astype(np.float64)
+        return np.where(np.isnan(values), -np.inf, values)
+
+    def _written(self, table: Frame, name: str, classes: Sequence[Ints]) -> Coded:
+        """The column with every class's rows spelled alike."""
+        if name in table.categories:
+            codes, labels = table.categories[name]
+            path = self.paths.get(name)
+            spell: Callable[[NDArray[Any]], str] = lambda own: self._labels(name, path, labels, own)  # noqa: E731
+            values: NDArray[Any] = codes
+            missing = codes == MISSING_CODE
+        elif name in table.times:
+            values = table.times[name]
+            missing, spell = np.isnat(values), _span
+        else:
+            values = table.number(name)
+            whole = name in table.whole or values.dtype.kind in "iu"
+            missing, spell = np.isnan(values), lambda own: _range(own, whole=whole)
+        names: dict[str, int] = {}
+        result = np.full(len(table), MISSING_CODE, dtype=np.int32)
+        for rows in classes:
+            lost = missing[rows]
+            if lost.all():
+                continue
+            text = STAR if lost.any() else spell(values[rows])
+            result[rows] = names.setdefault(text, len(names))
+        return Coded(result, tuple(names))
+
+    def _labels(self, name: str, path: Path | None, labels: Sequence[str], own: NDArray[Any]) -> str:
+        """The narrowest group that all labels share, or the set of them."""
+        members: list[str] = [labels[code] for code in np.unique(own).tolist()]
+        if len(members) == 1:
+            return members[0]
+        if path is None:
+            return "{" + ", ".join(sorted(members)) + "}"
+        shared: tuple[str, ...] = ()
+        for parts in zip(*(path(label) for label in members), strict=False):
+            if len(set(parts)) > 1:
+                break
+            shared = (*shared, parts[0])
+        return self.written[name](shared) if shared else STAR
+
+
+def cut(ranks: NDArray[np.float64], k: int) -> list[Ints]:
+    """The rows of every class: parts of at least k rows that no cut at a median, along any column, divides further."""
+    finite = np.where(np.isfinite(ranks), ranks, np.nan)
+    with np.errstate(all="ignore"):
+        least = np.fmin.reduce(finite, axis=0, initial=np.inf)
+        most = np.fmax.reduce(finite, axis=0, initial=-np.inf)
+    width = np.where(most > least, most - least, 1.0)
+    # A missing value stands one whole width below the least, so that it is cut off first.
+    placed = np.where(np.isfinite(ranks), ranks, np.where(np.isfinite(least), least, 0.0) - width) / width
+    classes: list[Ints] = []
+    parts: list[Ints] = [np.arange(len(ranks), dtype=np.int64)]
+    while parts:
+        rows = parts.pop()
+        own = placed[rows]
+        spans = own.max(axis=0) - own.min(axis=0)
+        for column in np.argsort(-spans, kind="stable"):
+            if spans[column] == 0 or len(rows) < 2 * k:
+                classes.append(rows)
+                break
+            left = _left_side(own[:, column], k)
+            if left is not None:
+                parts += [rows[~left], rows[left]]
+                break
+        else:
+            classes.append(rows)
+    return classes
+
+
+def _left_side(values: NDArray[np.float64], k: int) -> NDArray[np.bool_] | None:
+    """The rows below the median, or up to it where too few are below; None where neither leaves k on both sides."""
+    middle = np.partition(values, len(values) // 2)[len(values) // 2]
+    for left in (values < middle, values <= middle):
+        if k <= left.sum() <= len(values) - k:
+            side: NDArray[np.bool_] = left
+            return side
+    return None
+
+
+def _range(values: NDArray[Any], *, whole: bool) -> str:
+    low, high = values.min(), values.max()
+    if whole:
+        return f"{int(low)}" if low == high else f"{int(low)}-{int(high)}"
+    return repr(float(low)) if low == high else f"[{float(low)!r}, {float(high)!r}]"
+
+
+def _span(times: NDArray[np.datetime64]) -> str:
+    first, last = (str(it).replace("T", " ") for it in (times.min(), times.max()))
+    return first if first == last else f"[{first}, {last}]"

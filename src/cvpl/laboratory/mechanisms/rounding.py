@@ -1,0 +1,71 @@
+"""Age to intervals, region to its first level, times floored, alike for every record (paper, section 7.4, family A)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.mechanisms.hierarchies import floor_time
+
+ALLOWED: dict[str, tuple[object, ...]] = {
+    "age": (5, 10),
+    "region_level": (1, 2),
+    "time": ("hour", "day", "week", "month"),
+}
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """Full-domain generalization: every value of a column is coarsened to the same grain.
+
+    age            width of the intervals: 33 becomes "30-39" at 10, "30-34" at 5; `age` turns into a category
+    region_level   1 keeps the first level, "North/*"; 2 keeps the region as it is
+    time           grain to which times are floored; weeks begin on Monday
+
+    Ids are kept and rows shuffled. A missing value stays missing. The grain is given, not the size of the groups that
+    come of it: this promises no k.
+    """
+
+    age: Literal[5, 10] = 10
+    region_level: Literal[1, 2] = 1
+    time: Literal["hour", "day", "week", "month"] = "day"
+
+    def __post_init__(self) -> None:
+        for name, allowed in ALLOWED.items():
+            if getattr(self, name) not in allowed:
+                choices = ", ".join(map(str, allowed))
+                raise ValueError(
+                    f"Rounding: {name} is {getattr(self, name)!r}; allowed are {choices}. Choose one of them."
+                )
+
+    def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
+        """The rounded release of `table`; a table that has no numeric age or no region is refused."""
+        region = table.category("region")
+        table = table.coded("age", _intervals(table.number("age"), self.age))
+        if self.region_level == 1:
+            table = table.coded("region", _first_level(region))
+        times = {name: floor_time(time, self.time) for name, time in table.times.items()}
+        rounded = replace(table, times=times)
+        return rounded.take(rng.permutation(len(table)))
+
+
+def _intervals(age: NDArray[Any], width: int) -> Coded:
+    """Intervals [b * width, (b + 1) * width) over whole ages, written with both ends included."""
+    known = ~np.isnan(age)
+    codes = np.full(len(age), -1, dtype=np.int32)
+    if not known.any():
+        return Coded(codes, ())
+    bins = np.floor_divide(age[known], width).astype(np.int32)
+    codes[known] = bins - bins.min()
+    return Coded(codes, tuple(f"{b * width}-{b * width + width - 1}" for b in range(bins.min(), bins.max() + 1)))
+
+
+def _first_level(region: Coded) -> Coded:
+    coarse = [f"{label.partition('/')[0]}/*" for label in region.labels]
+    labels = tuple(dict.fromkeys(coarse))
+    recode = np.array([*map(labels.index, coarse), -1], dtype=np.int32)  # code -1 finds the -1 at the end
+    return Coded(recode[region.codes], labels)

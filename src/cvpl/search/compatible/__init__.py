@@ -1,0 +1,1 @@
+"""Candidates by compatibility: which generalized keys allow which values."""

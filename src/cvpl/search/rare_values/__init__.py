@@ -1,0 +1,1 @@
+"""Exact search by agreement, from an index on rare values."""

@@ -1,0 +1,377 @@
+"""The best candidates by agreement, from an index on rare values and a bound for the rest.
+
+Whoever agrees on much agrees on something rare. So a query first looks at the candidates that share its rarest values,
+which are few; what they score is a bar. A candidate that shares none of these values can score no more than the rest of
+the query's values are worth: below the bar, and the search is over.
+
+Otherwise the candidates are gone through in zones: they are sorted by the columns whose values are common, so that
+neighbours are alike, and cut into zones of sixteen. What a zone can score at most is known without looking into it: for
+the query's common values from the smallest and the largest code it has in each column, for the rare ones from the lists
+of who has them. Most zones stay below the bar and are passed over.
+
+    the query's values   rare <-------------------------------------> common
+    candidates with them  ||     |||       ||||||||      (too many to look at one by one)
+                          looked at        zones:  [ ][ ][x][ ][ ][x][x][ ]    x: may beat the bar, scored whole
+
+What zones and their candidates can score is summed in whole numbers, each rounded up; whoever reaches the bar so is
+scored by the sum over the columns in their order, as `AgreementScorer.pairs` computes it, and only that counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cvpl.operators.similarity import AgreementScorer
+from cvpl.search.best import TIE, BestCandidates
+from cvpl.search.tree.simd import LANES, add_agreement, add_overlap, at_least, highest, load, lowest_bit, store, zero
+
+Ints = NDArray[np.int64]
+Words = NDArray[np.int32]
+Array = Any
+
+ZONE = LANES
+LOOKED_AT = 256
+"""At most so many candidates are looked at one by one, through lists of who has a value."""
+QUERIES_AT_ONCE = 512
+RARE = 0.25
+"""A value that fewer candidates have than this share of the zones is looked up in its list, zone by zone."""
+_ROUNDING = 1e-9
+_ROOM = 32
+"""Distinct scores within a tie of the best that are kept apart; more of them, and the query is searched otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class RareValues:
+    """The index of a block's candidates, which stand in the order of the zones.
+
+    `records` (places x columns) are their codes, and `zoned` the same codes zone by zone, a column's sixteen together.
+    `rows[place]` is a candidate's row; `lists` are places sorted by their code, column by column, and `listed` these
+    codes. A zone's `low` and `high` (columns x zones, filled up to sixteens) are over known values; none: low > high.
+    """
+
+    records: Words
+    zoned: Words
+    rows: Ints
+    lists: Words
+    listed: Words
+    low: Words
+    high: Words
+
+    @classmethod
+    def of(cls, b: Words) -> RareValues:
+        """Index the rows of `b`, one code a column."""
+        count, columns = b.shape
+        order = np.lexsort([b[:, column] for column in _sorted_by(b)[::-1]]) if columns else np.arange(count)
+        records = np.ascontiguousarray(b[order])
+        codes = np.ascontiguousarray(records.T)
+        lists = np.argsort(codes, axis=1, kind="stable").astype(np.int32)
+        zones = -(-count // ZONE)
+        padded = np.full((zones * ZONE, columns), -1, dtype=np.int32)
+        padded[:count] = records
+        zoned = padded.reshape(zones, ZONE, columns)
+        low, high = np.full((2, columns, -(-zones // LANES) * LANES), -1, dtype=np.int32)
+        low[:] = np.iinfo(np.int32).max
+        low[:, :zones] = np.where(zoned >= 0, zoned, np.iinfo(np.int32).max).min(axis=1).T
+        high[:, :zones] = zoned.max(axis=1).T
+        return cls(
+            records,
+            np.ascontiguousarray(zoned.transpose(0, 2, 1)).ravel(),
+            order.astype(np.int64),
+            lists,
+            np.take_along_axis(codes, lists, axis=1),
+            low,
+            high,
+        )
+
+    def search(
+        self,
+        scorer: AgreementScorer,
+        queries: Ints,
+        skip_query: Ints,
+        skip_candidate: Ints,
+        found: BestCandidates,
+        into: Ints,
+        numbers: Ints,
+    ) -> Ints:
+        """Search some of the scorer's queries and write what they find; query q's findings go to place into[q].
+
+        Pairs to skip are sorted by query. `numbers` are what `found` calls the candidates, ascending. Returns the
+        queries that have to be searched otherwise.
+        """
+        place = np.empty(len(self.rows), dtype=np.int64)
+        if len(skip_query):
+            place[self.rows] = np.arange(len(place))
+        first, last = (np.searchsorted(skip_query, queries, side) for side in ("left", "right"))
+        failed = np.zeros(len(queries), dtype=np.bool_)
+        worth = scorer.worth
+        _search(
+            scorer.a,
+            queries,
+            worth.start,
+            worth.first,
+            worth.last,
+            worth.agree,
+            worth.differ,
+            2.0**30 / max(1.0, worth.most - worth.least),
+            self.records,
+            self.zoned,
+            self.rows,
+            self.lists,
+            self.listed,
+            self.low,
+            self.high,
+            first,
+            last,
+            place[skip_candidate] if len(skip_candidate) else skip_candidate,
+            into,
+            numbers,
+            found.best,
+            found.row,
+            found.second,
+            found.second_row,
+            found.ties,
+            failed,
+        )
+        return queries[failed]
+
+
+def _sorted_by(b: Words) -> list[int]:
+    """The columns in the order in which candidates are sorted by them: the most telling first, rare values last.
+
+    A column tells as much as its entropy. Where most values are rarer than one in a zone, the lists know better.
+    """
+    zones = max(1, len(b) // ZONE)
+    telling: list[tuple[float, int]] = []
+    rare: list[tuple[float, int]] = []
+    for column in range(b.shape[1]):
+        counts = np.bincount(b[:, column] + 1)
+        counts = counts[counts > 0]
+        entropy = float(np.log(len(b)) - (counts * np.log(counts)).sum() / len(b))
+        (rare if entropy > np.log(len(b)) - np.log(max(1.0, RARE * zones)) else telling).append((-entropy, column))
+    return [column for _, column in sorted(telling) + sorted(rare)]
+
+
+@njit(nogil=True, cache=True)
+def _ends(codes: Array, low: int, high: int) -> Any:
+    """Where the codes from `low` to `high` begin and end among sorted ones."""
+    return np.searchsorted(codes, low, side="left"), np.searchsorted(codes, high, side="right")
+
+
+@njit(nogil=True, cache=True)
+def _insert(score: float, row: int, top: Array, who: Array, near: Array, many: Array) -> int:
+    """Take one more candidate into the two best and the count of ties; False where there is no room for it."""
+    if score > top[0] or (score == top[0] and row < who[0]):
+        top[1], who[1] = top[0], who[0]
+        top[0], who[0] = score, row
+    elif score > top[1] or (score == top[1] and row < who[1]):
+        top[1], who[1] = score, row
+    if score < top[0] - TIE:
+        return True
+    free = -1
+    for slot in range(_ROOM):
+        if many[slot] and near[slot] == score:
+            many[slot] += 1
+            return True
+        if free < 0 and (many[slot] == 0 or near[slot] < top[0] - TIE):
+            free = slot
+    if free < 0:
+        return False
+    near[free], many[free] = score, 1
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _skipped(place: int, first: int, last: int, skips: Array) -> int:
+    """Whether a candidate is left out for this query."""
+    found = False
+    for at in range(first, last):
+        found |= skips[at] == place
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _score(place: int, records: Array, first: Array, last: Array, agree: Array, otherwise: Array) -> float:
+    """The score of one candidate, summed in the order of the columns."""
+    score = 0.0
+    for column in range(records.shape[1]):
+        code = records[place, column]
+        if code >= first[column] and code <= last[column]:
+            score += agree[column]
+        elif code >= 0:
+            score += otherwise[column]
+    return score
+
+
+@njit(nogil=True, cache=True)
+def _search(
+    a: Array,
+    queries: Array,
+    start: Array,
+    table_first: Array,
+    table_last: Array,
+    table_agree: Array,
+    differ: Array,
+    scale: float,
+    records: Array,
+    zoned: Array,
+    rows: Array,
+    lists: Array,
+    listed: Array,
+    low: Array,
+    high: Array,
+    skip_first: Array,
+    skip_last: Array,
+    skips: Array,
+    into: Array,
+    numbers: Array,
+    best: Array,
+    best_row: Array,
+    second: Array,
+    second_row: Array,
+    ties: Array,
+    failed: Array,
+) -> None:
+    """The search itself; see the module and `RareValues.search`. `scale` turns scores into whole numbers."""
+    count, columns = records.shape
+    zones, width = -(-count // ZONE), low.shape[1]
+    flat_low, flat_high = low.ravel(), high.ravel()
+    first, last = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    agree, otherwise = np.empty(columns), np.empty(columns)
+    gain, loss = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    most, least = np.empty(columns), np.empty(columns)
+    begins, ends = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    top, who = np.empty(2), np.empty(2, np.int64)
+    near, many = np.empty(_ROOM), np.empty(_ROOM, np.int64)
+    bound = np.empty(width, np.int32)
+    stamp, stamped = np.zeros(width, np.int64), 0
+    missing = np.zeros(columns, np.bool_)
+    for column in range(columns):
+        missing[column] = listed[column, 0] < 0
+    for number in range(len(queries)):
+        query = queries[number]
+        rest = 0.0
+        for column in range(columns):
+            code = a[query, column]
+            first[column], last[column], agree[column], otherwise[column] = 1, 0, 0.0, 0.0
+            begins[column], ends[column] = 0, 0
+            if code >= 0:
+                at = start[column] + code
+                first[column], last[column], agree[column] = table_first[at], table_last[at], table_agree[at]
+                otherwise[column] = differ[column]
+                if first[column] <= last[column]:
+                    begins[column], ends[column] = _ends(listed[column], first[column], last[column])
+            # What the column can add at most: with somebody who agrees, and without.
+            least[column] = max(otherwise[column], 0.0) if missing[column] else otherwise[column]
+            most[column] = max(agree[column], least[column]) if ends[column] > begins[column] else least[column]
+            rest += most[column]
+            gain[column] = np.int64(np.ceil(agree[column] * scale))
+            loss[column] = np.int64(np.ceil(otherwise[column] * scale))
+        # The rarest values first, and what somebody without any of them could score.
+        order = np.argsort(ends - begins)
+        top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
+        many[:] = 0
+        fits, over, looked = True, False, 0
+        for taken in range(columns):
+            column = order[taken]
+            looked += ends[column] - begins[column]
+            if looked > LOOKED_AT:
+                break
+            for at in range(begins[column], ends[column]):
+                place = lists[column, at]
+                seen = False
+                for earlier in range(taken):
+                    other = order[earlier]
+                    seen |= (records[place, other] >= first[other]) & (records[place, other] <= last[other])
+                if seen or _skipped(place, skip_first[number], skip_last[number], skips):
+                    continue
+                score = _score(place, records, first, last, agree, otherwise)
+                fits &= _insert(score, rows[place], top, who, near, many)
+            rest += least[column] - most[column]
+            if rest < min(top[1], top[0] - TIE) - _ROUNDING:
+                over = True
+                break
+        if fits and not over:
+            # Zone by zone. The bar is what the lists have shown; everything that counts is scored anew.
+            bar = min(top[1], top[0] - TIE) - _ROUNDING
+            limit = np.int64(np.floor(max(bar * scale, -(2.0**30))))
+            base = np.int64(0)
+            for left in range(0, width, LANES):
+                total = zero()
+                for column in range(columns):
+                    if ends[column] - begins[column] > RARE * zones:
+                        high_gain = np.int64(np.ceil(most[column] * scale))
+                        low_gain = np.int64(np.ceil(least[column] * scale))
+                        at = column * width + left
+                        total = add_overlap(
+                            total,
+                            load(flat_low, at),
+                            load(flat_high, at),
+                            first[column],
+                            last[column],
+                            high_gain,
+                            low_gain,
+                        )
+                store(bound, left, total)
+            for column in range(columns):
+                if ends[column] - begins[column] <= RARE * zones:
+                    base += np.int64(np.ceil(least[column] * scale))
+                    more = np.int64(np.ceil((most[column] - least[column]) * scale))
+                    stamped += 1
+                    for at in range(begins[column], ends[column]):
+                        zone = lists[column, at] // ZONE
+                        if stamp[zone] != stamped:
+                            stamp[zone] = stamped
+                            bound[zone] += more
+            top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
+            many[:] = 0
+            # The most promising sixteen zones first: they raise the bar for the others.
+            promising, promise = 0, np.int64(-(2**31))
+            for left in range(0, width, LANES):
+                here = highest(load(bound, left))
+                if here > promise:
+                    promising, promise = left, here
+            for step in range(width // LANES + 1):
+                left = promising if step == 0 else (step - 1) * LANES
+                if step > 0 and left == promising:
+                    continue
+                open_zones = at_least(load(bound, left), limit - base)
+                while open_zones:
+                    zone = left + lowest_bit(open_zones)
+                    open_zones &= open_zones - 1
+                    if zone >= zones or bound[zone] < limit - base:
+                        continue
+                    total = zero()
+                    for column in range(columns):
+                        total = add_agreement(
+                            total,
+                            load(zoned, (zone * columns + column) * ZONE),
+                            first[column],
+                            last[column],
+                            gain[column],
+                            loss[column],
+                        )
+                    members = at_least(total, limit)
+                    while members:
+                        place = zone * ZONE + lowest_bit(members)
+                        members &= members - 1
+                        if place < count and not _skipped(place, skip_first[number], skip_last[number], skips):
+                            score = _score(place, records, first, last, agree, otherwise)
+                            fits &= _insert(score, rows[place], top, who, near, many)
+                    bar = max(bar, min(top[1], top[0] - TIE) - _ROUNDING)
+                    limit = np.int64(np.floor(max(bar * scale, -(2.0**30))))
+        if not fits:
+            failed[number] = True
+            continue
+        target = into[query]
+        tied = 0
+        for slot in range(_ROOM):
+            if many[slot] and near[slot] >= top[0] - TIE:
+                tied += many[slot]
+        best[target], second[target], ties[target] = top[0], top[1], tied
+        best_row[target] = numbers[who[0]] if who[0] >= 0 else -1
+        second_row[target] = numbers[who[1]] if who[1] >= 0 else -1

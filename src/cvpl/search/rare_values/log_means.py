@@ -1,0 +1,70 @@
+"""How dense a table is about a record: the logarithm of the mean of exp(score) over all candidates of its block.
+
+    log ( 1/|C(x)| * sum over y in C(x) of exp(score(x, y)) )
+
+A score of agreement is a sum over the columns, so exp(score) is a product over them: a kernel, as in a kernel density.
+Every pair counts a little, so none can be passed over; large tables are summed by compiled loops (`products`), small
+ones, and scores whose exponential no number can hold, in tiles. Which way is taken hangs on the tables alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.similarity import AgreementScorer
+from cvpl.search.blocks import Partition, layouts
+from cvpl.search.budget import Budget
+
+Floats = NDArray[np.float64]
+
+COMPILED_PAIRS = 10_000_000
+"""From so many pairs on, loading the compiler pays."""
+_QUERIES_AT_ONCE = 512
+_LARGEST_EXPONENT = 600.0
+"""exp of this, times the number of records there may be, is far from the largest number; and from the smallest."""
+
+
+def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | None = None) -> Floats:
+    """For every query, see the module; -inf without a candidate."""
+    budget = budget or Budget()
+    found = np.full(scorer.queries, -np.inf)
+    worth = scorer.worth
+    held = worth.most < _LARGEST_EXPONENT and worth.least > -_LARGEST_EXPONENT
+    compiled = held and partition.pairs >= COMPILED_PAIRS
+
+    def tasks() -> Iterator[Callable[[], None]]:
+        for asked, candidates in (block for blocks in layouts(partition) for block in blocks.rows()):
+            there = scorer.sorted(asked[:0], candidates)
+            summed: Callable[[AgreementScorer], Floats] = partial(_in_tiles, budget.tile_bytes // 8)
+            if compiled:
+                from cvpl.search.rare_values.products import Products  # noqa: PLC0415 - loads the compiler
+
+                summed = Products.of(there.b, worth)
+            for start in range(0, len(asked), _QUERIES_AT_ONCE):
+                yield partial(fill, asked[start : start + _QUERIES_AT_ONCE], there, summed)
+
+    def fill(asked: NDArray[np.int64], there: AgreementScorer, summed: Callable[[AgreementScorer], Floats]) -> None:
+        some = AgreementScorer(scorer.a[asked], there.b, worth)
+        found[asked] = summed(some) - np.log(there.candidates)
+
+    with ThreadPoolExecutor(budget.workers) as pool:
+        for done in [pool.submit(task) for task in tasks()]:
+            done.result()
+    return found
+
+
+def _in_tiles(size: int, scorer: AgreementScorer) -> Floats:
+    """The logarithms of the sums, the largest score taken out, so that nothing is too large or vanishes."""
+    found = np.empty(scorer.queries)
+    height = max(1, size // max(1, scorer.candidates))
+    for start in range(0, scorer.queries, height):
+        rows = slice(start, min(start + height, scorer.queries))
+        tile = scorer.tile(rows, slice(0, scorer.candidates))
+        top = tile.max(axis=1)
+        found[rows] = top + np.log(np.exp(tile - top[:, None]).sum(axis=1))
+    return found

@@ -1,0 +1,1 @@
+"""Exact search in a tree of candidates, with a compiled kernel."""

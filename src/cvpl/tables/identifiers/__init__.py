@@ -1,0 +1,1 @@
+"""Direct identifiers in a release: names, addresses, numbers, notes, unchanged unique values."""

@@ -1,0 +1,162 @@
+"""Direct identifiers that were left in a release: names, addresses, numbers, notes, and values kept as they were.
+
+Every column of the release is looked at, whether or not the configuration declares it. A finding names the column,
+what its values look like, and how many do; no cell ever stands in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cvpl.tables.identifiers.known_texts import KnownTexts
+from cvpl.tables.identifiers.names import share_of_names
+from cvpl.tables.identifiers.numbers import could_be_id, is_card_number, is_checked_number, is_national_id
+from cvpl.tables.identifiers.patterns import (
+    could_be_address,
+    could_be_dialled,
+    is_address,
+    is_email,
+    is_phone,
+    is_sentence,
+)
+from cvpl.tables.identifiers.unique_columns import LEAST_ROWS, NEARLY_UNIQUE, UniqueColumns
+from cvpl.tables.identifiers.words import ADDRESS_WORDS, ID_WORDS, NOTE_WORDS, PHONE_WORDS, named
+from cvpl.tables.source import Reading, Source
+
+if TYPE_CHECKING:
+    import duckdb
+
+IdentifierKind = Literal[
+    "name", "email", "phone", "address", "national_id", "card_number", "free_text", "unique_values"
+]
+
+_SAMPLE = 2_000
+"""So many distinct values are looked at: a share among them is off by at most a few points."""
+
+
+@dataclass(frozen=True)
+class IdentifyingColumn:
+    """A released column that names people: which column, what it looks like, the share of its values that do.
+
+    The share is that of the distinct values looked at; for `unique_values`, that of the released values which the
+    original's column has.
+    """
+
+    column: str
+    kind: IdentifierKind
+    share: float
+
+
+@dataclass(frozen=True, repr=False)
+class _Sample:
+    """Some distinct values of a released column and the records of each; how many values and cells the column has."""
+
+    texts: tuple[str, ...]
+    counts: tuple[int, ...]
+    distinct: int
+    cells: int
+
+    @property
+    def different(self) -> float:
+        """The number of distinct values as a share of the cells that have one."""
+        return self.distinct / self.cells if self.cells else 0.0
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A column is of this kind where so many distinct values, and such a share of them, pass the test.
+
+    A rule with words holds only for columns named so; `different` is the least share of distinct values among cells.
+    """
+
+    kind: IdentifierKind
+    test: Callable[[str], bool]
+    share: float
+    least: int
+    words: frozenset[str] | None = None
+    different: float = 0.0
+
+    def found(self, column: str, sample: _Sample) -> float | None:
+        """The share of the values that pass; None where the rule does not hold."""
+        if sample.different < self.different or len(sample.texts) < self.least:
+            return None
+        if self.words is not None and not named(column, self.words):
+            return None
+        passed = sum(self.test(text) for text in sample.texts)
+        return passed / len(sample.texts) if passed >= max(self.least, self.share * len(sample.texts)) else None
+
+
+_FORMS = (
+    _Rule("email", is_email, 0.05, 3),
+    _Rule("national_id", is_national_id, 0.8, 5),
+    _Rule("card_number", is_card_number, 0.9, 10),
+    _Rule("national_id", is_checked_number, 0.9, 20),
+    _Rule("national_id", could_be_id, 0.8, 5, ID_WORDS, 0.5),
+    _Rule("phone", is_phone, 0.6, 5),
+    _Rule("phone", could_be_dialled, 0.8, 5, PHONE_WORDS, 0.2),
+    _Rule("address", is_address, 0.5, 5),
+    _Rule("address", could_be_address, 0.7, 10, ADDRESS_WORDS, 0.5),
+)
+"""In the order of how much they say."""
+_NOTES = (
+    _Rule("free_text", is_sentence, 0.5, 10, None, 0.6),
+    _Rule("free_text", lambda text: is_sentence(text, 3), 0.5, 10, NOTE_WORDS, 0.3),
+)
+
+
+def identifying_columns(
+    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], reading: Reading
+) -> tuple[IdentifyingColumn, ...]:
+    """The columns of the release that identify people directly, in the table's order, each with its most telling kind.
+
+    `sources` are the opened tables, named "original", "protected" and perhaps "control". What is found depends neither
+    on the order of the rows nor on the number of threads. A column without values is never found.
+    """
+    read = KnownTexts(con, reading)
+    release = next(source for source in sources if source.table == "protected")
+    found: dict[str, IdentifyingColumn] = {}
+    nearly_unique = set()
+    for column in release.types:
+        sample = _sample(con, read.distinct(release, column))
+        finding = _by_content(column, sample)
+        if finding is not None:
+            found[column] = finding
+        if sample.cells >= LEAST_ROWS and sample.different >= NEARLY_UNIQUE:
+            nearly_unique.add(column)
+    if nearly_unique - found.keys() and any(source.table == "original" for source in sources):
+        unique = UniqueColumns(con, read, sources, nearly_unique)
+        for column in nearly_unique - found.keys():
+            share = unique.share(column)
+            if share is not None:
+                found[column] = IdentifyingColumn(column, "unique_values", share)
+    return tuple(found[column] for column in release.types if column in found)
+
+
+def _by_content(column: str, sample: _Sample) -> IdentifyingColumn | None:
+    """What the values look like, if that is a direct identifier."""
+    for rule in _FORMS:
+        if (share := rule.found(column, sample)) is not None:
+            return IdentifyingColumn(column, rule.kind, share)
+    share = share_of_names(column, sample.texts, sample.counts, sample.different)
+    if share is not None:
+        return IdentifyingColumn(column, "name", share)
+    for rule in _NOTES:
+        if (share := rule.found(column, sample)) is not None:
+            return IdentifyingColumn(column, rule.kind, share)
+    return None
+
+
+def _sample(con: duckdb.DuckDBPyConnection, distinct: str) -> _Sample:
+    """The first distinct values by their hash: the same ones whatever the order of the rows."""
+    query = (
+        f"WITH texts AS MATERIALIZED (SELECT text, n FROM {distinct}) "
+        "SELECT text, n, (SELECT count(*) FROM texts), (SELECT sum(n) FROM texts) "
+        f"FROM texts ORDER BY hash(text), text, n LIMIT {_SAMPLE}"
+    )
+    rows = con.execute(query).fetchall()
+    if not rows:
+        return _Sample((), (), 0, 0)
+    texts = tuple(str(row[0]).strip() for row in rows)
+    return _Sample(texts, tuple(int(row[1]) for row in rows), int(rows[0][2]), int(rows[0][3]))

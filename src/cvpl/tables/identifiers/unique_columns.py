@@ -1,0 +1,187 @@
+"""Columns whose values tell records apart and stand in both tables: whoever has the original looks them up.
+
+Equal values alone prove nothing for a numbering: a synthetic release counts its rows from 1 as the original does. A
+numbering is believed for what it does to the other columns, compared with the neighbours in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.identifiers.known_texts import KnownTexts
+from cvpl.tables.source import Source
+
+if TYPE_CHECKING:
+    import duckdb
+
+LEAST_ROWS = 20
+"""Fewer values are no evidence."""
+NEARLY_UNIQUE = 0.9
+_CARRIED_OVER = 0.5
+_ABOVE_STRANGERS = 0.25
+_DENSE = 3.0
+_ERRORS = 5
+_LEAST_EFFECT = 0.05
+_MOST_PAIRS = 20_000
+_SOME = 2_000
+_MOST_COLUMNS = 20
+
+
+class UniqueColumns:
+    """Finds the nearly unique columns of a release whose values the original has too.
+
+    `nearly_unique` names the columns of the release whose values are nearly all different.
+    """
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, texts: KnownTexts, sources: Sequence[Source], nearly_unique: set[str]
+    ) -> None:
+        self._con = con
+        self._texts = texts
+        by_table = {source.table: source for source in sources}
+        self._original, self._released = by_table["original"], by_table["protected"]
+        self._control = by_table.get("control")
+        self._unique = nearly_unique
+
+    def share(self, column: str) -> float | None:
+        """The share of the released values that the original's column has, where that identifies; None elsewhere.
+
+        It identifies where half of the released values or more come from the original and strangers' values are found
+        clearly less often. A numbering, which strangers may have too, identifies where it pairs records that agree.
+        """
+        if column not in self._unique or column not in self._original.types or not self._is_unique(column):
+            return None
+        ours, theirs, both = self._overlap(self._original, column)
+        if not theirs or both < _CARRIED_OVER * theirs:
+            return None
+        if any(_is_dense(self._numbers(source, column)) for source in (self._original, self._released)):
+            others = [
+                name for name in self._released.types if name in self._original.types and name not in self._unique
+            ]
+            return both / theirs if self._agrees(column, others[:_MOST_COLUMNS]) else None
+        if self._control is not None and column in self._control.types:
+            strangers, _, found = self._overlap(self._control, column)
+            # A release of a part of the people can hold no more of the original's values than it has rows.
+            most = min(1.0, theirs / ours)
+            if strangers and both / ours - found / strangers < _ABOVE_STRANGERS * most:
+                return None
+        return both / theirs
+
+    def _values(self, source: Source, column: str) -> str:
+        """SQL for the distinct values, each with the first row that has it.
+
+        Their spelling does not depend on how a tool writes decimals: 7 and 7.0 are one value, so are 0.5 and 0.50.
+        """
+        decimals = "contains(text, '.') AND regexp_full_match(text, '[+-]?[0-9]+[.][0-9]+')"
+        value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text, '0'), '.') ELSE text END"
+        read = f"(SELECT {value} AS value, place FROM {self._texts.distinct(source, column)})"
+        return f"(SELECT value, min(place) AS place FROM {read} GROUP BY 1)"
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        return tuple(self._con.execute(query).fetchall()[0])
+
+    def _is_unique(self, column: str) -> bool:
+        """Whether the original's values are nearly all different, and enough."""
+        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {self._texts.distinct(self._original, column)}"
+        distinct, cells = (int(number) for number in self._row(query))
+        return cells >= LEAST_ROWS and distinct >= NEARLY_UNIQUE * cells
+
+    def _overlap(self, other: Source, column: str) -> tuple[int, int, int]:
+        """How many distinct values the other table has, the release has, and both have."""
+        o, p = self._values(other, column), self._values(self._released, column)
+        query = (
+            "SELECT count(o.place), count(p.place), count(*) FILTER (o.place IS NOT NULL AND p.place IS NOT NULL) "
+            f"FROM {o} AS o FULL JOIN {p} AS p USING (value)"
+        )
+        ours, theirs, both = (int(number) for number in self._row(query))
+        return ours, theirs, both
+
+    def _numbers(self, source: Source, column: str) -> NDArray[np.float64] | None:
+        """The distinct values as numbers in order, where they are numbers, times, or numbers behind one fixed text."""
+        number, start = _as_number("value"), _before_number("value")
+        values = self._values(source, column)
+        some = f"(SELECT text AS value FROM {self._texts.distinct(source, column)})"
+        # Some are looked at before all are: most columns of texts have no number.
+        for looked_at in (f"{some} WHERE hash(value) % {1 + source.rows // _SOME} = 0", values):
+            counts = f"count({number}), count(*), min({start}) IS NOT DISTINCT FROM max({start})"
+            readable, all_values, one_start = self._row(f"SELECT {counts} FROM {looked_at}")
+            if readable < NEARLY_UNIQUE * all_values or not one_start:
+                return None
+        query = f"SELECT DISTINCT {number} AS v FROM {values} WHERE {number} IS NOT NULL"
+        found: NDArray[np.float64] = np.ma.filled(self._con.sql(query).fetchnumpy()["v"], np.nan).astype(np.float64)
+        return np.sort(found[np.isfinite(found)])
+
+    def _agrees(self, column: str, others: Sequence[str]) -> bool:
+        """Whether records of one number are nearer to each other in the other columns than to the neighbouring numbers.
+
+        Each original is held against its own released record and those of the numbers before and after. False where
+        there is nothing else to compare.
+        """
+        if not others:
+            return False
+        o = self._texts.rows(self._original, others, "o", "SELECT a FROM chosen")
+        p = self._texts.rows(self._released, others, "p", "SELECT b FROM chosen")
+        pairs = (
+            f"SELECT coalesce({_as_number('value')}, 0) AS number, value, a.place AS a, b.place AS b "
+            f"FROM {self._values(self._original, column)} AS a JOIN {self._values(self._released, column)} AS b "
+            "USING (value)"
+        )
+        most = f"(SELECT greatest(0, (count(*) - {_MOST_PAIRS}) // 2) FROM pairs)"
+        scores = " + ".join(_nearer(f"o{at}", f"p{at}") for at in range(len(others)))
+        query = (
+            f"WITH pairs AS ({pairs}), "
+            f"chosen AS (SELECT * FROM pairs ORDER BY number, value LIMIT {_MOST_PAIRS} OFFSET {most}), "
+            f"cells AS (SELECT * FROM chosen JOIN {o} AS x ON a = x.place JOIN {p} AS y ON b = y.place), "
+            f"scores AS (SELECT ({scores}) / {len(others)} AS score, lag(a) OVER w AS before, lead(a) OVER w AS after "
+            "FROM cells WINDOW w AS (ORDER BY number, value)) "
+            "SELECT avg(score), stddev_samp(score), count(score) FROM scores "
+            "WHERE before IS NOT NULL AND after IS NOT NULL"
+        )
+        mean, spread, count = self._row(query)
+        if mean is None or count < LEAST_ROWS:
+            return False
+        return bool(mean >= _LEAST_EFFECT and mean > _ERRORS * spread / math.sqrt(count))
+
+
+def _as_number(value: str) -> str:
+    """SQL for a value's number: its own, a time's seconds, or that behind a text."""
+    day = f"regexp_matches({value}, '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}')"
+    time = f"CASE WHEN {day} THEN epoch(TRY_CAST({value} AS TIMESTAMP)) END"
+    behind = f"TRY_CAST(regexp_extract({value}, '^[^0-9]+([0-9]{{1,15}})$', 1) AS DOUBLE)"
+    return f"coalesce(TRY_CAST({value} AS DOUBLE), {time}, {behind})"
+
+
+def _before_number(value: str) -> str:
+    """SQL for the text before a number that ends a value; NULL for numbers and times."""
+    start = f"regexp_extract({value}, '^([^0-9]+)[0-9]{{1,15}}$', 1)"
+    return f"CASE WHEN TRY_CAST({value} AS DOUBLE) IS NULL THEN nullif({start}, '') END"
+
+
+def _nearer(o: str, p: str) -> str:
+    """SQL for how much nearer an original's cell is to its own released cell than to the two neighbours', -1 to 1.
+
+    Numbers are compared by distance, an interval by its first number, other texts by being equal.
+    """
+    first = "TRY_CAST(regexp_extract({}, '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
+    sides = []
+    for shift in ("lag", "lead"):
+        other = f"{shift}({p}) OVER w"
+        away = f"abs({first.format(o)} - {first.format(other)}) - abs({first.format(o)} - {first.format(p)})"
+        equal = f"coalesce({o} = {p}, false)::INTEGER - coalesce({o} = {other}, false)::INTEGER"
+        sides.append(f"coalesce(sign({away}), {equal})")
+    return f"({sides[0]} + {sides[1]}) / 2.0"
+
+
+def _is_dense(numbers: NDArray[np.float64] | None) -> bool:
+    """Whether the numbers fill their range as a numbering does: at least every third step of it, outliers aside."""
+    if numbers is None or len(numbers) < LEAST_ROWS:
+        return False
+    cut = len(numbers) // 50
+    middle = numbers[cut : len(numbers) - cut]
+    step = float(np.diff(middle).min())
+    return bool((middle[-1] - middle[0]) / step + 1 <= _DENSE * len(middle))

@@ -1,0 +1,202 @@
+"""What a column probably is: its type, role, levels and features, each with the reason.
+
+A wrong guess must not make a release look safer than it is. So nothing is guessed to be sensitive: it would be left
+out of the attack.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from cvpl.tables.proposal.facts import Column
+from cvpl.tables.protected_values import Span, is_gone, read_number, read_pair, read_time
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_QUASI = _set(
+    "age agep sex gender race racp rac1p ethnic ethnicity hisp hispanic zip zipcode postcode postal plz region "
+    "district state province country county city town municipality puma nationality native citizen citizenship "
+    "language birth birthday birthdate birthplace dob born marital married msp education edu degree occupation "
+    "profession job workclass employment industry indp household relationship family children residence housing"
+)
+_CODES = _set("zip zipcode postcode postal plz puma indp code")
+_AMOUNTS = _set("age agep year years income salary amount price hours days height")
+_PROTECTED = _set(
+    "income salary wage pincp diagnosis disease illness religion political orientation hiv cancer stroke debt"
+)
+_IDENTITY = _set("id ids uuid guid key index number nr no pid")
+
+_PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_OTHER_DATE = re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}.*")
+_FEW = 10
+_MOST_ONE_HOT = 500
+_MOST_TIMES = 10_000
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A column's settings, and why."""
+
+    settings: dict[str, Any]
+    reasons: list[str] = field(default_factory=list)
+
+
+def words(name: str) -> set[str]:
+    """The words of a column name: "birthDate", "native-country", "PINCP_DECILE"."""
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]+\d+[A-Z]*|\d+", name)
+    return {part.lower() for part in parts} | {part.lower() for part in re.split(r"[\W_]+", name) if part}
+
+
+def named_like_identity(name: str) -> bool:
+    """Whether the name says that the column numbers records."""
+    return bool(words(name) & _IDENTITY)
+
+
+def is_plain(label: str) -> bool:
+    """Whether the label is a plain, finite number."""
+    return _PLAIN.fullmatch(label) is not None and math.isfinite(float(label))
+
+
+def is_time(label: str) -> bool:
+    """Whether the label is a day or a moment."""
+    span = read_time(label) if len(label) > 7 else None
+    return span is not None and span.first == span.last
+
+
+def guess_type(column: Column) -> tuple[str, str]:
+    """The type, and why."""
+    values = column.original.labels
+    released = [label for label in column.released.labels if not is_gone(label, values)]
+    if values and all(is_plain(value) for value in values):
+        return _type_of_numbers(column, released)
+    if values and all(is_time(value) for value in values):
+        known = set(values)
+        if all(label in known or read_time(label) is not None for label in released):
+            return "datetime", "times in both tables"
+        return "category", "times in the original, other text in the release"
+    if values and all(_OTHER_DATE.fullmatch(value) for value in values):
+        return "category", "dates in another form? write them as 2024-05-01 to have them read as times"
+    return "category", f"{len(values):,} different labels"
+
+
+def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]:
+    values = column.original.labels
+    if any(re.fullmatch(r"0\d+", value) for value in values):
+        return "category", "numbers with leading zeros are codes"
+    if words(column.name) & _CODES:
+        return "category", "codes, by the name"
+    spelled = [label for label in released if not is_plain(label)]
+    numbers = [float(value) for value in values]
+    known: dict[str, Any] = {
+        "whole": all(number.is_integer() for number in numbers),
+        "smallest": min(numbers),
+        "largest": max(numbers),
+    }
+    read = (read_number(label, **known) or read_pair(label, **known) for label in spelled)
+    if any(found is None for found in read):
+        return "category", "numbers in the original, other text in the release"
+    few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
+    if few and not spelled and not words(column.name) & _AMOUNTS:
+        return "category", f"only {len(values)} different whole numbers: codes, most likely"
+    more = f", {len(spelled):,} of the release's spellings are intervals" if spelled else ""
+    return "numeric", f"numbers in both tables{more}"
+
+
+def guess_column(column: Column, kind: str, why: str) -> Guess:
+    """Everything but the blocking."""
+    guess = Guess({"role": "attribute", "type": kind})
+    known = set(column.original.labels)
+    gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
+    if column.original.missing or column.released.missing or gone:
+        more = f", {gone:,} suppressed" if gone else ""
+        guess.reasons.append(
+            f"missing: {column.original.missing:,} in the original, {column.released.missing:,} in the release{more}"
+        )
+    guess.reasons.append(why)
+    distinct, rows = len(column.original.labels), column.original.rows
+    if kind == "category" and distinct > max(50, rows // 2):
+        guess.reasons.append(f"{distinct:,} different values in {rows:,} rows: an identifier or free text?")
+        if column.shared:
+            guess.reasons.append(
+                f"{column.shared:,} of them stand in the release too. If they tell people apart, do not release them"
+            )
+        guess.reasons.append("left out; make it a category if an attacker could compare it")
+        return Guess({"role": "ignore"}, guess.reasons)
+    if kind == "numeric" and distinct > rows / 2 and column.shared > len(column.released.labels) / 2:
+        guess.reasons.append(
+            f"{distinct:,} different values in {rows:,} rows, and the release keeps {column.shared:,} of them as they "
+            "are: nearly an identifier"
+        )
+    if words(column.name) & _QUASI:
+        guess.settings["role"] = "quasi_identifier"
+        guess.reasons.append("a quasi-identifier by its name")
+    if words(column.name) & _PROTECTED:
+        guess.reasons.append("if this is what the release must protect, and nobody outside knows it: role sensitive")
+    if kind == "category":
+        _add_levels(guess, column)
+    if kind == "datetime":
+        guess.settings["features"] = _features(column)
+    return guess
+
+
+def _add_levels(guess: Guess, column: Column) -> None:
+    """A separator, where every original label has it; another encoding, where one-hot would not do."""
+    labels = column.original.labels
+    for separator in ("/", "|", ">"):
+        if labels and all(separator in label.strip(separator) for label in labels):
+            guess.settings["separator"] = separator
+            guess.reasons.append(f"every label has levels, separated by '{separator}'")
+            break
+    known = set(labels)
+    unknown = [label for label in column.released.labels if label not in known and not is_gone(label)]
+    if unknown and "separator" in guess.settings:
+        guess.settings["encode"] = "hierarchical"
+        guess.reasons.append("the release has labels that the original lacks, so labels are compared level by level")
+    elif unknown:
+        share = column.released.count(unknown) / column.released.rows
+        guess.reasons.append(
+            f"{len(unknown):,} labels of the release ({share:.0%} of its records) are not in the original, so they "
+            "agree with nobody's: generalized? give a `hierarchy` file"
+        )
+    if len(known.union(unknown)) > _MOST_ONE_HOT:
+        guess.settings["encode"] = "frequency"
+        guess.reasons.append(
+            f"{len(known.union(unknown)):,} labels; `encode: one_hot` would compare them one by one, but slowly"
+        )
+
+
+def _features(column: Column) -> list[str]:
+    """Elapsed days, and those parts of a time that vary in both tables."""
+    parts: dict[str, Callable[[datetime], int]] = {
+        "hour": lambda time: time.hour,
+        "day_of_week": lambda time: time.weekday(),
+        "month": lambda time: time.month,
+    }
+    spans = [
+        [
+            span
+            for label in facts.labels[:: 1 + len(facts.labels) // _MOST_TIMES]
+            if (span := read_time(label)) is not None
+        ]
+        for facts in (column.original, column.released)
+    ]
+    found = ["elapsed_days"]
+    for name, part in parts.items():
+        if all(_varies(side, part) for side in spans):
+            found.append(name)
+    # Where every time was floored to the first of its month, the weekday is the calendar's, not the person's.
+    if "day_of_week" in found and not all(_varies(side, lambda time: time.day) for side in spans):
+        found.remove("day_of_week")
+    return found
+
+
+def _varies(spans: Sequence[Span], part: Callable[[datetime], int]) -> bool:
+    return len({part(span.first) for span in spans if part(span.first) == part(span.last)}) > 1

@@ -1,0 +1,261 @@
+"""A first `audit.yaml`, guessed from two tables and written with its reasons, for the person to correct.
+
+The only place where anything is guessed, and nothing is used before a person has seen it. Comments hold counts and
+names of columns, never a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from cvpl.errors import InputError, Problem
+from cvpl.tables.columns import OBSERVABLE
+from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.identity import ROW_NUMBER
+from cvpl.tables.pair import open_all
+from cvpl.tables.proposal.block import add_block
+from cvpl.tables.proposal.column import Guess, guess_column, guess_type, is_plain, named_like_identity, words
+from cvpl.tables.proposal.facts import Column, read_facts
+from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
+from cvpl.tables.reading import ColumnReader
+from cvpl.tables.source import Reading, Source, display_name
+
+USUAL_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "nan", "NaN", "NaT")
+PERHAPS_MISSING = ("N", "-", "--", ".", "X", "U")
+"""Spellings that are as often a label: they count as a gap only where no category has them."""
+_MOST_KEYS = 3
+_MOST_UNPROVEN_KEYS = 1
+"""Where no true pair is known, every further key may part more of them, and nobody would see it."""
+_WIDTH = 116
+
+_HEAD = [
+    "# A first guess, made from the two tables. Check every line: what is left out here is not audited.",
+    "# Roles: id (tells who is who, never used to link), quasi_identifier (an outsider may know it, may block),",
+    "#        attribute (compared), sensitive (what is to be protected, never used), group, ignore.",
+]
+_FOOT = [
+    "# Who is assumed to attack. `default` is a family of attackers, with and without blocking, each tried on releases",
+    "# whose answer is known; the strongest is the headline. `paper` is one of them, and faster: it blocks as stated",
+    "# above and compares z-scored numbers and one-hot categories after PCA by cosine. Nothing is audited under an",
+    "# assumption that nobody saw, so this line is required.",
+    "attacker: default",
+    "threshold: 0.90   # how alike two records must be to count as linked, for attackers whose score has that scale",
+    "seed: 42",
+    "# People known to be absent from the release tell how many look-alikes anybody finds:",
+    "# control: {file: holdout.csv}",
+]
+
+
+def propose(original: object, protected: object) -> str:
+    """The text of a commented `audit.yaml` for two tables. Raises InputError where they cannot be compared at all."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    reading, why = _reading(original, protected)
+    problems: list[Problem] = []
+    con = duckdb.connect()
+    try:
+        sources = open_all(con, {"original": original, "protected": protected}, reading, problems)
+        if problems:
+            raise InputError(problems)
+        _check_headers(sources)
+        reader = ColumnReader(con, reading, [], [])
+        columns = {
+            name: Column(name, read_facts(reader, sources[0], name), read_facts(reader, sources[1], name))
+            for name in sources[0].types
+            if name in sources[1].types
+        }
+        truth = guess_truth(con, reader, sources, columns)
+    finally:
+        con.close()
+    columns = {name: column.spelled_alike() for name, column in columns.items()}
+    types, gaps = _types(columns)
+    if gaps:
+        why.append(_gap_reason(columns, types, gaps))
+        reading = replace(reading, missing=("", *gaps))
+    columns = {name: column.without(gaps) for name, column in columns.items()}
+    guesses = _guesses(sources, columns, types, truth)
+    lines = [*_HEAD, *_column_lines(guesses), *_reading_lines(reading, why), *_truth_lines(truth), *_FOOT]
+    return "\n".join(lines) + "\n"
+
+
+def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
+    """Delimiter and stripping for both tables, from the first lines of the CSV files."""
+    dialects = [guess_dialect(data) for data in (original, protected)]
+    delimiters = {dialect.reading.delimiter for dialect in dialects if dialect.is_csv}
+    if len(delimiters) > 1:
+        where = " and ".join(display_name(data, "") for data in (original, protected))
+        cure = "Write one of them again: `reading.delimiter` holds for all tables."
+        raise InputError([Problem(where, "the fields are separated in two different ways", cure)])
+    strip = any(dialect.reading.strip for dialect in dialects)
+    reading = Reading(strip=strip, delimiter=min(delimiters, default=","))
+    return reading, [reason for dialect in dialects for reason in dialect.reasons]
+
+
+def _check_headers(sources: Sequence[Source]) -> None:
+    """Refuse tables whose first line is no header: its cells would become the keys of the configuration."""
+    problems = [
+        Problem(source.name, "the first line looks like a record, not like a header", "Add a header.")
+        for source in sources
+        if sum(is_plain(name) for name in source.types) > len(source.types) / 2
+    ]
+    if not problems and not set(sources[0].types) & set(sources[1].types):
+        where = " and ".join(source.name for source in sources)
+        cure = "Check that both have a header and spell it alike."
+        problems.append(Problem(where, "the tables have no column in common", cure))
+    if problems:
+        raise InputError(problems)
+
+
+def _types(columns: Mapping[str, Column]) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Every column's type with its reason, and the spellings to be read as missing so that numbers can be read."""
+    types = {name: guess_type(column) for name, column in columns.items()}
+    found: dict[str, set[str]] = {}
+    for name, column in columns.items():
+        gaps = column.labels & {*USUAL_MISSING, *PERHAPS_MISSING}
+        bare = guess_type(column.without(sorted(gaps))) if gaps else types[name]
+        if gaps and bare[0] != "category":
+            found[name], types[name] = gaps, bare
+    labels = {label for name, column in columns.items() if types[name][0] == "category" for label in column.labels}
+    for name, gaps in list(found.items()):
+        if gaps & labels & set(PERHAPS_MISSING):
+            del found[name]
+            types[name] = (
+                "category",
+                "numbers, but for a spelling that other columns have as a label; if it means missing everywhere, list "
+                "it under `reading.missing` and make this numeric",
+            )
+    return types, sorted(set().union(*found.values())) if found else []
+
+
+def _gap_reason(columns: Mapping[str, Column], types: Mapping[str, tuple[str, str]], gaps: Sequence[str]) -> str:
+    """Why spellings are listed, and what that does to categories."""
+    counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}
+    needy = [_key(name) for name, count in counts.items() if count and types[name][0] != "category"]
+    others = [_key(name) for name, count in counts.items() if count and types[name][0] == "category"]
+    more = f"; this empties cells of {', '.join(others)} too: are they labels there?" if others else ""
+    return f"spellings of a missing value that keep {', '.join(needy)} from being read as numbers or times{more}"
+
+
+def _guesses(
+    sources: Sequence[Source],
+    columns: Mapping[str, Column],
+    types: Mapping[str, tuple[str, str]],
+    truth: ProposedTruth,
+) -> dict[str, Guess]:
+    guesses: dict[str, Guess] = {}
+    blocked: set[str] = set()
+    for name in dict.fromkeys(name for source in sources for name in source.types):
+        note = truth.notes.get(name)
+        if name not in columns:
+            where = next(source.name for source in sources if name in source.types)
+            guesses[name] = Guess({"role": "ignore"}, [f"only in {where}, so it cannot be compared"])
+        elif truth.keys is not None and name == truth.keys.original:
+            guesses[name] = Guess({"role": "id"}, list(truth.reasons))
+        elif note is not None:
+            guesses[name] = Guess({"role": "ignore"})
+        elif columns[name].unique and named_like_identity(name):
+            reason = (
+                "every original value is different, and the name is an identifier's; the release does not repeat it"
+            )
+            guesses[name] = Guess({"role": "ignore"}, [reason])
+        else:
+            guesses[name] = _guess(columns[name], types[name], truth, blocked)
+        if note is not None:
+            guesses[name].reasons.append(note)
+    return guesses
+
+
+def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked: set[str]) -> Guess:
+    guess = guess_column(column, *kind)
+    usual = column.original.count(USUAL_MISSING) + column.released.count(USUAL_MISSING)
+    if usual:
+        guess.reasons.append(
+            f"{usual:,} cells are spelled like a missing value (?, NA, null, ...) and count as a label; if they are "
+            "gaps, list the spelling under `reading.missing`"
+        )
+    if guess.settings["role"] != "quasi_identifier":
+        return guess
+    kin = words(column.name)
+    if len(blocked) >= (_MOST_KEYS if truth.pairs is not None else _MOST_UNPROVEN_KEYS):
+        known = "" if truth.pairs is not None else ", as no true pair is known"
+        guess.reasons.append(f"no blocking key: {len(blocked)} will do to start with{known}")
+    elif any(kin & words(name) for name in blocked):
+        guess.reasons.append("no blocking key: a column with a like name is one already")
+    else:
+        add_block(guess, column, truth.pairs)
+        if "block" in guess.settings:
+            blocked.add(column.name)
+    return guess
+
+
+def _column_lines(guesses: Mapping[str, Guess]) -> list[str]:
+    lines = []
+    if not any(guess.settings["role"] in OBSERVABLE for guess in guesses.values()):
+        lines.append("# No column looks comparable: give at least one the role quasi_identifier or attribute.")
+    lines.append("columns:")
+    width = max(len(_key(name)) for name in guesses) + 1
+    for name, guess in guesses.items():
+        lines.append(f"  {_key(name) + ':':<{width}} {_flow(guess.settings)}")
+        lines.extend(line for reason in guess.reasons for line in _comment(reason, "    "))
+    return lines
+
+
+def _reading_lines(reading: Reading, why: Sequence[str]) -> list[str]:
+    if reading == Reading():
+        return []
+    lines = ["reading:", *(line for reason in why for line in _comment(reason, "  "))]
+    if reading.strip:
+        lines.append("  strip: true")
+    if reading.delimiter != ",":
+        lines.append(f"  delimiter: {_flow(reading.delimiter)}")
+    if reading.missing != ("",):
+        lines.append(f"  missing: {_flow(list(reading.missing))}")
+    return lines
+
+
+def _truth_lines(truth: ProposedTruth) -> list[str]:
+    lines = []
+    if truth.same_order is not None:
+        lines += _comment(
+            f"Row i of the release seems to be row i of the original: {truth.same_order}. Whoever has the original in "
+            "its order can read off who is who: shuffle the release before it leaves."
+        )
+    if truth.keys is None:
+        lines.append(
+            "# Nothing tells who is who, so true matches are unknown. If a column or the position does, write:"
+        )
+        lines.append(f"# truth: {{original: {ROW_NUMBER}, protected: index}}")
+    elif truth.keys.original == ROW_NUMBER:
+        lines += [line for reason in truth.reasons for line in _comment(reason)]
+        lines.append(f"truth: {_flow({'original': ROW_NUMBER, 'protected': truth.keys.protected})}")
+    return lines
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    """The text as comment lines, with no line end of its own."""
+    lines = [""]
+    for word in "".join(letter if letter.isprintable() else "?" for letter in text).split(" "):
+        if lines[-1] and len(indent) + len(lines[-1]) + len(word) > _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return [f"{indent}# {line}" for line in lines]
+
+
+def _key(name: str) -> str:
+    """A column name as a YAML key, on one line."""
+    plain = _flow(name)
+    if "\n" not in plain and plain.isprintable():
+        return plain
+    return yaml.safe_dump(name, default_style='"', width=10**6).strip()
+
+
+def _flow(value: Any) -> str:
+    return (
+        yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+        .strip()
+        .removesuffix("\n...")
+    )

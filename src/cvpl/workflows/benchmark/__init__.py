@@ -1,0 +1,1 @@
+"""Every release that manifests describe, in one leaderboard."""

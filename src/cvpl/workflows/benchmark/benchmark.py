@@ -1,0 +1,134 @@
+"""The benchmark suite: every release that manifests describe is audited, and stands in one leaderboard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from cvpl import result as out
+from cvpl.assessment.provenance import versions
+from cvpl.assessment.sections import diagnostics
+from cvpl.config.manifest import Entry, Manifest, read_manifests
+from cvpl.errors import CvplError, InputError, UsageError, place_of
+from cvpl.evaluation.risk import FALSE_RATE
+from cvpl.workflows.audit import Report, audit, read_tables
+from cvpl.workflows.benchmark.kept_results import Audited, KeptResults, fingerprint
+from cvpl.workflows.benchmark.leaderboard import Ran, board
+
+
+def benchmark(
+    manifests: str | Path | Sequence[str | Path],
+    *,
+    data: str | Path | None = None,
+    folder: str | Path | None = None,
+    only: Sequence[str] | None = None,
+    memory: int | None = None,
+    report: Report | None = None,
+) -> out.BenchmarkResult:
+    """Audit every release that the manifests describe, one after the other, and put them on one leaderboard.
+
+    `manifests` are YAML files, or folders that hold a benchmark.yaml. Their tables are looked for in `data`, or in the
+    manifest's own folder. Each release is one `cvpl.audit` with the manifest's configuration, and has its figures. A
+    release that cannot be audited, or of which nothing can be said, is a row that says why. With `folder` results
+    are kept there, and a run that was stopped goes on where it was. `only` names releases, as RELEASE or
+    MANIFEST/RELEASE. Raises InputError with every problem of all manifests before any audit starts, and UsageError
+    where `folder` cannot be written. The same inputs and seeds give the same result, but for `seconds`.
+    """
+    say = report or _silent
+    say("reading the manifests", None)
+    given = [manifests] if isinstance(manifests, str | Path) else list(manifests)
+    if not given:
+        raise UsageError("there is no manifest; name one at least")
+    tasks = _chosen(read_manifests(given, data), only)
+    kept = KeptResults(None if folder is None else Path(folder))
+    kept.prepare()
+    groups: list[out.BenchmarkGroup] = []
+    rows: list[out.BenchmarkRow] = []
+    number, count = 0, sum(len(entries) for _, entries in tasks)
+    for manifest, entries in tasks:
+        ran = []
+        for entry in entries:
+            number += 1
+            heard = partial(_of_one, say, f"{manifest.name}/{entry.name}, {number} of {count}")
+            ran.append(_run(manifest.name, entry, kept, memory, heard))
+        group, placed = board(manifest, ran)
+        groups.append(group)
+        rows += placed
+    return out.BenchmarkResult(
+        schema="cvpl/benchmark/1", false_rate=FALSE_RATE, groups=groups, rows=rows, versions=versions()
+    )
+
+
+def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[tuple[Manifest, list[Entry]]]:
+    """The releases to audit, by manifest; a name that no release has is refused."""
+    if only is None:
+        return [(manifest, list(manifest.entries)) for manifest in manifests]
+    whole = {f"{it.name}/{entry.name}" for it in manifests for entry in it.entries}
+    known = whole | {name.split("/")[1] for name in whole}
+    unknown = [name for name in only if name not in known]
+    if unknown or not only:
+        named = ", ".join(f"'{name}'" for name in unknown) or "of no name"
+        raise UsageError(f"there is no release {named}; choose among {', '.join(sorted(whole))}")
+    chosen = [
+        (it, [entry for entry in it.entries if {entry.name, f"{it.name}/{entry.name}"} & set(only)]) for it in manifests
+    ]
+    return [(manifest, entries) for manifest, entries in chosen if entries]
+
+
+def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: Report) -> Ran:
+    """One release: kept from before, audited now, or the reasons why it cannot be."""
+    digest = fingerprint(entry)
+    found = kept.find(group, entry.name, digest)
+    if found is not None:
+        return Ran(entry, digest, found)
+    try:
+        found = _audited(entry, memory, say)
+    except InputError as error:
+        return Ran(entry, digest, None, tuple(str(problem) for problem in error.problems))
+    except CvplError as error:
+        return Ran(entry, digest, None, (str(error),))
+    except MemoryError:
+        return Ran(entry, digest, None, ("the memory of this machine does not suffice",))
+    except Exception as error:
+        # The message of an unforeseen error could hold a cell of the input, so only its kind and place are told.
+        told = f"internal error ({type(error).__name__} at {place_of(error)}), a fault of cvpl"
+        return Ran(entry, digest, None, (told,))
+    kept.keep(group, entry.name, digest, found)
+    return Ran(entry, digest, found)
+
+
+def _audited(entry: Entry, memory: int | None, say: Report) -> Audited:
+    """The audit of a release with its time, and the utility as `cvpl.compare` has it."""
+    start = time.perf_counter()
+    result = audit(entry.original, entry.file, entry.config, memory=memory, report=say)
+    seconds = round(time.perf_counter() - start, 2)
+    say("utility", None)
+    plan = entry.plan.within(memory)
+    if plan.control_is_absent:
+        # A sample is to serve for the whole table, not only for the people who are in it.
+        plan = replace(plan, config=plan.config.model_copy(update={"control": None}))
+    with threadpool_limits(limits=1, user_api="blas"):
+        inputs = read_tables(entry.original, entry.file, plan, None)
+        kept = diagnostics.utility(plan, inputs)
+    utility = out.BenchmarkUtility(
+        correlation_preservation=kept.correlation.figure,
+        marginal_similarity=kept.marginal.figure,
+        downstream_accuracy_ratio=kept.downstream.figure,
+        distance_preservation=kept.distance.figure,
+        distance_basis=kept.distance.basis,
+        columns=[spec.name for spec in inputs.pair.original.specs],
+    )
+    return Audited(result, utility, seconds)
+
+
+def _of_one(say: Report, name: str, phase: str, share: float | None) -> None:
+    say(f"{name}: {phase}", share)
+
+
+def _silent(phase: str, share: float | None) -> None:
+    """Nobody listens."""

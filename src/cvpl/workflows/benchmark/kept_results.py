@@ -1,0 +1,154 @@
+"""Results of a benchmark that are kept, so that a run that was stopped goes on where it was.
+
+    DIR/results/GROUP/RELEASE.json        the result of the audit, as `cvpl audit` writes it
+    DIR/results/GROUP/RELEASE.run.json    what it was made from, how long it took, and the utility
+
+The second file is written last, and names the bytes of the first. A result is used again only where all of what made it
+is the same: the tables, the hierarchies, the configuration, the versions, and the code that computes figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from pydantic import ValidationError
+
+from cvpl.assessment.provenance import versions
+from cvpl.config.manifest import Entry
+from cvpl.config.written import ControlConfig
+from cvpl.errors import UsageError
+from cvpl.files import write_whole
+from cvpl.operators.projection import Saved
+from cvpl.result import AuditResult, BenchmarkUtility
+from cvpl.result.section import Section
+
+_ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "simulation", "protection", "leaderboard.py")
+"""Parts of the package that no figure of an audit depends on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """A release that was audited: its result, its utility and the seconds that the audit took."""
+
+    result: AuditResult
+    utility: BenchmarkUtility
+    seconds: float
+
+
+class _Run(Section):
+    """What stands beside a kept result."""
+
+    fingerprint: str
+    result_sha256: str
+    seconds: float
+    utility: BenchmarkUtility
+
+
+@dataclass(frozen=True)
+class KeptResults:
+    """The kept results of one folder; without a folder nothing is kept."""
+
+    folder: Path | None
+
+    def prepare(self) -> None:
+        """Make the folder, and see that files can be written in it; UsageError where not."""
+        if self.folder is None:
+            return
+        place = self.folder / "results"
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            why = error.strerror or "the system refused"
+            told = f"--out {self.folder}: nothing can be written in '{place}' ({why}). Name another folder."
+            raise UsageError(told) from None
+
+    @property
+    def any_there(self) -> bool:
+        """Whether the result of any audit is kept."""
+        return self.folder is not None and any(self.folder.glob("results/*/*.run.json"))
+
+    def find(self, group: str, name: str, fingerprint: str) -> Audited | None:
+        """The result that was made from the very same, if it is there and whole."""
+        if self.folder is None:
+            return None
+        file, beside = self._files(group, name)
+        try:
+            run = _Run.model_validate_json(beside.read_bytes())
+            content = file.read_bytes()
+            if run.fingerprint != fingerprint or run.result_sha256 != hashlib.sha256(content).hexdigest():
+                return None
+            return Audited(AuditResult.from_json(content), run.utility, run.seconds)
+        except (OSError, ValidationError):
+            return None
+
+    def keep(self, group: str, name: str, fingerprint: str, found: Audited) -> None:
+        """Write a result down, and then what it was made from."""
+        if self.folder is None:
+            return
+        file, beside = self._files(group, name)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        content = found.result.to_json().encode()
+        digest = hashlib.sha256(content).hexdigest()
+        run = _Run(fingerprint=fingerprint, result_sha256=digest, seconds=found.seconds, utility=found.utility)
+        beside.unlink(missing_ok=True)
+        write_whole(file, content)
+        write_whole(beside, json.dumps(run.model_dump(mode="json"), indent=2) + "\n")
+
+    def _files(self, group: str, name: str) -> tuple[Path, Path]:
+        folder = (self.folder or Path()) / "results" / group
+        return folder / f"{name}.json", folder / f"{name}.run.json"
+
+
+def fingerprint(entry: Entry) -> str:
+    """A digest of everything that the result of a release depends on."""
+    config = entry.config.config
+    parts = {
+        "files": {name: _digest(file) for name, file in _files(entry).items()},
+        "tables": [_digest(entry.original), _digest(entry.file)],
+        "config": config.model_dump(mode="json"),
+        "versions": versions(),
+        "code": _code(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _files(entry: Entry) -> dict[str, Path]:
+    """The files beside the two tables: control, hierarchies, saved projections."""
+    config, base = entry.config.config, entry.config.base
+    named = [it.hierarchy for it in config.columns.values() if it.hierarchy is not None]
+    if isinstance(config.control, ControlConfig):
+        named.append(config.control.file)
+    saved = [Path(it.projection.saved) for it in entry.plan.attackers.values() if isinstance(it.projection, Saved)]
+    return {name: base / name for name in named} | {file.name: file for file in saved}
+
+
+def _digest(file: Path) -> str:
+    try:
+        return _digest_of(file, file.stat().st_mtime_ns)
+    except OSError:
+        return "cannot be read"
+
+
+@cache
+def _digest_of(file: Path, _changed: int) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that computes figures."""
+    top = Path(__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(top.rglob("*.py")):
+        part = file.relative_to(top)
+        if part.parts[0] not in _ONLY_SHOWS:
+            digest.update(part.as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,180 @@
+"""From audits to a leaderboard: one row a release, each group in order, and nobody ranked against other people.
+
+Releases of one group are ranked by their risk, each against others whose risk is read in the same way. Those with a
+control come first. Where only true matches are known, the risk is how often the best candidate is the right person,
+beyond a blind guess. The rest have no place. Two releases whose 95% intervals meet are tied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl import result as out
+from cvpl.config.attackers import written_attackers
+from cvpl.config.manifest import Entry, Manifest
+from cvpl.config.written import ControlConfig
+from cvpl.config.written_attacker import AttackerConfig
+from cvpl.evaluation.ordering import places
+from cvpl.result.verdict import TOO_FEW
+from cvpl.utility.compared import counted_figures, mean_of
+from cvpl.workflows.benchmark.kept_results import Audited
+
+Ends = tuple[float | None, float, float | None]
+Status = Literal["assessed", "not_assessable", "failed"]
+RankedBy = Literal["risk", "top1_hit_rate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ran:
+    """A release that was tried: what came of it, or why nothing did."""
+
+    entry: Entry
+    fingerprint: str
+    found: Audited | None
+    reasons: tuple[str, ...] = ()
+
+
+def board(manifest: Manifest, ran: Sequence[Ran]) -> tuple[out.BenchmarkGroup, list[out.BenchmarkRow]]:
+    """A manifest's group, and the rows of the releases that were tried, the highest risk first."""
+    utilities = [it.found.utility for it in ran if it.found is not None]
+    figures = counted_figures(utilities)
+    columns = dict.fromkeys(name for it in utilities for name in it.columns)
+    rows = [_row(manifest.name, it, figures, list(columns)) for it in ran]
+    config = manifest.config
+    control = config.control.file if isinstance(config.control, ControlConfig) else config.control
+    group = out.BenchmarkGroup(
+        name=manifest.name,
+        title=config.title,
+        source=config.source,
+        licence=config.licence,
+        original=config.original,
+        control=control,
+        seed=config.seed,
+        utility_figures=figures,
+    )
+    return group, in_order(rows)
+
+
+def in_order(rows: Sequence[out.BenchmarkRow]) -> list[out.BenchmarkRow]:
+    """The rows of one group in order, with their places; rows without one come last, as they were given."""
+    placed: list[out.BenchmarkRow] = []
+    for kind in sorted({_kind(row) for row in rows}):
+        alike = [row for row in rows if _kind(row) == kind]
+        if alike[0].ranked_by is None:
+            placed += alike
+            continue
+        alike.sort(key=lambda row: -_ends(row)[1])
+        found = places(_clearly_above([_ends(row) for row in alike]))
+        placed += [
+            row.model_copy(update={"place": out.Places(first=it.first, last=it.last)})
+            for row, it in zip(alike, found, strict=True)
+        ]
+    return placed
+
+
+def _clearly_above(ends: Sequence[Ends]) -> NDArray[np.bool_]:
+    """Which stands clearly above which: the whole interval lies above the other's; without an interval none does."""
+    above = np.zeros((len(ends), len(ends)), dtype=bool)
+    for i, (low, _, _) in enumerate(ends):
+        for j, (_, _, high) in enumerate(ends):
+            above[i, j] = low is not None and high is not None and low > high
+    return above
+
+
+def _kind(row: out.BenchmarkRow) -> tuple[int, str]:
+    """Which rows may be ranked against each other, those of which most is known first; other controls are others."""
+    rate = "" if row.risk is None or row.risk.false_rate is None else f"{row.risk.false_rate:.2f} "
+    if row.ranked_by == "risk" and row.control_from == "file":
+        return 0, rate + (row.inputs["control"].sha256 or "")
+    if row.ranked_by is not None:
+        return 1 if row.ranked_by == "risk" else 2, rate
+    return {"assessed": 3, "not_assessable": 4, "failed": 5}[row.status], ""
+
+
+def _ends(row: out.BenchmarkRow) -> Ends:
+    """The figure that a row is ranked by, between the ends of its interval."""
+    estimate, low, high = row.shown
+    return low, estimate or 0.0, high
+
+
+def _row(group: str, ran: Ran, figures: Sequence[str], columns: Sequence[str]) -> out.BenchmarkRow:
+    """One release's row, without its place."""
+    entry, found = ran.entry, ran.found
+    made, config = entry.made, entry.config.config
+    result = None if found is None else found.result
+    told = result if result is not None and result.verdict.kind != "not_assessable" else None
+    status: Status = "failed" if result is None else "not_assessable" if told is None else "assessed"
+    truth = None if told is None else told.truth
+    control = None if told is None else told.control
+    attributable = None if told is None else told.attributable_rate
+    top1 = None if truth is None else truth.top1_hit_rate
+    risk = None if told is None else told.risk
+    power = None if told is None or risk is None or risk.false_rate is None else told.power_at(risk.false_rate)
+    ranked_by: RankedBy | None = None
+    if risk is not None:
+        ranked_by = "risk" if risk.basis == "control" else "top1_hit_rate"
+    return out.BenchmarkRow(
+        group=group,
+        name=entry.name,
+        file=made.file,
+        made=out.Made(mechanism=made.mechanism, family=made.family, strength=dict(made.strength), by=made.by),
+        status=status,
+        reasons=list(ran.reasons) if result is None else _reasons(result),
+        inputs={} if result is None else result.inputs,
+        scenario=None if result is None else result.scenario,
+        control_from=None if config.control is None else "absent" if config.control == "absent" else "file",
+        attacker=None if result is None else result.attacker,
+        picked_among=None if result is None or result.picked is None else result.picked.among,
+        linkage_rate=None if told is None else told.linkage_rate,
+        paper_linkage_rate=None if told is None else _paper_s(entry, told),
+        control=control,
+        attributable_rate=attributable,
+        power=power,
+        top1_hit_rate=top1,
+        top1_low=None if truth is None else truth.top1_low,
+        top1_high=None if truth is None else truth.top1_high,
+        largest_top1=None if told is None else _largest_top1(told),
+        blocking_recall=None if truth is None else truth.blocking_recall,
+        utility=None if found is None else _utility(found.utility, figures, columns),
+        ranked_by=ranked_by,
+        place=None,
+        lower_bound=result is not None and result.lower_bound,
+        warnings=[] if result is None else result.warnings,
+        fingerprint=ran.fingerprint,
+        seconds=None if found is None else found.seconds,
+        verdict=None if result is None else result.verdict,
+        risk=risk,
+    )
+
+
+def _reasons(result: out.AuditResult) -> list[str]:
+    """Why nothing can be said of a release that was audited; nothing where something can."""
+    return [*result.validity.reasons, *(it.message for it in result.preflight if it.check == TOO_FEW)]
+
+
+def _largest_top1(result: out.AuditResult) -> out.LargestTop1 | None:
+    """The attacker in the running that finds the right person most often; the first of several."""
+    found = {row.name: row.top1_hit_rate for row in result.attackers if not row.disqualified}
+    known = {name: rate for name, rate in found.items() if rate is not None}
+    if not known:
+        return None
+    name = max(known, key=lambda it: known[it])
+    return out.LargestTop1(attacker=name, top1_hit_rate=known[name])
+
+
+def _utility(kept: out.BenchmarkUtility, figures: Sequence[str], columns: Sequence[str]) -> out.BenchmarkUtility:
+    withheld = [name for name in columns if name not in kept.columns]
+    return kept.model_copy(update={"score": mean_of(kept, figures), "withheld": withheld})
+
+
+def _paper_s(entry: Entry, result: out.AuditResult) -> out.Rate | None:
+    """The linkage rate of the paper's attacker, by whatever name, where it was run."""
+    own = {"knows": None, "knows_people": 1.0, "threshold": None}
+    written = written_attackers(entry.config.config, "", [])
+    names = [key for key, it in written.items() if it.model_copy(update=own) == AttackerConfig()]
+    return next((row.linkage_rate for row in result.attackers if row.name in names), None)

@@ -1,0 +1,194 @@
+"""Several releases of one original side by side: the contest of attackers and the utility of each, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from threadpoolctl import threadpool_limits
+
+from cvpl import result as out
+from cvpl.assessment.diagnostics.power_drop import power_drops
+from cvpl.assessment.ensemble import Standing, contest
+from cvpl.assessment.preflight import preflight
+from cvpl.assessment.provenance import described, provenance
+from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
+from cvpl.assessment.warnings import notices
+from cvpl.config.resolved import ConfigLike, Plan
+from cvpl.evaluation.control_likeness import control_likeness
+from cvpl.evaluation.intervals.paired import Asked, Told, attributable_by_power, attributable_told, power_told
+from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement
+from cvpl.evaluation.risk import FALSE_RATE
+from cvpl.randomness import stream
+from cvpl.result.verdict import TOO_FEW
+from cvpl.tables.pair import Inputs
+from cvpl.utility import Utility
+from cvpl.workflows.audit import Report, read_tables
+from cvpl.workflows.compare.inputs import Named, check_releases, named
+from cvpl.workflows.compare.ranking import Stood, ranked
+
+
+def compare(
+    original: object,
+    releases: Sequence[object] | Mapping[str, object],
+    config: ConfigLike,
+    *,
+    control: object | None = None,
+    attackers: Sequence[str] | None = None,
+    memory: int | None = None,
+    report: Report | None = None,
+) -> out.ComparisonResult:
+    """Hold several releases of `original` against each other: risk, utility, order and efficient frontier.
+
+    Each release faces the attackers as in `cvpl.audit`, and its strongest speaks for it. Risk is the figure of the
+    audit's verdict. Differences between two releases are paired person by
+    person; two releases whose difference may be 0 are tied. `releases` are tables as in `cvpl.audit`, or a mapping from
+    names to tables; they are read twice, so a table that can be read only once will not do. The other arguments are
+    those of `cvpl.audit`. A policy in the configuration is not applied. Raises InputError with the problems of all
+    releases. The same inputs and seed give the same result.
+    """
+    say = report or _silent
+    say("reading", None)
+    given = named(releases)
+    checked = check_releases(original, given, config, control, memory, attackers)
+    plan, found = checked.plan, []
+    # Matrix products run on one core each, inside our own threads: results then never depend on their number.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for one in given:
+            heard = partial(_of_one, say, one.name) if len(given) > 1 else say
+            heard("reading", None)
+            inputs = read_tables(original, one.table, plan, control)
+            found.append(_stood(one, plan, inputs, heard))
+    order = ranked(found)
+    return out.ComparisonResult(
+        schema="cvpl/compare/1",
+        inputs=checked.inputs,
+        false_rate=FALSE_RATE,
+        releases=order.releases,
+        differences=order.differences,
+        frontier=order.frontier,
+        utility_figures=order.utility_figures,
+        provenance=provenance(plan),
+    )
+
+
+def _silent(phase: str, share: float | None) -> None:
+    """Nobody listens."""
+
+
+def _of_one(say: Report, name: str, phase: str, share: float | None) -> None:
+    say(f"{name}: {phase}", share)
+
+
+def _stood(one: Named, plan: Plan, inputs: Inputs, say: Report) -> Stood:
+    """One release: its contest, its utility, and what is needed to compare it."""
+    standing = contest(plan, inputs, say)
+    measured = standing.chosen.measured.at_confidence(standing.confidence)
+    done, pair = measured.attack, inputs.pair
+    say("feature contribution", None)
+    drops = power_drops(measured, inputs) if plan.runs_sensitivity else None
+    contribution = diagnostics.contributions(measured, drops)
+    likeness = None
+    if pair.control is not None:
+        likeness = control_likeness(pair.original, pair.control, stream(done.seed, "likeness"))
+    say("utility", None)
+    kept = diagnostics.utility(plan, inputs)
+    findings = preflight(plan, inputs, likeness)
+    said = verdict(standing, findings)
+    assessable = said.kind != "not_assessable"
+    warnings = notices(measured, standing, inputs, likeness, None)
+    asked = Asked(
+        done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
+    )
+    rate = standing.reading.false_rate
+    risk = None
+    if rate is not None and assessable and measured.has_control:
+        power = power_told(measured.spread, asked, rate)
+        risk = None if power is None else attributable_by_power(power, rate)
+    groups = None
+    if inputs.groups is not None:
+        groups = inputs.groups["original"], inputs.groups.get("control")
+    told = [out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in warnings]
+    section = _section(one, measured, standing, inputs, kept, contribution, told)
+    section = section.model_copy(
+        update={
+            "assessable": assessable,
+            "reasons": [*standing.reasons, *(it.message for it in findings if it.check == TOO_FEW)],
+            "verdict": said,
+            "risk": risk_section(standing.risk, standing) if assessable else None,
+            "best_candidate": best_candidate_section(standing),
+            "preflight": findings,
+        }
+    )
+    return Stood(section, risk, _attributable(measured, asked), asked, standing.among, groups)
+
+
+def _attributable(measured: Measurement, asked: Asked) -> Told | None:
+    """The attributable rate at the threshold, the paper's figure; None for a score without a threshold."""
+    if measured.attributable is None or measured.threshold is None:
+        return None
+    return attributable_told(measured.spread, asked, measured.threshold)
+
+
+def _section(
+    release: Named,
+    measured: Measurement,
+    standing: Standing,
+    inputs: Inputs,
+    kept: Utility,
+    contribution: out.Contributions,
+    warnings: list[out.Warning_],
+) -> out.ComparedRelease:
+    """What is known of one release by itself; the rest is filled in once all are there."""
+    powers = measurements.power(measured)
+    truth, top1 = measured.truth, measured.top1_interval
+    row = measurements.attacker_row(standing.headline, measured, (), None)
+    return out.ComparedRelease(
+        name=release.name,
+        input=described(inputs)["protected"],
+        scenario="blind" if inputs.matches is None else inputs.matches.scenario,
+        assessable=not standing.reasons,
+        reasons=list(standing.reasons),
+        attacker=standing.headline,
+        threshold=measured.threshold,
+        asked=measured.attack.original.rows,
+        power=None if powers is None else next(it for it in powers if it.false_rate == OFF_SCALE_FALSE_RATE),
+        attributable_rate=row.attributable_rate,
+        linkage_rate=row.linkage_rate,
+        control_rate=row.control_rate,
+        top1_hit_rate=row.top1_hit_rate,
+        top1_low=None if truth is None or top1 is None else top1.low,
+        top1_high=None if truth is None or top1 is None else top1.high,
+        picked=standing.picked,
+        utility=out.ComparedUtility(
+            score=None,
+            correlation_preservation=kept.correlation.figure,
+            marginal_similarity=kept.marginal.figure,
+            downstream_accuracy_ratio=kept.downstream.figure,
+            distance_preservation=kept.distance.figure,
+            distance_basis=kept.distance.basis,
+            accuracy_of_originals=kept.downstream.original,
+            accuracy_of_release=kept.downstream.protected,
+            accuracy_of_guessing=kept.downstream.commonest,
+            columns=[spec.name for spec in inputs.pair.original.specs],
+        ),
+        risk_places=None,
+        utility_places=None,
+        on_frontier=None,
+        beaten_by=[],
+        clearly_beaten_by=[],
+        feature_contribution=contribution,
+        attackers=[
+            measurements.attacker_row(
+                key,
+                one.measured,
+                one.faults,
+                diagnostics.canaries(one.canaries),
+                risk_section(standing.risk_of(key), standing),
+            )
+            for key, one in standing.contenders.items()
+        ],
+        lower_bound=not measured.attack.exact,
+        warnings=warnings,
+    )

@@ -1,0 +1,154 @@
+"""The tables of a comparison: what each release is called, and what is wrong with any of them, told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from cvpl import result as out
+from cvpl.assessment.provenance import described
+from cvpl.config.resolved import ConfigLike, Plan, load
+from cvpl.errors import InputError, Problem, UsageError
+from cvpl.tables.pair import Inputs, check_files
+from cvpl.tables.source import display_name
+from cvpl.workflows.audit import read_tables
+
+_CONFIGURATION = "configuration"
+_ROLE = "protected"
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A release, and what it is called."""
+
+    name: str
+    table: object
+
+    @property
+    def told(self) -> str:
+        """What messages call it: the file's name with its own beside it, where the two differ."""
+        file = display_name(self.table, self.name)
+        return self.name if Path(self.name).name == file else f"{file} ({self.name})"
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """The plan, and the tables that all releases share."""
+
+    plan: Plan
+    inputs: dict[str, out.Input]
+
+
+def named(releases: Sequence[object] | Mapping[str, object]) -> list[Named]:
+    """The releases with a name each: the mapping's, the file's with folders where others have the same, or a number."""
+    if isinstance(releases, str | Path):
+        raise UsageError("releases is one path; give a list of tables, or a mapping from names to tables")
+    if not len(releases):
+        raise UsageError("there is no release to compare; name one at least, two to have anything to compare")
+    if isinstance(releases, Mapping):
+        return [Named(str(name), table) for name, table in releases.items()]
+    parts = [Path(it).parts if isinstance(it, str | Path) else None for it in releases]
+    names = []
+    for at, own in enumerate(parts):
+        if own is None:
+            names.append(f"release {at + 1}")
+            continue
+        others = [it for it in parts if it is not None and it != own]
+        depth = next((d for d in range(1, len(own)) if own[-d:] not in [it[-d:] for it in others]), len(own))
+        names.append("/".join(own[-depth:]))
+    return [Named(name, table) for name, table in zip(names, releases, strict=True)]
+
+
+def check_releases(
+    original: object,
+    releases: Sequence[Named],
+    config: ConfigLike,
+    control: object | None,
+    memory: int | None,
+    attackers: Sequence[str] | None,
+) -> Checked:
+    """Read every table once, and tell the problems of all of them.
+
+    Beside what an audit refuses: the same release twice, and a release without a column that others have.
+    """
+    try:
+        plan = load(config).within(memory)
+    except InputError as error:
+        files = check_files(original, control, *(it.table for it in releases))
+        raise InputError([*error.problems, *files]) from None
+    if control is None:
+        plan.refuse_absent("a comparison")
+    if attackers is not None:
+        plan = plan.only(attackers)
+    seen: list[_Seen] = []
+    faults: list[tuple[Named, tuple[Problem, ...]]] = []
+    for one in releases:
+        try:
+            seen.append(_Seen.of(one, read_tables(original, one.table, plan, control)))
+        except InputError as error:
+            faults.append((one, error.problems))
+    problems = _told(faults, len(releases)) + _twice(releases, seen) + _other_columns(seen)
+    if problems:
+        raise InputError(problems)
+    return Checked(plan, {role: it for role, it in seen[0].inputs.items() if role != _ROLE})
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What is kept of a release that could be read: not its cells."""
+
+    one: Named
+    inputs: dict[str, out.Input]
+    lacking: frozenset[str]
+
+    @classmethod
+    def of(cls, one: Named, inputs: Inputs) -> _Seen:
+        return cls(one, described(inputs), frozenset(inputs.lacking[_ROLE]))
+
+
+def _told(faults: Sequence[tuple[Named, tuple[Problem, ...]]], releases: int) -> list[Problem]:
+    """The problems of all releases, each once, with the release's own name.
+
+    What is wrong with the original, the control or the configuration shows with every release and is told once. What
+    the configuration has against some of the releases names them.
+    """
+    found = []
+    for one, problems in faults:
+        file = display_name(one.table, _ROLE)
+        for problem in problems:
+            shared = sum(problem in others for _, others in faults) == releases
+            where = problem.where
+            if where in (file, f"{file} ({_ROLE})"):
+                where = one.told
+            elif where == _CONFIGURATION and not shared:
+                where = f"{_CONFIGURATION}, held against {one.told}"
+            found.append(replace(problem, where=where))
+    return list(dict.fromkeys(found))
+
+
+def _twice(releases: Sequence[Named], seen: Sequence[_Seen]) -> list[Problem]:
+    """Releases that are the same table, the same file, or files with the same bytes as one before."""
+    prints = {it.one.name: it.inputs[_ROLE].sha256 for it in seen}
+    found = []
+    for at, one in enumerate(releases):
+        for before in releases[:at]:
+            fingerprint = prints.get(one.name)
+            alike = fingerprint is not None and fingerprint == prints.get(before.name)
+            if one.table is before.table or _file(one) == _file(before) is not None or alike:
+                cure = "Name each release once; two that are equal have nothing to compare."
+                found.append(Problem(one.told, f"this is the same release as {before.told}", cure))
+                break
+    return found
+
+
+def _file(one: Named) -> Path | None:
+    return Path(one.table).resolve() if isinstance(one.table, str | Path) else None
+
+
+def _other_columns(seen: Sequence[_Seen]) -> list[Problem]:
+    """Columns that some releases lack and others have: their utilities would speak of different tables."""
+    everywhere = frozenset[str].intersection(*(it.lacking for it in seen)) if seen else frozenset[str]()
+    cure = "Compare releases of the same columns; one that is withheld on purpose may be there with empty cells."
+    what = "the release lacks a column that other releases have"
+    return [Problem(it.one.told, what, cure, column) for it in seen for column in sorted(it.lacking - everywhere)]

@@ -1,0 +1,238 @@
+"""Protecting any table that has an audit.yaml: the mechanisms, with what they need taken from its columns.
+
+Only declared columns enter a release, and of these not the ignored ones. The id stays, so that the release can be
+audited: whoever publishes it takes it out. A table without an id gets `original_row` in its place, the row of each
+record's person, counted from 0, since releases are shuffled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from cvpl.config.resolved import ConfigLike, Plan, load
+from cvpl.config.written import ProtectConfig
+from cvpl.errors import InputError, Problem, UsageError
+from cvpl.laboratory.frame import Frame
+from cvpl.laboratory.mechanisms import GaussianCopula, KAnonymity, Mondrian, Perturbation, copula, full_domain
+from cvpl.laboratory.mechanisms.hierarchies import Level, check_nested, label_levels, number_levels, time_levels
+from cvpl.laboratory.mechanisms.perturbation import LEVELS, usual_noise
+from cvpl.randomness import stream
+from cvpl.tables.columns import ColumnSpec, Type
+from cvpl.tables.recount import smallest_class
+from cvpl.tables.to_frame import read_frame
+
+Method = Literal["k-anonymity", "mondrian", "perturbation", "synthetic"]
+Strength = int | float | str
+
+ORIGINAL_ROW = "original_row"
+
+
+class Mechanism(Protocol):
+    """A mechanism with its strength."""
+
+    def protect(self, table: Frame, rng: np.random.Generator, /) -> Frame:
+        """The release of a table."""
+        ...
+
+
+class Family(NamedTuple):
+    """A method: what its strength is, and the strengths that are made where none is asked for."""
+
+    strength: str
+    usual: tuple[Strength, ...]
+
+
+FAMILIES: Mapping[Method, Family] = {
+    "k-anonymity": Family("k, a whole number from 2", full_domain.STRENGTHS),
+    "mondrian": Family("k, a whole number from 2", full_domain.STRENGTHS),
+    "perturbation": Family(f"a level: {', '.join(LEVELS)}", tuple(LEVELS)),
+    "synthetic": Family("the share of correlation that is kept, from 0 to 1", copula.STRENGTHS),
+}
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was made: the release, and for k-anonymity the level of each column, the rows removed and the loss."""
+
+    method: Method
+    strength: Strength
+    frame: Frame
+    columns: tuple[str, ...]
+    removed: int = 0
+    levels: Mapping[str, str] | None = None
+    loss: float | None = None
+
+    @property
+    def name(self) -> str:
+        """A name for its file."""
+        return f"{self.method.replace('-', '_')}_{self.strength}"
+
+    def write(self, folder: Path, ending: str) -> tuple[Path, int | None]:
+        """Write the file; for k-anonymity with k as counted anew from the file itself, which is proved to be kept."""
+        path = folder / f"{self.name}.{ending}"
+        self.frame.write(path)
+        if self.method not in ("k-anonymity", "mondrian"):
+            return path, None
+        k = smallest_class(path, self.columns)
+        if k < int(self.strength):
+            path.unlink()
+            raise RuntimeError(f"the release holds a class of {k} where {self.strength} were asked for")
+        return path, k
+
+
+class Protector:
+    """A table to be protected by any method at any strength.
+
+    `frame` holds the observable columns by their types; the rest is carried along. `synthesized` gives the table with
+    its sensitive columns read too, for nobody's rows must have values of their own.
+    """
+
+    def __init__(self, plan: Plan, frame: Frame, synthesized: Callable[[], Frame]) -> None:
+        self._plan, self.frame, self._synthesized = plan, frame, synthesized
+        self._settings = plan.config.protect or ProtectConfig()
+        self._specs = {spec.name: spec for spec in plan.specs}
+        self._levels: dict[str, Sequence[Level]] | None = None
+        self._check_settings()
+
+    @classmethod
+    def read(cls, table: object, config: ConfigLike) -> tuple[Protector, tuple[str, ...]]:
+        """The table of a file, by its configuration, and the names of the columns that no release will hold."""
+        plan = load(config)
+        named = {
+            role: [name for name, entry in plan.config.columns.items() if entry.role == role]
+            for role in ("id", "sensitive", "group")
+        }
+        read = read_frame(table, plan.specs, [*chain(*named.values())], plan.reading)
+
+        @cache
+        def synthesized() -> Frame:
+            nobody = [*named["id"], *named["group"]]
+            whole = read_frame(table, plan.specs, nobody, plan.reading, guessed=named["sensitive"]).frame
+            return whole if named["id"] else _numbered(whole)
+
+        return cls(plan, read.frame if named["id"] else _numbered(read.frame), synthesized), read.left_out
+
+    def release(self, method: Method, strength: Strength, seed: int | None = None) -> Release:
+        """The release by one method at one strength; nonsense is refused with a UsageError."""
+        rng = stream(self._plan.config.seed if seed is None else seed, f"protect {method} {strength}")
+        try:
+            if method == "k-anonymity":
+                return self._full_domain(_whole(method, strength), rng)
+            frame = self.frame
+            mechanism: Mechanism
+            if method == "mondrian":
+                mechanism = self._mondrian(_whole(method, strength))
+            elif method == "perturbation":
+                numbers = [name for name in frame.numbers if name in self._specs]
+                noise = usual_noise(frame, numbers, _level(strength)) | dict(self._settings.noise)
+                mechanism = Perturbation(_level(strength), noise)
+            else:
+                mechanism, frame = GaussianCopula(_number(strength)), self._synthesized()
+            return Release(method, strength, mechanism.protect(frame, rng), self.columns)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that k-anonymity is about."""
+        if self._settings.columns is not None:
+            return self._settings.columns
+        return tuple(spec.name for spec in self._specs.values() if spec.role == "quasi_identifier")
+
+    def hierarchies(self) -> dict[str, Sequence[Level]]:
+        """The levels of these columns."""
+        if self._levels is None:
+            self._levels = {name: self._levels_of(self._specs[name]) for name in self.columns}
+            for name, levels in self._levels.items():
+                check_nested(name, levels)
+        return self._levels
+
+    def _full_domain(self, k: int, rng: np.random.Generator) -> Release:
+        mechanism = KAnonymity(k, self.hierarchies(), self._settings.removal)
+        found = mechanism.search(len(self.frame))
+        frame = mechanism.apply(self.frame, found, rng)
+        return Release("k-anonymity", k, frame, self.columns, found.removed, found.levels, found.loss)
+
+    def _mondrian(self, k: int) -> Mondrian:
+        grouped = [self._specs[name] for name in self.columns if _has_groups(self._specs[name])]
+        paths = {spec.name: spec.path for spec in grouped}
+        return Mondrian(k, self.columns, paths, {spec.name: _spelling(spec) for spec in grouped})
+
+    def _levels_of(self, spec: ColumnSpec) -> list[Level]:
+        frame, name = self.frame, spec.name
+        if spec.type == "numeric":
+            return number_levels(frame.numbers[name], self._settings.widths.get(name), whole=name in frame.whole)
+        if spec.type == "datetime":
+            units = self._settings.units.get(name)
+            return time_levels(frame.times[name]) if units is None else time_levels(frame.times[name], units)
+        return label_levels(frame.categories[name], spec.path, _spelling(spec))
+
+    def _check_settings(self) -> None:
+        """Settings of `protect` that name a column which is not there, or is of another type."""
+        wanted: list[tuple[str, Sequence[str], Type | None]] = [
+            ("columns", self._settings.columns or (), None),
+            ("widths", tuple(self._settings.widths), "numeric"),
+            ("units", tuple(self._settings.units), "datetime"),
+            ("noise", tuple(self._settings.noise), "numeric"),
+        ]
+        problems = []
+        for setting, names, kind in wanted:
+            for name in names:
+                spec = self._specs.get(name)
+                if spec is None or (kind is not None and spec.type != kind):
+                    what = f"`protect.{setting}` names a column that is not declared as {kind or 'observable'}"
+                    problems.append(Problem("configuration", what, "Correct the name or the column's type.", name))
+        if not self.columns:
+            cure = "Give columns the role quasi_identifier, or list them under `protect.columns`."
+            problems.append(Problem("configuration", "no column is to be generalized", cure))
+        if problems:
+            raise InputError(problems)
+
+
+def _numbered(frame: Frame) -> Frame:
+    """The table with its people's rows as a column, in the place of an id: shuffled rows would lose the truth."""
+    if ORIGINAL_ROW in frame.order:
+        return frame
+    return replace(frame, id_name=ORIGINAL_ROW, order=(ORIGINAL_ROW, *frame.order))
+
+
+def _has_groups(spec: ColumnSpec) -> bool:
+    return spec.separator is not None or spec.parents is not None
+
+
+def _spelling(spec: ColumnSpec) -> Callable[[tuple[str, ...]], str]:
+    """How a group on the way to a label is written: "North/*", or its own name from a hierarchy file."""
+    separator = spec.separator
+    if separator is None:
+        return lambda path: path[-1]
+    return lambda path: separator.join([*path, "*"])
+
+
+def _whole(method: str, strength: Strength) -> int:
+    try:
+        return int(str(strength))
+    except ValueError:
+        raise ValueError(f"{method}: k is {strength!r}; allowed is a whole number from 2. Set it inside.") from None
+
+
+def _number(strength: Strength) -> float:
+    try:
+        return float(strength)
+    except ValueError:
+        raise ValueError(
+            f"synthetic: the share of correlation kept is {strength!r}; allowed is a number from 0 to 1. Set it inside."
+        ) from None
+
+
+def _level(strength: Strength) -> Literal["low", "medium", "high"]:
+    for level in ("low", "medium", "high"):
+        if strength == level:
+            return level
+    raise ValueError(f"perturbation: the level is {strength!r}; allowed are {', '.join(LEVELS)}. Choose one of them.")

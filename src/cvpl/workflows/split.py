@@ -1,0 +1,126 @@
+"""Setting people aside as a control, before a table is protected.
+
+A control tells how many look-alikes anybody finds in a release. It is worth something only if its people were drawn
+like the others, and if nothing of them enters the release: so whole people are drawn, at random, before protecting.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cvpl.errors import InputError, Problem, UsageError
+from cvpl.randomness import stream
+from cvpl.tables.parting import check_parts, part, read_people, remove
+
+USUAL_SHARE = 0.5
+"""The share set aside where none is named: for a given table the interval of a difference is then the narrowest."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """What was written, and all that repeats it: the table's SHA-256, the seed and the settings."""
+
+    release: Path
+    control: Path
+    record: Path
+    people_release: int
+    people_control: int
+    rows_release: int
+    rows_control: int
+    by: str | None
+    seed: int
+    sha256: str | None
+
+
+def split(
+    table: str | Path,
+    *,
+    share: float | None = None,
+    people: int | None = None,
+    by: str | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    force: bool = False,
+) -> Split:
+    """Draw people of `table` at random as a control; write them and the rest to files of their own.
+
+    NAME_release gets everybody else and is to be protected; NAME_control gets round(share x people) people (half of
+    them by default), or `people` of them; NAME_split.json says how it was done. Rows with equal `by` are one person, or
+    one household, and never part; without it every row is a person. Files are CSV, gzipped CSV or Parquet like the
+    table, go beside it or into the folder `out`, and hold its cells as they were written, in their order. The same
+    table and seed give the same bytes. Raises UsageError for a side without people, or files that are there already
+    (unless `force`), and InputError for a table or column that cannot be used.
+    """
+    path = Path(table)
+    if share is not None and people is not None:
+        raise UsageError("both a share and a number of people are given. Keep one of them.")
+    if share is not None and not (math.isfinite(share) and 0 < share < 1):
+        raise UsageError(f"the share of people set aside is {share}; allowed is a number between 0 and 1, such as 0.5.")
+    if people is not None and people < 1:
+        raise UsageError(f"the number of people set aside is {people}; allowed is a whole number from 1.")
+    if seed < 0:
+        raise UsageError(f"the seed is {seed}; allowed is a whole number from 0.")
+    folder = path.parent if out is None else Path(out)
+    name, ending = _parts_of_name(path)
+    targets = folder / f"{name}_release{ending}", folder / f"{name}_control{ending}"
+    record = folder / f"{name}_split.json"
+    there = [file.name for file in (*targets, record) if file.exists()]
+    if there and not force:
+        raise UsageError(f"{folder}: {', '.join(there)} would be replaced. Name another folder, or force it.")
+    found = read_people(path, by)
+    wanted = _wanted(found.people, share, people, path.name)
+    aside = np.zeros(found.people, dtype=bool)
+    aside[stream(seed, "split").permutation(found.people)[:wanted]] = True
+    mine = aside[found.person]
+    rows = int((~mine).sum()), int(mine.sum())
+    done = Split(*targets, record, found.people - wanted, wanted, *rows, by, seed, found.sha256)
+    folder.mkdir(parents=True, exist_ok=True)
+    drafts = _draft(targets[0]), _draft(targets[1])
+    try:
+        part(path, found.reading, mine, drafts)
+        check_parts(drafts, found.reading, rows, by)
+        for draft, target in zip(drafts, targets, strict=True):
+            draft.replace(target)
+        record.write_text(_told(done, path.name), encoding="utf-8")
+    finally:
+        remove(drafts)
+    return done
+
+
+def _draft(file: Path) -> Path:
+    return file.with_name(f".part_{file.name}")
+
+
+def _parts_of_name(path: Path) -> tuple[str, str]:
+    """A file's name and its ending, as it is written: people.csv.gz is ("people", ".csv.gz")."""
+    ending = path.suffix
+    if ending.lower() == ".gz":
+        ending = Path(path.stem).suffix + ending
+    return path.name.removesuffix(ending), ending
+
+
+def _wanted(there: int, share: float | None, people: int | None, name: str) -> int:
+    """How many people are set aside; at least one must be on either side."""
+    if there < 2:
+        what = "the table has one person only, who cannot be on both sides"
+        raise InputError([Problem(name, what, "Check the column that tells people apart.")])
+    wanted = round(there * (USUAL_SHARE if share is None else share)) if people is None else people
+    if not 0 < wanted < there:
+        side = "the control" if wanted < 1 else "the release"
+        raise UsageError(
+            f"{wanted:,} of {there:,} people would be set aside, which leaves {side} empty. "
+            f"Set aside from 1 to {there - 1:,} of them."
+        )
+    return wanted
+
+
+def _told(done: Split, table: str) -> str:
+    """The record as JSON: names of files and columns, numbers, no cell."""
+    files = {"release": done.release.name, "control": done.control.name}
+    left = {key: value for key, value in asdict(done).items() if key not in ("release", "control", "record")}
+    return json.dumps({"schema": "cvpl/split/1", "table": table, **files, **left}, indent=2) + "\n"

@@ -1,0 +1,1 @@
+"""A mechanism's strength, or an attacker's blocking, swept."""

@@ -1,0 +1,158 @@
+"""From an attacker's figures at one strength to a row of the surface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from cvpl import result as out
+from cvpl.assessment.ensemble import Contender, Standing
+from cvpl.assessment.gate import doubts
+from cvpl.assessment.provenance import described
+from cvpl.assessment.sections import measurements
+from cvpl.assessment.verdict import risk_at
+from cvpl.assessment.warnings import notices
+from cvpl.evaluation.control import attributable_rate
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
+from cvpl.evaluation.risk import risk_by_control, risk_by_matches
+from cvpl.evaluation.truth import top1_hit_rate
+from cvpl.randomness import stream
+from cvpl.result.surface import Strength
+from cvpl.tables.pair import Inputs
+from cvpl.utility import utility
+
+
+def utility_of(inputs: Inputs, contender: Contender) -> out.MeanUtility:
+    """The utility of the release, by the features of the attacker, so that both speak of the same structure."""
+    matches, done = inputs.matches, contender.measured.attack
+    rows = (matches.original, matches.protected) if matches is not None and len(matches.original) else None
+    rng = stream(done.seed, "utility")
+    found = utility(inputs.pair, rng, vectorization=done.attacker.vectorization, matches=rows)
+    return out.MeanUtility(mean=found.mean, distance_basis=found.distance.basis, **found.figures)
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """One attack at one strength, and how it is read: of how many the attacker was picked, and at which confidence."""
+
+    standing: Standing
+    among: int
+    confidence: float
+    target: float | None
+
+    @cached_property
+    def measured(self) -> Measurement:
+        """The figures with intervals that allow for the pick."""
+        return self.standing.chosen.measured.at_confidence(self.confidence)
+
+    @cached_property
+    def risk(self) -> out.Risk | None:
+        """The risk at this strength; None where nothing tells it."""
+        name, measured, rate = self.standing.headline, self.measured, self.standing.reading.false_rate
+        if rate is not None and measured.has_control:
+            return risk_at(risk_by_control(name, measured, rate, self.confidence), self.among, self.confidence)
+        found = risk_by_matches(name, measured, self.confidence)
+        return None if found is None else risk_at(found, self.among, self.confidence)
+
+    @cached_property
+    def objections(self) -> tuple[str, ...]:
+        """Why the risk cannot count as within the target, beside its own upper end."""
+        found = (*doubts(self.standing, self.measured, "risk"), *_found_more(self.measured, self.target))
+        if self.target is not None and self.risk is None:
+            return (*found, "nothing tells the risk: there is neither a control nor a known match")
+        return found
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the upper end of the risk is at most the target and nothing contradicts it; None without a target."""
+        high = None if self.risk is None else self.risk.high
+        return _within(high, self.target, contradicted=bool(self.objections))
+
+
+def setting_row(strength: Strength, read: Read, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
+    """One strength's row: risk, rates at the threshold, and cells, of which the steep ones are marked later."""
+    measured, standing = read.measured, read.standing
+    done = measured.attack
+    return out.SurfaceSetting(
+        strength=strength,
+        release=described(inputs)["protected"],
+        asked=done.original.rows,
+        pairs=done.blocks.pairs,
+        threshold=measured.threshold,
+        judged="linkage_rate" if read.risk is None else "risk",
+        risk=read.risk,
+        linkage_rate=measurements.rate(measured),
+        control=measurements.control(measured),
+        attributable_rate=measurements.attributable(measured),
+        power=measurements.power(measured, standing.reading.false_rate),
+        top1_hit_rate=None if measured.truth is None else top1_hit_rate(measured.truth),
+        utility=useful,
+        doubts=list(read.objections),
+        safe=read.within,
+        cells=_cells(read),
+        warnings=[
+            out.Warning_(rule=notice.rule, message=notice.message, docs=notice.docs)
+            for notice in notices(measured, standing, inputs, None, None)
+        ],
+    )
+
+
+def with_steepness(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSetting]:
+    """The rows with their cells of high sensitivity marked, by the rate of each."""
+    rates = [[_rate(cell) for cell in row.cells] for row in rows]
+    steep = steep_cells(rates, HIGH_SENSITIVITY)
+    return [
+        row.model_copy(
+            update={
+                "cells": [
+                    cell.model_copy(update={"steep": is_steep}) for cell, is_steep in zip(row.cells, marks, strict=True)
+                ]
+            }
+        )
+        for row, marks in zip(rows, steep, strict=True)
+    ]
+
+
+def _rate(cell: out.SurfaceCell) -> float | None:
+    return cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
+
+
+def _cells(read: Read) -> list[out.SurfaceCell]:
+    measured, figure = read.measured, _figure(read.measured)
+    cells = []
+    for point in measurements.curve(measured, measured.grid):
+        at = measured if point.threshold is None else _read_at(measured, point.threshold)
+        contradicted = bool(doubts(read.standing, at, figure) or read.objections) or read.within is False
+        high = point.high if figure == "linkage_rate" else point.attributable_high
+        safe = _within(high, read.target, contradicted=contradicted)
+        cells.append(out.SurfaceCell(**point.model_dump(), contradicted=contradicted, safe=safe))
+    return cells
+
+
+def _figure(measured: Measurement) -> Literal["attributable_rate", "linkage_rate"]:
+    return "linkage_rate" if measured.basis is None else "attributable_rate"
+
+
+def _found_more(measured: Measurement, target: float | None) -> tuple[str, ...]:
+    """Where the best candidate is the right person for more than the target, no rate below it counts."""
+    hits = None if measured.truth is None else top1_hit_rate(measured.truth)
+    if target is None or hits is None or hits <= target:
+        return ()
+    return (f"the best candidate is the right person for {hits:.1%}, more than the target",)
+
+
+def _within(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
+    """Whether the upper end is at most the target and nothing contradicts it; None without a target."""
+    return None if target is None else high is not None and high <= target and not contradicted
+
+
+def _read_at(measured: Measurement, threshold: float) -> Measurement:
+    """The same attack read at another threshold."""
+    rate = linkage_rate(measured.attack.scores, threshold)
+    base = None if measured.base_scores is None else linkage_rate(measured.base_scores, threshold)
+    attributable = None if base is None else attributable_rate(rate, base)
+    return replace(measured, threshold=threshold, rate=rate, base_rate=base, attributable=attributable)

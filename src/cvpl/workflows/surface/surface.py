@@ -1,0 +1,185 @@
+"""The risk surface: one mechanism at several strengths, or one release under several blockings, at every threshold.
+
+For each strength the release is made once and attacked once; the whole curve is read from the similarities found.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from cvpl import result as out
+from cvpl.assessment.diagnostics.sensitivity import blockings
+from cvpl.assessment.ensemble import contest
+from cvpl.attack.attacker import Attacker
+from cvpl.config.resolved import ConfigLike, Plan, load
+from cvpl.errors import InputError, UsageError
+from cvpl.operators.blocking import Lsh
+from cvpl.result.surface import Strength
+from cvpl.tables.pair import Inputs
+from cvpl.workflows.audit import read_tables
+from cvpl.workflows.surface.rows import utility_of
+from cvpl.workflows.surface.strengths import CannotBeMade, Dial, dial_of
+from cvpl.workflows.surface.sweep import Sweep, Verdict
+
+Report = Callable[[str, float | None], None]
+BLOCKING = "blocking"
+"""In place of a mechanism: the granularity of the blocking is swept, on a release that is given."""
+
+
+def surface(
+    original: object,
+    mechanism: str | Callable[..., object],
+    strengths: Iterable[object] | None,
+    config: ConfigLike,
+    *,
+    control: object | None = None,
+    target: float | None = None,
+    attacker: str | None = None,
+    release: object | None = None,
+    memory: int | None = None,
+    report: Report | None = None,
+) -> out.SurfaceResult:
+    """Sweep a mechanism's strength and read the risk at every threshold: R(strength, τ).
+
+    `mechanism` is the name of one of ours (`k-anonymity`, `mondrian`, `perturbation`, `synthetic`), or any function
+    from a strength to a release: a dataframe that speaks Arrow, or a path. It is given a numpy Generator too if it has
+    a parameter called `rng` or `generator`, or a second one without a default. `strengths` go from the weakest
+    protection to the strongest; those of our own mechanisms are put in that order, and are the paper's where None are
+    given. With `mechanism="blocking"` the blockings around the attacker's own are swept on `release` instead.
+
+    `target` is r0: a setting is within it where the upper interval end of its risk, as `cvpl.audit` reads it, is at
+    most r0 and no other figure contradicts it. A cell of such a setting is within it where the upper end of its own
+    rate is. The weakest setting from which on all that were tried are within is named, with its risk and its utility.
+
+    One attacker sweeps: the one that `attacker` names, or the configuration's. Where that has several, such as the
+    family of `attacker: default`, all of them attack the weakest release, and the strongest there sweeps; the setting
+    that is named is then held against all of them, and if it fails the next stronger one is. A strength at which the
+    mechanism refuses is told with its reason and left out. The same inputs and seed give the same result.
+    """
+    if target is not None and (isinstance(target, bool) or not 0 <= target <= 1):
+        raise UsageError(f"target is {target!r}; allowed is a rate from 0 to 1, such as 0.05")
+    plan = load(config)
+    if control is None:
+        plan.refuse_absent("a surface")
+    if memory is not None:
+        plan = replace(plan, budget=replace(plan.budget, memory=memory))
+    if attacker is not None:
+        plan = plan.only([attacker])
+    tables = _Tables(original, control)
+    say = report or _silent
+    # Matrix products run on one core each, inside our own threads: results then never depend on their number.
+    with threadpool_limits(limits=1, user_api="blas"), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
+        if isinstance(mechanism, str) and mechanism == BLOCKING:
+            if strengths is not None or release is None:
+                raise UsageError("a sweep of blockings takes no strengths, and needs `release`, the table to attack")
+            return _over_blockings(plan, tables, release, target, attacker, say)
+        if release is not None:
+            raise UsageError("`release` is for a sweep of blockings; a mechanism makes its releases from `original`")
+        say("reading", None)
+        dial = dial_of(mechanism, strengths, original, config, plan)
+        return _over_strengths(dial, plan, tables, target, attacker, Path(folder), say)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tables:
+    """What stays the same at every strength."""
+
+    original: object
+    control: object | None
+
+    def with_release(self, plan: Plan, release: object, strength: Strength | None = None) -> Inputs:
+        """The tables with one release; problems name the strength at which it was made."""
+        try:
+            return read_tables(self.original, release, plan, self.control)
+        except InputError as error:
+            if strength is None:
+                raise
+            raise InputError([replace(it, where=f"{it.where}, strength {strength}") for it in error.problems]) from None
+
+
+def _over_strengths(
+    dial: Dial, plan: Plan, tables: _Tables, target: float | None, asked_for: str | None, folder: Path, say: Report
+) -> out.SurfaceResult:
+    """Make, read and attack one release after the other, from the weakest on."""
+    if dial.identity is not None:
+        identity = replace(dial.identity, simulated=plan.identity is not None and plan.identity.simulated)
+        plan = replace(plan, identity=identity, declared=(*plan.declared, identity.protected))
+    sweep, made = Sweep(plan, target, asked_for), {}
+    for strength in dial.strengths:
+        telling = _telling(say, f"strength {strength}")
+        telling("making the release", None)
+        try:
+            released = dial.make(strength, folder)
+        except CannotBeMade as refused:
+            sweep.failed.append(out.FailedStrength(strength=strength, reason=str(refused)))
+            continue
+        _attack(sweep, strength, tables, released, telling)
+        # The very same release may have to be held against all attackers, where there are several.
+        if target is not None and len(plan.attackers) > 1:
+            made[strength] = released
+        elif isinstance(released, Path) and released.parent == folder:
+            released.unlink()
+    if not sweep.begun:
+        reasons = "; ".join(f"{it.strength}: {it.reason}" for it in sweep.failed)
+        raise UsageError(f"at none of the strengths could a release be made. {reasons}")
+
+    def judge(strength: Strength) -> Verdict | None:
+        if strength not in made or target is None:
+            return None
+        inputs = tables.with_release(plan, made[strength], strength)
+        return Verdict.of(contest(plan, inputs, _telling(say, f"strength {strength}, all attackers")), target)
+
+    weakest = None if target is None else sweep.weakest(judge)
+    return sweep.result("mechanism", dial.name, weakest, function=dial.function)
+
+
+def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, say: Report) -> None:
+    """One strength's row; the tables and what was found in them are let go afterwards."""
+    say("reading", None)
+    inputs = tables.with_release(sweep.plan, released, strength)
+    contender = sweep.attack(inputs, say) if sweep.begun else sweep.begin(strength, inputs, say)
+    sweep.add(strength, contender, inputs, utility_of(inputs, contender))
+
+
+def _over_blockings(
+    plan: Plan, tables: _Tables, release: object, target: float | None, asked_for: str | None, say: Report
+) -> out.SurfaceResult:
+    """Attack one release under the attacker's own blocking and those around it, from the coarsest to the finest."""
+    keyed = [name for name, it in plan.attackers.items() if _has_keys(it)]
+    if not keyed:
+        raise UsageError(
+            "a sweep of blockings needs an attacker that blocks by the keys of one scheme, and none of the "
+            "configuration's does. Give columns a `block` rule and choose such an attacker, for example `paper`."
+        )
+    plan = plan.only(keyed)
+    say("reading", None)
+    inputs = tables.with_release(plan, release)
+    sweep = Sweep(plan, target, asked_for)
+    configured = sweep.begin("as configured", inputs, say)
+    useful = utility_of(inputs, configured)
+    # The first of them is the blocking as configured, which has been attacked.
+    for number, (name, blocking) in enumerate(blockings(sweep.sweeper.attacker.blocking)):
+        other = sweep.sweeper.attacker.model_copy(update={"blocking": blocking})
+        telling = _telling(say, f"blocking {name}")
+        sweep.add(name, sweep.attack(inputs, telling, other) if number else configured, inputs, useful)
+    sweep.rows.sort(key=lambda row: -row.pairs)
+    return sweep.result("blocking", BLOCKING, None)
+
+
+def _has_keys(attacker: Attacker) -> bool:
+    """Whether it blocks by the keys of one scheme, whose granularity can be turned."""
+    schemes = attacker.blocking.any_of
+    return len(schemes) == 1 and not isinstance(schemes[0], Lsh) and len(schemes[0]) > 0
+
+
+def _telling(say: Report, where: str) -> Report:
+    return lambda phase, share: say(f"{where}: {phase}", share)
+
+
+def _silent(phase: str, share: float | None) -> None:
+    """Nobody listens."""

@@ -1,0 +1,209 @@
+"""A sweep under way: who sweeps, the rows found so far, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from cvpl import result as out
+from cvpl.assessment.diagnostics.canaries import Canaries
+from cvpl.assessment.ensemble import Contender, Standing, contend, contest
+from cvpl.assessment.gate import gate
+from cvpl.assessment.provenance import described, provenance
+from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.verdict import risk_section
+from cvpl.assessment.warnings import attackers_left_out
+from cvpl.attack.attacker import Attacker
+from cvpl.config.resolved import Plan
+from cvpl.evaluation.contradictions import Notice
+from cvpl.evaluation.control_likeness import control_likeness
+from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
+from cvpl.evaluation.risk import Reading
+from cvpl.randomness import stream
+from cvpl.result.surface import JudgedFigure, Strength
+from cvpl.tables.pair import Inputs
+from cvpl.workflows.surface.rows import Read, setting_row, with_steepness
+
+Report = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What all attackers say of a release: who they are, the strongest and its figure, and why it is outside, if so."""
+
+    attackers: tuple[str, ...]
+    headline: str
+    figure: JudgedFigure
+    risk: out.Risk | out.Rate | out.Attributable
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, standing: Standing, target: float) -> Verdict:
+        """As the gate of an audit would judge, with the target as its limit."""
+        headline = standing.chosen.measured.at_confidence(standing.confidence)
+        reasons = gate(standing, headline, None, target, {})[0].reasons
+        risk = risk_section(standing.risk, standing)
+        figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
+        return cls(
+            tuple(standing.contenders), standing.headline, figure, risk or measurements.rate(headline), tuple(reasons)
+        )
+
+
+@dataclass(frozen=True)
+class Sweeper:
+    """Who sweeps, of how many it was picked on the first release, its canaries there, and where risks are read."""
+
+    name: str
+    attacker: Attacker
+    among: int
+    confidence: float
+    canaries: Canaries | None
+    reading: Reading
+
+
+class Sweep:
+    """The rows of a surface as they are found. The first release that is attacked decides who sweeps."""
+
+    def __init__(self, plan: Plan, target: float | None, asked_for: str | None) -> None:
+        self.plan, self.target, self._asked_for = plan, target, asked_for
+        self.rows: list[out.SurfaceSetting] = []
+        self.failed: list[out.FailedStrength] = []
+        self.verdicts: dict[Strength, Verdict] = {}
+        self._sweeper: Sweeper | None = None
+        self._inputs: dict[str, out.Input] = {}
+        self._scenario = "blind"
+        self._notices: list[Notice] = []
+        self._exact = True
+
+    @property
+    def begun(self) -> bool:
+        """Whether somebody has been chosen to sweep."""
+        return self._sweeper is not None
+
+    @property
+    def sweeper(self) -> Sweeper:
+        """Who sweeps."""
+        assert self._sweeper is not None  # noqa: S101 - asked for once it has begun
+        return self._sweeper
+
+    def begin(self, strength: Strength, inputs: Inputs, say: Report) -> Contender:
+        """Let all attackers attack the first release; the strongest by risk sweeps, and its attack is the first."""
+        standing = contest(self.plan, inputs, say)
+        chosen = standing.chosen
+        attacker = chosen.measured.attack.attacker
+        self._sweeper = Sweeper(
+            standing.headline, attacker, standing.among, standing.confidence, chosen.canaries, standing.reading
+        )
+        self._inputs = {role: it for role, it in described(inputs).items() if role != "protected"}
+        if inputs.matches is not None:
+            self._scenario = inputs.matches.scenario
+        self._notices = _notices(standing, inputs, self.plan)
+        if self.target is not None:
+            self.verdicts[strength] = Verdict.of(standing, self.target)
+        return chosen
+
+    def attack(self, inputs: Inputs, say: Report, attacker: Attacker | None = None) -> Contender:
+        """One attack by who sweeps, or by a variation of it.
+
+        Canaries hang on the people and hardly on the release: those of the first hold for all.
+        """
+        without = replace(self.plan, config=self.plan.config.model_copy(update={"canaries": False}))
+        found = contend(self.sweeper.name, attacker or self.sweeper.attacker, without, inputs, say, alone=True)
+        return replace(found, canaries=self.sweeper.canaries)
+
+    def add(self, strength: Strength, contender: Contender, inputs: Inputs, useful: out.MeanUtility) -> None:
+        """One more row."""
+        self._exact &= contender.measured.attack.exact
+        by = self.sweeper
+        standing = Standing.of({by.name: contender}, reading=by.reading)
+        read = Read(standing, by.among, by.confidence, self.target)
+        self.rows.append(setting_row(strength, read, inputs, useful))
+
+    def weakest(self, judge: Callable[[Strength], Verdict | None]) -> out.WeakestSetting | None:
+        """The weakest setting from which on all are inside and that holds against all attackers; None without any.
+
+        Who was strongest on the weakest release need not be so on a stronger one. So `judge` holds the setting's
+        release against everybody (None: nobody else is there); where somebody finds more than the target, it is
+        outside, and the next stronger one is tried. The risk that is told is that of the strongest there.
+        """
+        while (at := weakest_inside([bool(row.safe) for row in self.rows])) is not None:
+            row = self.rows[at]
+            verdict = self.verdicts.get(row.strength) or judge(row.strength)
+            if verdict is None:
+                verdict = Verdict((self.sweeper.name,), self.sweeper.name, row.judged, row.shown, ())
+            if not verdict.reasons:
+                return out.WeakestSetting(
+                    strength=row.strength,
+                    attacker=verdict.headline,
+                    figure=verdict.figure,
+                    estimate=verdict.risk.estimate,
+                    low=verdict.risk.low,
+                    high=verdict.risk.high,
+                    utility=row.utility,
+                    held_against=list(verdict.attackers),
+                )
+            why = f"attacker '{verdict.headline}', the strongest at this strength: {'; '.join(verdict.reasons)}"
+            cells = [cell.model_copy(update={"safe": False, "contradicted": True}) for cell in row.cells]
+            self.rows[at] = row.model_copy(update={"safe": False, "doubts": [*row.doubts, why], "cells": cells})
+        return None
+
+    def result(
+        self,
+        sweep: Literal["mechanism", "blocking"],
+        mechanism: str,
+        weakest: out.WeakestSetting | None,
+        *,
+        function: bool = False,
+    ) -> out.SurfaceResult:
+        """The whole surface. Blockings have no order of strength: nothing rises with them, and none is isolated."""
+        by, rows = self.sweeper, with_steepness(self.rows)
+        ordered = sweep == "mechanism"
+        target = None
+        if self.target is not None:
+            inside = [bool(row.safe) for row in rows]
+            target = out.SurfaceTarget(
+                rate=self.target,
+                inside=[row.strength for row in rows if row.safe],
+                isolated=[rows[at].strength for at in isolated(inside)] if ordered else [],
+                weakest=weakest,
+            )
+        climbing = rises([row.shown.estimate for row in rows]) if ordered else []
+        return out.SurfaceResult.model_validate(
+            {
+                "schema": "cvpl/surface/1",
+                "inputs": self._inputs,
+                "scenario": self._scenario,
+                "sweep": sweep,
+                "mechanism": mechanism,
+                "function": function,
+                "attacker": by.name,
+                "asked_for": self._asked_for,
+                "attacker_settings": by.attacker.model_dump(mode="json"),
+                "picked": out.Picked(among=by.among, confidence=by.confidence) if by.among > 1 else None,
+                "canaries": diagnostics.canaries(by.canaries),
+                "axis": "threshold" if by.attacker.on_scale else "false_rate",
+                "settings": rows,
+                "failed": self.failed,
+                "rises_at": [rows[at].strength for at in climbing],
+                "high_sensitivity": HIGH_SENSITIVITY,
+                "target": target,
+                "warnings": [out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in self._notices],
+                "lower_bound": not self._exact,
+                "provenance": provenance(self.plan),
+            }
+        )
+
+
+def _notices(standing: Standing, inputs: Inputs, plan: Plan) -> list[Notice]:
+    """What holds for every strength: who was out of the running, and whether the control is one."""
+    found = []
+    if len(standing.contenders) > 1:
+        found += [Notice("attacker_disqualified", told) for told in standing.disqualified]
+    if standing.left_out:
+        found.append(attackers_left_out(standing))
+    if inputs.pair.control is not None:
+        rng = stream(plan.config.seed, "likeness")
+        likeness = control_likeness(inputs.pair.original, inputs.pair.control, rng)
+        found += [Notice("control_unlike", alarm) for alarm in likeness.alarms]
+    return found

@@ -1,0 +1,204 @@
+"""Who speaks for the release: the strongest without a fault, with intervals that allow for the picking."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from cvpl.assessment.ensemble import Contender, Standing, contest
+from cvpl.config.family import FAMILY
+from cvpl.evaluation.intervals.intervals import Interval
+from cvpl.laboratory.mechanisms.perturbation import Perturbation
+from cvpl.laboratory.simulation.touchpoints import Touchpoints
+from cvpl.workflows.audit import read_plan
+
+COLUMNS = {
+    "person_id": {"role": "id"},
+    "age": {"role": "quasi_identifier", "type": "numeric", "block": {"bin": 10}},
+    "gender": {"role": "quasi_identifier", "type": "category", "block": "exact"},
+    "region": {"role": "quasi_identifier", "type": "category", "separator": "/"},
+    "purchase_time": {"role": "attribute", "type": "datetime", "features": ["hour", "day_of_week"]},
+    "days_after_ad": {"role": "attribute", "type": "numeric"},
+    "ad_channel": {"role": "attribute", "type": "category"},
+    "income": {"role": "sensitive"},
+}
+
+
+def contender(power, *faults, top1=None):
+    """A contender of which only power, hits and faults matter."""
+    truth = None if top1 is None else SimpleNamespace(hit=np.array([top1]), has_match=np.array([True]))
+    measured = SimpleNamespace(
+        has_control=power is not None,
+        controls=1_000,
+        power_at=lambda rate: power,
+        power_interval=lambda rate: Interval(0.0, 1.0, "people"),
+        truth=truth,
+    )
+    return Contender(measured, None, SimpleNamespace(reasons=faults), None)
+
+
+@pytest.mark.parametrize(
+    ("contenders", "headline", "among", "reasons"),
+    [
+        ({"a": (0.1,), "b": (0.3,), "c": (0.2,)}, "b", 3, 0),
+        ({"a": (0.1,), "b": (0.9, "dead"), "c": (0.2,)}, "c", 2, 0),
+        ({"a": (0.3,), "b": (0.3,)}, "a", 2, 0),
+        ({"a": (None,), "b": (None,)}, "a", 1, 0),
+        ({"a": (0.1, "dead"), "b": (0.2, "dead")}, "b", 1, 1),
+        ({"a": (0.1, "dead"), "b": (0.2, "shifted", "dead")}, "b", 1, 2),
+        ({"a": (0.1, "dead", "shifted")}, "a", 1, 2),
+        ({"a": (0.1,)}, "a", 1, 0),
+    ],
+)
+def test_the_strongest_without_a_fault_is_the_headline(contenders, headline, among, reasons):
+    standing = Standing.of({name: contender(*it) for name, it in contenders.items()})
+    assert (standing.headline, standing.among, len(standing.reasons)) == (headline, among, reasons)
+    assert standing.confidence == pytest.approx(1 - 0.05 / among)
+
+
+def test_of_equal_power_the_one_that_finds_more_persons_is_the_headline():
+    found = {"a": contender(0.05, top1=0.1), "b": contender(0.05, top1=0.4), "c": contender(0.04, top1=0.9)}
+    assert Standing.of(found).headline == "b"
+    assert Standing.of(found | {"d": contender(0.05, "dead", top1=0.9)}).headline == "b"
+
+
+def test_without_a_control_the_one_that_finds_most_persons_is_the_headline():
+    found = {"a": contender(None, top1=0.1), "b": contender(None, top1=0.4), "c": contender(None, "dead", top1=0.9)}
+    standing = Standing.of(found)
+    assert (standing.headline, standing.basis, standing.among) == ("b", "true_matches", 2)
+
+
+def test_one_that_cannot_be_read_against_the_control_is_not_the_headline():
+    standing = Standing.of({"a": contender(None, top1=0.9), "b": contender(0.06, top1=0.1)})
+    assert (standing.headline, standing.basis, standing.among) == ("b", "control", 1)
+
+
+def test_who_is_not_in_the_release_is_not_lost_by_blocking():
+    """A tenth of the people, unchanged: nine in ten have no candidate, and nobody is lost."""
+    rows = [{"person": at, "place": f"p{at}", "amount": float(at % 7)} for at in range(60)]
+    columns = {
+        "person": {"role": "id"},
+        "place": {"role": "quasi_identifier", "type": "category", "block": "exact"},
+        "amount": {"role": "attribute", "type": "numeric"},
+    }
+    config = {"columns": columns, "attacker": "paper"}
+    found = cvpl.audit(pd.DataFrame(rows), pd.DataFrame(rows[::10]), config)
+    assert found.validity.assessable
+    assert found.truth.blocking_recall == 1.0
+    parted = pd.DataFrame(rows[::10]).assign(place=[f"p{at}" for at in range(1, 7)])
+    lost = cvpl.audit(pd.DataFrame(rows), parted, config)
+    assert "100% of the originals in the release without a single candidate" in lost.validity.reasons[0]
+
+
+def test_a_fault_of_many_is_told_once():
+    standing = Standing.of({name: contender(0.1, "it is dead") for name in "abcd"} | {"e": contender(0.05)})
+    assert standing.disqualified == ("out of the running: 4 attackers; it is dead",)
+    assert standing.headline == "e"
+
+
+@pytest.fixture(scope="module")
+def people():
+    """400 originals, their lightly perturbed release, and 400 others."""
+    rng = np.random.default_rng(11)
+    everybody = Touchpoints(records=800).draw(rng)
+    original, control = everybody.take(np.arange(400)), everybody.take(np.arange(400, 800))
+    release = Perturbation("medium").protect(original, rng)
+    return tuple(pd.DataFrame(it.to_columns()) for it in (original, release, control))
+
+
+def audited(people, *, control=True, **settings):
+    original, release, others = people
+    more = {name: settings.pop(name) for name in ("attackers", "randomize") if name in settings}
+    config = {"columns": COLUMNS, "attacker": "default", "sensitivity": False} | settings
+    return cvpl.audit(original, release, config, control=others if control else None, **more)
+
+
+def test_the_family_finds_more_than_the_paper_does(people):
+    result = audited(people, report={"subgroups": ["gender", "income"]})
+    assert [row.name for row in result.attackers] == list(FAMILY)
+    power = {row.name: next(it.power for it in row.power if it.false_rate == 0.05) for row in result.attackers}
+    assert result.attacker == max(power, key=power.get)
+    assert power[result.attacker] > power["paper"] + 0.2
+    assert result.picked.among == len(FAMILY)
+    assert any(row.settings["blocking"]["any_of"] == [[]] for row in result.attackers)
+    assert not any(row.disqualified for row in result.attackers)
+    # Both ends of the scale, by the same attacker, and the release between them.
+    own = power[result.attacker]
+    assert result.canaries.independent.power < 0.12 < own <= result.canaries.identity.power + 0.05
+    assert result.canaries.identity.top1_hit_rate == pytest.approx(result.canaries.identity.attainable_top1, abs=0.01)
+    assert [table.name for table in result.at_risk.tables] == ["gender", "income", "rarity, by tenths"]
+    assert result.at_risk.average == pytest.approx(result.linkage_rate.estimate)
+    assert result.at_risk.maximum.estimate >= result.at_risk.average
+    assert result.control_likeness.alike
+
+
+def test_members_that_need_reference_people_are_left_out_without_a_control(people):
+    result = audited(people, control=False, canaries=False)
+    assert {row.name for row in result.attackers} == {
+        name for name, it in FAMILY.items() if it.get("evidence") not in ("reference", "density")
+    }
+    assert result.attributable_rate.basis == "own_match_left_out"
+    assert "base_rate_by_own_match" in {warning.rule for warning in result.warnings}
+
+
+def test_an_attacker_of_ones_own_that_needs_reference_people_is_refused_without_a_control(people):
+    original, release, _ = people
+    config = {"columns": COLUMNS, "attacker": {"similarity": "rarity", "evidence": "reference"}}
+    with pytest.raises(cvpl.InputError, match="people outside the release"):
+        cvpl.audit(original, release, config)
+
+
+def test_some_members_can_be_chosen_by_name(people):
+    result = audited(people, attackers=["rarity", "paper"], canaries=False)
+    assert [row.name for row in result.attackers] == ["rarity", "paper"]
+    assert result.picked.among == 2
+    with pytest.raises(cvpl.UsageError, match="there is no attacker 'strong'; choose among paper, aligned"):
+        audited(people, attackers=["strong"])
+
+
+def test_drawn_attackers_are_recorded_and_can_be_drawn_again(people):
+    first = audited(people, attackers=["paper"], canaries=False, randomize=True)
+    drawn = first.provenance.randomization
+    assert drawn.attackers == ["drawn_1", "drawn_2", "drawn_3"]
+    again = audited(people, attackers=["paper"], canaries=False, randomize=drawn.seed)
+    assert again.to_json() == first.to_json()
+    other = audited(people, attackers=["paper"], canaries=False, randomize=drawn.seed + 1)
+    assert [row.settings for row in other.attackers] != [row.settings for row in first.attackers]
+
+
+def test_at_another_confidence_the_figures_stay_and_the_intervals_widen(people):
+    original, release, control = people
+    plan, inputs = read_plan(original, release, {"columns": COLUMNS, "attacker": "paper"}, control, None)
+    measured = contest(plan, inputs, lambda phase, share: None).chosen.measured
+    wider = measured.at_confidence(0.999)
+    assert (wider.rate, wider.attributable, wider.power) == (measured.rate, measured.attributable, measured.power)
+    for name in ("rate_interval", "attributable_interval", "base_interval", "top1_interval"):
+        narrow, wide = getattr(measured, name), getattr(wider, name)
+        assert wide.low < narrow.low and wide.high > narrow.high, name
+    assert replace(wider, spread=measured.spread).at_confidence(0.95).rate_interval == measured.rate_interval
+
+
+def test_several_policies_have_an_outcome_each(people):
+    result = audited(
+        people,
+        attackers=["paper", "rarity"],
+        canaries=False,
+        policy=[{"figure": "power_at_5", "max": 1.0}, "ema-policy-0070"],
+    )
+    figures = {it.figure: it for it in result.policies}
+    assert [(name, it.met) for name, it in figures.items()] == [("top1_hit_rate", False), ("power_at_5", True)]
+    assert figures["top1_hit_rate"].preset == "ema-policy-0070"
+    reason = figures["top1_hit_rate"].reasons[-1]
+    assert "the upper interval end of the top-1 hit rate is" in reason and "above the limit of 9.0%" in reason
+    assert figures["power_at_5"].attacker in ("paper", "rarity")
+    assert result.policy == result.policies[0]
+
+
+def test_a_subgroup_column_must_be_declared(people):
+    with pytest.raises(cvpl.InputError, match="rates are asked for by a column that is not declared"):
+        audited(people, report={"subgroups": ["shoe_size"]})
