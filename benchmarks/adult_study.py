@@ -106,12 +106,12 @@ def sampled(data: Path, name: str, out: Path) -> cvpl.AuditResult:
 
 def power(row: cvpl.AuditResult, attacker: str) -> str:
     """An attacker's power at 5% with its own 95% interval."""
-    return told(next(it for it in row.attackers if it.name == attacker).power or [])
+    return describe(next(item for item in row.attackers if item.name == attacker).power or [])
 
 
-def told(powers: Sequence[Any]) -> str:
+def describe(powers: Sequence[Any]) -> str:
     """The power at 5% and its interval."""
-    at = next(it for it in powers if it.false_rate == 0.05)
+    at = next(item for item in powers if item.false_rate == 0.05)
     return f"{at.power:.3f} ({at.low:.3f} to {at.high:.3f})"
 
 
@@ -131,7 +131,7 @@ def main(data: Path, out: Path) -> None:
         most = result.at_risk.maximum
         print(
             f"| {name} | {closeness[name]:.3f} | {result.attacker} | {rate.estimate:.3f} "
-            f"| {rate.low:.3f} to {rate.high:.3f} | {told(result.power)} "
+            f"| {rate.low:.3f} to {rate.high:.3f} | {describe(result.power)} "
             f"| {power(result, 'paper')} | {most.estimate or float('nan'):.3f} "
             f"| {seconds[name]:.0f} |"
         )
@@ -147,7 +147,7 @@ def main(data: Path, out: Path) -> None:
     print("|---|---|---|---|")
     for name, wanted in BRUTE_FORCE.items():
         result = sampled(data, name, out)
-        mine, best = power(result, "rarity_reference"), told(result.power)
+        mine, best = power(result, "rarity_reference"), describe(result.power)
         print(f"| {name} | {wanted:.2f} | {mine} | {result.attacker} {best} |")
     print("\nEach attacker's power at 5%, full tables:\n")
     names = [row.name for row in found["flip10"].attackers]

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cvpl.assessment.ensemble import contest
+from cvpl.assessment.ensemble import run_attackers
 from cvpl.evaluation.risk import risk_by_control
 from cvpl.laboratory.mechanisms.perturbation import LEVELS, Perturbation
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
@@ -61,11 +61,11 @@ def destroyed(kind: str, original: pd.DataFrame, control: pd.DataFrame, rng: np.
         row = pooled.iloc[int(rng.integers(len(pooled)))]
         return pd.DataFrame({name: [row[name]] * rows for name in COLUMNS})
     found = {}
-    for name, it in COLUMNS.items():
+    for name, item in COLUMNS.items():
         values = pooled[name]
-        if it["type"] == "category":
+        if item["type"] == "category":
             found[name] = rng.choice(values.unique(), size=rows)
-        elif it["type"] == "numeric":
+        elif item["type"] == "numeric":
             found[name] = np.round(rng.uniform(values.min(), values.max(), size=rows), 1)
         else:
             moments = pd.to_datetime(values)
@@ -77,21 +77,23 @@ def destroyed(kind: str, original: pd.DataFrame, control: pd.DataFrame, rng: np.
 def read(release: pd.DataFrame, original: pd.DataFrame, control: pd.DataFrame, seed: int) -> dict[str, Any]:
     """What the family says: assessable or not, and the risk with its 99.9% interval."""
     config = {"columns": COLUMNS, "attacker": "default", "seed": seed, "sensitivity": False}
-    plan, inputs = read_plan(original, release, config, control, None)
-    standing = contest(plan, inputs, lambda phase, share: None)
-    rate, measured = standing.reading.false_rate, standing.chosen.measured
+    resolved, inputs = read_plan(original, release, config, control, None)
+    ensemble = run_attackers(resolved, inputs, lambda phase, share: None)
+    rate, measured = ensemble.reading.false_rate, ensemble.chosen.measured
     risk = None
     if rate is not None and measured.has_control:
-        risk = risk_by_control(standing.headline, measured, rate, 1 - 0.001 / standing.among)
+        risk = risk_by_control(ensemble.headline, measured, rate, 1 - 0.001 / ensemble.among)
     return {
-        "assessable": not standing.reasons,
-        "dead": [name for name, it in standing.contenders.items() if any("dead" in fault for fault in it.faults)],
-        "attacker": standing.headline,
-        "among": standing.among,
+        "assessable": not ensemble.reasons,
+        "dead": [
+            name for name, outcome in ensemble.outcomes.items() if any("dead" in fault for fault in outcome.faults)
+        ],
+        "attacker": ensemble.headline,
+        "among": ensemble.among,
         "risk": None if risk is None else risk.estimate,
         "low": None if risk is None else risk.low,
         "high": None if risk is None else risk.high,
-        "reasons": list(standing.reasons),
+        "reasons": list(ensemble.reasons),
     }
 
 
@@ -125,8 +127,8 @@ def main(out: Path, count: int) -> None:
     for kind in (*DESTROYED, *LEVELS):
         own = [line for line in lines if line["kind"] == kind]
         able = [line for line in own if line["assessable"]]
-        beyond = [it for it in able if it["low"] is not None and (it["low"] > 0.02 or it["high"] < -0.02)]
-        known = [it["risk"] for it in able if it["risk"] is not None]
+        beyond = [item for item in able if item["low"] is not None and (item["low"] > 0.02 or item["high"] < -0.02)]
+        known = [item["risk"] for item in able if item["risk"] is not None]
         spread = f"{min(known):.3f} to {max(known):.3f}" if known else "-"
         print(f"| {kind} | {len(own)} | {len(own) - len(able)} | {len(beyond)} | {spread} |")
     print("\nReasons:", dict(Counter(reason for line in lines for reason in line["reasons"])))

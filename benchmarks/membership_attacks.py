@@ -53,7 +53,7 @@ def distances(sides: Sides) -> dict[str, np.ndarray]:
     numbers = together.drop(columns=sides.labels).to_numpy(dtype=np.float64)
     span = np.ptp(numbers, axis=0)
     codes = np.column_stack([pd.factorize(together[name])[0] for name in sides.labels]).astype(np.int32)
-    ends = np.cumsum([len(it) for it in sides.all])[:-1]
+    ends = np.cumsum([len(item) for item in sides.all])[:-1]
     scaled = np.split(numbers / np.where(span > 0, span, 1), ends)
     coded = np.split(codes, ends)
     to_release, to_reference = (_closest(scaled[0], coded[0], scaled[at], coded[at]) for at in (1, 2))
@@ -63,12 +63,12 @@ def distances(sides: Sides) -> dict[str, np.ndarray]:
 def density_ratios(sides: Sides) -> dict[str, np.ndarray]:
     """The scores by density, for every bandwidth; the components are those of what the attacker holds."""
     together = pd.get_dummies(pd.concat(sides.all, ignore_index=True), columns=sides.labels).to_numpy(dtype=np.float64)
-    people, release, reference = np.split(together, np.cumsum([len(it) for it in sides.all])[:-1])
+    people, release, reference = np.split(together, np.cumsum([len(item) for item in sides.all])[:-1])
     held = np.concatenate([release, reference])
     mean, deviation = held.mean(axis=0), held.std(axis=0)
     deviation[deviation == 0] = 1
     turn = PCA(COMPONENTS, svd_solver="covariance_eigh").fit((held - mean) / deviation)
-    people, release, reference = (turn.transform((it - mean) / deviation) for it in (people, release, reference))
+    people, release, reference = (turn.transform((item - mean) / deviation) for item in (people, release, reference))
     ratio = log_density(people, release) - log_density(people, reference)
     return {f"density ratio, {name}": ratio[:, at] for at, name in enumerate(BANDWIDTHS)}
 

@@ -98,7 +98,7 @@ def by_distance_and_density(data: Path, release: str, rows: dict[str, np.ndarray
 def by_classifier(data: Path, release: str, split_file: Path, python: Path) -> dict[str, Scores]:
     """SynthEval's, in its environment."""
     out = split_file.parent / "classifier.npz"
-    subprocess.run([str(it) for it in (python, SCRIPT, data, release, split_file, out, SEED)], check=True)
+    subprocess.run([str(item) for item in (python, SCRIPT, data, release, split_file, out, SEED)], check=True)
     with np.load(out) as found:
         return {"SynthEval classifier": (found["members"], found["controls"])}
 
@@ -110,13 +110,15 @@ def by_family(data: Path, release: str, rows: dict[str, np.ndarray]) -> dict[str
         for name, values in table(data, "trn").items()
     }
     columns["age"]["block"], columns["sex"]["block"] = {"bin": 10}, "exact"
-    plan = load({"columns": columns, "attacker": "default", "seed": SEED})
+    resolved = load({"columns": columns, "attacker": "default", "seed": SEED})
     files = [data / f"{name}.csv.gz" for name in ("trn", release, "val")]
-    pair = read_inputs(*files[:2], plan.specs, control=files[2], reading=plan.reading, declared=plan.declared).pair
+    pair = read_inputs(
+        *files[:2], resolved.specs, control=files[2], reading=resolved.reading, declared=resolved.declared
+    ).pair
     found = {}
     with threadpool_limits(limits=1, user_api="blas"):
-        for name, attacker in plan.attackers.items():
-            done = attack(pair, attacker, seed=SEED, budget=plan.budget)
+        for name, attacker in resolved.attackers.items():
+            done = attack(pair, attacker, seed=SEED, budget=resolved.budget)
             control = np.full(pair.control.rows, np.nan)
             control[done.control_rows] = done.evidence("control", done.search_control())
             found[name] = done.scores, control[rows["control"]]
@@ -133,16 +135,16 @@ def figures(peers: dict[str, Scores], family: dict[str, Scores]) -> dict:
     attacks = {name: ranked_and_checked(scores) for name, scores in chosen.items()}
     ours = CrossFitted.of(family, HEADLINE, stream(SEED, "folds"))
     people = chosen["DCR"]
-    powers = {name: it.powers(once(people)) for name, it in attacks.items()}
+    powers = {name: item.powers(once(people)) for name, item in attacks.items()}
     picks = ours.picks(once(people))
     powers[OURS] = ours.inside(once(people), picks)
     drawn = {name: [] for name in (*PEERS, OURS, "made anew")}
     for counts in draws(people, stream(SEED, "people drawn anew")):
-        for name, it in attacks.items():
-            drawn[name].append(it.powers(counts))
+        for name, item in attacks.items():
+            drawn[name].append(item.powers(counts))
         drawn[OURS].append(ours.inside(counts, picks))
         drawn["made anew"].append(ours.inside(counts, ours.picks(counts)))
-    replicates = {name: np.array(it) for name, it in drawn.items()}
+    replicates = {name: np.array(item) for name, item in drawn.items()}
     return {
         "powers": {
             name: {
@@ -162,7 +164,7 @@ def figures(peers: dict[str, Scores], family: dict[str, Scores]) -> dict:
         "picked": [list(family)[at] for at in picks],
         "bandwidth": widest.removeprefix("density ratio, "),
         "bandwidths": widths,
-        "family": {name: {str(rate): power_at(*it, rate) for rate in FALSE_RATES} for name, it in family.items()},
+        "family": {name: {str(rate): power_at(*item, rate) for rate in FALSE_RATES} for name, item in family.items()},
     }
 
 
@@ -172,23 +174,23 @@ def show(found: dict[str, dict]) -> None:
     print(f"Power at {HEADLINE:.0%} false rate, with its 95% interval.\n")
     print("| release |", " | ".join(names), "| picked |")
     print("|---" * (len(names) + 2) + "|")
-    for release, it in found.items():
-        cells = [it["powers"][name][str(HEADLINE)] for name in names]
+    for release, item in found.items():
+        cells = [item["powers"][name][str(HEADLINE)] for name in names]
         shown = [f"{cell['power']:.3f} ({cell['interval'][0]:.3f}, {cell['interval'][1]:.3f})" for cell in cells]
-        print(f"| {release} |", " | ".join(shown), f"| {', '.join(dict.fromkeys(it['picked']))} |")
+        print(f"| {release} |", " | ".join(shown), f"| {', '.join(dict.fromkeys(item['picked']))} |")
     print(f"\nThe difference, {OURS} minus the peer, with its 95% interval while the pick is held.\n")
     print("| release |", " | ".join(PEERS), "|", " | ".join(f"at least the peers, {way}" for way in WAYS), "|")
     print("|---" * (len(PEERS) + 3) + "|")
-    for release, it in found.items():
-        cells = [(cell["difference"], *cell[WAYS[0]]) for cell in map(it["differences"].get, PEERS)]
+    for release, item in found.items():
+        cells = [(cell["difference"], *cell[WAYS[0]]) for cell in map(item["differences"].get, PEERS)]
         shown = ["{:+.3f} ({:+.3f}, {:+.3f})".format(*cell) for cell in cells]
-        answers = ["yes" if reached(it, way) else "no" for way in WAYS]
+        answers = ["yes" if reached(item, way) else "no" for way in WAYS]
         print(f"| {release} |", " | ".join(shown + answers), "|")
 
 
-def reached(it: dict, way: str) -> bool:
+def reached(item: dict, way: str) -> bool:
     """Whether no peer is beyond the family by more than error."""
-    return all(cell[way][1] >= 0 for cell in it["differences"].values())
+    return all(cell[way][1] >= 0 for cell in item["differences"].values())
 
 
 def main(data: Path, folder: Path, environments: Path, wanted: list[str]) -> None:
@@ -205,8 +207,8 @@ def main(data: Path, folder: Path, environments: Path, wanted: list[str]) -> Non
         peers |= kept(place / "by_distance_and_density.npz", lambda: by_distance_and_density(data, release, rows))  # noqa: B023
         family = kept(place / "by_family.npz", lambda: by_family(data, release, rows))  # noqa: B023
         found[release] = figures(peers, family)
-        told = {"seed": SEED, "people": {name: len(it) for name, it in rows.items()}, "releases": found}
-        (folder / "membership_peers.json").write_text(json.dumps(told, indent=1) + "\n")
+        text = {"seed": SEED, "people": {name: len(row) for name, row in rows.items()}, "releases": found}
+        (folder / "membership_peers.json").write_text(json.dumps(text, indent=1) + "\n")
     show(found)
 
 

@@ -42,10 +42,10 @@ def main(folder: Path, shuffles: int) -> None:
         rng = stream(SEED, f"shuffled {release}")
         for _ in range(shuffles):
             order = rng.permutation(sum(map(len, peers["DCR"])))
-            it = figures(shuffled(peers, order), shuffled(family, order))
+            item = figures(shuffled(peers, order), shuffled(family, order))
             for way in WAYS:
-                below[way] += sum(cell[way][1] < 0 for cell in it["differences"].values())
-                weaker[way] += not reached(it, way)
+                below[way] += sum(cell[way][1] < 0 for cell in item["differences"].values())
+                weaker[way] += not reached(item, way)
     count = shuffles * len(RELEASES)
     print("| interval | comparisons all below 0 | shuffles with one |\n|---|---|---|")
     for way in WAYS:

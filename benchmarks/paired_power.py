@@ -22,7 +22,7 @@ Counts = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranking:
     """The scores of an attack as places in the order of all of them, the highest first."""
 
     members: np.ndarray
@@ -30,7 +30,7 @@ class Ranked:
     places: int
 
     @classmethod
-    def of(cls, scores: Scores) -> Ranked:
+    def of(cls, scores: Scores) -> Ranking:
         """Equal scores have one place."""
         values, place = np.unique(-np.concatenate(scores), return_inverse=True)
         return cls(place[: len(scores[0])], place[len(scores[0]) :], len(values))
@@ -57,7 +57,7 @@ class CrossFitted:
     has a say in the pick. The power is the mean over the fifths.
     """
 
-    ranked: Mapping[str, Ranked]
+    ranked: Mapping[str, Ranking]
     folds: tuple[Counts, ...]
     at: int
 
@@ -66,8 +66,8 @@ class CrossFitted:
         """Draw the folds; picked is by the power at `false_rate`."""
         sizes = [len(side) for side in next(iter(attacks.values()))]
         fold_of = [rng.permutation(size) % FOLDS for size in sizes]
-        folds = tuple(tuple((it == fold).astype(np.float64) for it in fold_of) for fold in range(FOLDS))
-        ranked = {name: Ranked.of(scores) for name, scores in attacks.items()}
+        folds = tuple(tuple((item == fold).astype(np.float64) for item in fold_of) for fold in range(FOLDS))
+        ranked = {name: Ranking.of(scores) for name, scores in attacks.items()}
         return cls(ranked, folds, FALSE_RATES.index(false_rate))
 
     def inside(self, counts: Counts, picks: Sequence[int]) -> np.ndarray:
@@ -79,7 +79,7 @@ class CrossFitted:
     def picks(self, counts: Counts) -> list[int]:
         """For each fold, the attack that is strongest outside of it."""
         parts = [(counts[0] * (1 - fold[0]), counts[1] * (1 - fold[1])) for fold in self.folds]
-        return [int(np.argmax([it.powers(part)[self.at] for it in self.ranked.values()])) for part in parts]
+        return [int(np.argmax([item.powers(part)[self.at] for item in self.ranked.values()])) for part in parts]
 
 
 def once(scores: Scores) -> Counts:
@@ -90,12 +90,12 @@ def once(scores: Scores) -> Counts:
 def draws(scores: Scores, rng: np.random.Generator) -> Iterator[Counts]:
     """Members and control people drawn anew, each as many as there are."""
     for _ in range(REPLICATES):
-        yield tuple(np.bincount(rng.integers(len(it), size=len(it)), minlength=len(it)) for it in scores)
+        yield tuple(np.bincount(rng.integers(len(score), size=len(score)), minlength=len(score)) for score in scores)
 
 
-def ranked_and_checked(scores: Scores) -> Ranked:
+def ranked_and_checked(scores: Scores) -> Ranking:
     """The ranked scores, after their powers were held against the package's own."""
-    ranked = Ranked.of(scores)
+    ranked = Ranking.of(scores)
     expected = [power_at(*scores, rate) for rate in FALSE_RATES]
     if not np.allclose(ranked.powers(once(scores)), expected, rtol=0, atol=1e-12):
         raise ArithmeticError("the powers of the replicates and those of cvpl.evaluation.control differ")

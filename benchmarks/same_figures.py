@@ -44,7 +44,7 @@ def write(folder: Path, data: Path) -> None:
     cvpl("demo", "--out", folder / "demo")
     for manifest in sorted((HERE / "manifests").glob("*.yaml")):
         written = yaml.safe_load(manifest.read_text())
-        small = {name: it for name, it in written["releases"].items() if _rows(data / it["file"]) <= ROWS}
+        small = {name: item for name, item in written["releases"].items() if _rows(data / item["file"]) <= ROWS}
         if small and _rows(data / written["original"]) > 0:
             with TemporaryDirectory() as place:
                 file = Path(place) / manifest.name

@@ -41,13 +41,15 @@ def product(side: np.ndarray) -> float:
 
 def prepared(folder: Path, release: str) -> tuple[CosineScorer, tuple]:
     """The embedded tables in the order of their blocks, and the blocks."""
-    plan = load(folder / "audit.yaml")
+    resolved = load(folder / "audit.yaml")
     files = (str(folder / f"{name}.parquet") for name in ("original", release))
-    inputs = read_inputs(*files, plan.specs, reading=plan.reading, declared=plan.declared)
-    attacker = next(iter(plan.attackers.values()))
+    inputs = read_inputs(*files, resolved.specs, reading=resolved.reading, declared=resolved.declared)
+    attacker = next(iter(resolved.attackers.values()))
     pair = inputs.pair
-    representation = fit_representation(pair.original, pair.protected, attacker, plan.config.seed)
-    blocks = assign_blocks(attacker.blocking, [pair.original, pair.protected], representation.space, plan.config.seed)
+    representation = fit_representation(pair.original, pair.protected, attacker, resolved.config.seed)
+    blocks = assign_blocks(
+        attacker.blocking, [pair.original, pair.protected], representation.space, resolved.config.seed
+    )
     scorer = representation.scorer(pair.original, pair.protected)
     partition = blocks.partitions("original", "protected")[0]
     orders = [np.argsort(side, kind="stable") for side in (partition.queries, partition.candidates)]

@@ -124,8 +124,8 @@ def releases() -> list[Release]:
 
 def tenth() -> list[Release]:
     """Small releases spread evenly over shares, changes and kinds: about one in ten of the whole."""
-    small = [it for it in releases() if it.setting.people <= 1_000 and it.setting.controls <= 2_000]
-    small.sort(key=lambda it: (it.setting.share, it.setting.how, it.setting.kind, it.key))
+    small = [release for release in releases() if release.setting.people <= 1_000 and release.setting.controls <= 2_000]
+    small.sort(key=lambda item: (item.setting.share, item.setting.how, item.setting.kind, item.key))
     return [small[round(at)] for at in np.linspace(0, len(small) - 1, TENTH)]
 
 
@@ -227,8 +227,8 @@ def run_missing(out: Path, asked: Sequence[Release], part: tuple[int, int]) -> N
     out.parent.mkdir(parents=True, exist_ok=True)
     truths = Truths(out.with_suffix(".truth.jsonl"))
     done = {line["release"] for line in read_lines(out)}
-    order = {setting: at for at, setting in enumerate(dict.fromkeys(it.setting for it in asked))}
-    mine = [it for it in asked if order[it.setting] % part[1] == part[0] - 1 and it.key not in done]
+    order = {setting: at for at, setting in enumerate(dict.fromkeys(item.setting for item in asked))}
+    mine = [item for item in asked if order[item.setting] % part[1] == part[0] - 1 and item.key not in done]
     for number, release in enumerate(mine, start=1):
         line = run(release, truths)
         add_line(out, line)
@@ -316,7 +316,7 @@ def reason(line: Line) -> str:
 def summary(lines: Sequence[Line]) -> str:
     """The tables, in Markdown."""
     known = [line for line in lines if line["high"] is not None]
-    parts = ["| counted | asked for | found | met |", "|---|---|---|---|", *(it.row for it in counts(lines)), ""]
+    parts = ["| counted | asked for | found | met |", "|---|---|---|---|", *(count.row for count in counts(lines)), ""]
     parts += ["| people | controls | releases | with an interval | holds the expected figure | median width |"]
     parts += ["|---|---|---|---|---|---|"]
     for size in sorted({(line["people"], line["controls"]) for line in lines}):

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.table_blocks import assign_blocks, narrowed
-from cvpl.config.resolved import Plan, load
+from cvpl.config.resolved import ResolvedConfig, load
 from cvpl.evaluation.control import Roc
 from cvpl.tables.columns import Table
 from verdict_worlds import Setting, config_of, draw, people, table_of
@@ -59,9 +59,9 @@ def expected_figure(setting: Setting, name: str, worlds: int = WORLDS, controls:
     figures = []
     for number in range(worlds):
         seed = zlib.crc32(f"{setting.key}/truth/{number}".encode())
-        plan = load(config_of(setting.kind, seed, canaries=False))
+        resolved = load(config_of(setting.kind, seed, canaries=False))
         with threadpool_limits(limits=1, user_api="blas"):
-            mine, base = scores_of(setting, plan, name, np.random.default_rng(seed), controls)
+            mine, base = scores_of(setting, resolved, name, np.random.default_rng(seed), controls)
         roc = Roc.of(mine, base)
         figures.append([(roc.power(rate) - rate) / (1 - rate) for rate in FALSE_RATES])
     found = np.array(figures)
@@ -75,23 +75,23 @@ def expected_figure(setting: Setting, name: str, worlds: int = WORLDS, controls:
 
 
 def scores_of(
-    setting: Setting, plan: Plan, name: str, rng: np.random.Generator, controls: int
+    setting: Setting, resolved: ResolvedConfig, name: str, rng: np.random.Generator, controls: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The evidence for the originals of one fresh world, and for so many fresh controls of it."""
-    attacker = plan.attackers[name]
+    attacker = resolved.attackers[name]
     # Only attackers with a reference look at the control; the others need none of the setting's size.
     world = draw(setting, rng, None if attacker.needs_reference else 2)
-    done = attack_as_audited(world.pair(), plan, attacker)
+    done = attack_as_audited(world.pair(), resolved, attacker)
     asked = with_control(done, table_of(setting.kind, "control", people(setting.kind, controls, rng)))
     found = asked.search_control()
     assert found is not None  # noqa: S101 - every attacker of the family maps others
     return done.scores, asked.evidence("control", found)
 
 
-def attack_as_audited(pair: Any, plan: Plan, attacker: Attacker) -> Attack:
+def attack_as_audited(pair: Any, resolved: ResolvedConfig, attacker: Attacker) -> Attack:
     """The attack as an audit runs it."""
-    most = plan.most_asked(attacker, pair.protected.rows)
-    return attack(pair, attacker, seed=plan.config.seed, budget=plan.budget, levers=plan.levers, most=most)
+    most = resolved.most_asked(attacker, pair.protected.rows)
+    return attack(pair, attacker, seed=resolved.config.seed, budget=resolved.budget, levers=resolved.levers, most=most)
 
 
 def with_control(done: Attack, control: Table) -> Attack:

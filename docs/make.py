@@ -70,15 +70,15 @@ def pictures() -> None:
         config = demo / "paper.yaml"
         written = (demo / "audit.yaml").read_text(encoding="utf-8")
         config.write_text(written.replace("attacker: default", "attacker: paper"), encoding="utf-8")
-        people, told = str(demo / "original.csv"), ["--config", str(config)]
-        held = [*told, "--control", str(demo / "holdout.csv"), "--out", folder]
+        people, text = str(demo / "original.csv"), ["--config", str(config)]
+        held = [*text, "--control", str(demo / "holdout.csv"), "--out", folder]
         releases = demo / "releases"
         made = [
-            ["protect", people, *told, "--method", "perturbation", "--out", str(releases)],
-            ["protect", people, *told, "--method", "synthetic", "--strength", "0.5", "--out", str(releases)],
+            ["protect", people, *text, "--method", "perturbation", "--out", str(releases)],
+            ["protect", people, *text, "--method", "synthetic", "--strength", "0.5", "--out", str(releases)],
             ["surface", people, *held, "--mechanism", "perturbation", "--target", "0.15"],
         ]
-        if any(run(it) != 0 for it in made):
+        if any(run(item) != 0 for item in made):
             sys.exit("a command failed")
         if run(["compare", people, *map(str, sorted(releases.glob("*.csv"))), *held]) != 0:
             sys.exit("the comparison failed")
@@ -88,7 +88,7 @@ def pictures() -> None:
 
 def shots(page: Path, name: str, windows: Mapping[tuple[int, str], int | None]) -> None:
     """A page as a wide and a narrow window show it, light and dark."""
-    browser_at = next((found for it in BROWSERS if (found := shutil.which(it))), None)
+    browser_at = next((found for item in BROWSERS if (found := shutil.which(item))), None)
     if browser_at is None:
         sys.stderr.write("no Chromium here: the pictures of pages stay as they are\n")
         return
@@ -115,10 +115,10 @@ def first_part(result: AuditResult) -> Text:
     """The summary up to and including the table of attackers, with its styles."""
     page = io.StringIO()
     show(result, Console(width=WIDTH, file=page, force_terminal=True, color_system="standard"))
-    told, found, _ = page.getvalue().partition(UNTIL)
+    text, found, _ = page.getvalue().partition(UNTIL)
     if not found:
         sys.exit(f"the summary has no heading '{UNTIL}'")
-    return Text.from_ansi(told.strip())
+    return Text.from_ansi(text.strip())
 
 
 def broken_links() -> list[str]:

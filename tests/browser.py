@@ -40,7 +40,7 @@ BEYOND = """() => [...document.querySelectorAll('svg.chart text')].filter(it => 
 
 
 @dataclass
-class Seen:
+class WholeTableFacts:
     """An open page, and what it asked for or complained of."""
 
     page: object
@@ -60,11 +60,11 @@ def chromium():
 
 
 @contextmanager
-def opened(browser, file, width: int = 1280, scheme: str = "light") -> Iterator[Seen]:
+def opened(browser, file, width: int = 1280, scheme: str = "light") -> Iterator[WholeTableFacts]:
     """The page in a window of this width and colour scheme; requests other than for itself are refused and noted."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
-    seen = Seen(page)
+    seen = WholeTableFacts(page)
 
     def on_request(route):
         if route.request.url == file.as_uri():
@@ -97,4 +97,4 @@ def serious_faults(browser, file, scheme: str) -> list[str]:
 
     with opened(browser, file, scheme=scheme) as seen:
         found = Axe().run(seen.page).response["violations"]
-    return [f"{it['id']}: {it['nodes'][0]['html']}" for it in found if it["impact"] in ("serious", "critical")]
+    return [f"{item['id']}: {item['nodes'][0]['html']}" for item in found if item["impact"] in ("serious", "critical")]

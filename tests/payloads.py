@@ -99,7 +99,7 @@ PAYLOADS = [*MARKUP, *FORMULAS, *TEMPLATES]
 def elements(page):
     """The elements of a parsed page in their order, each with the names of its attributes."""
     document = html5lib.parse(page, namespaceHTMLElements=False)
-    return [(it.tag, sorted(it.attrib)) for it in document.iter() if isinstance(it.tag, str)]
+    return [(item.tag, sorted(item.attrib)) for item in document.iter() if isinstance(item.tag, str)]
 
 
 def tags_of(page):

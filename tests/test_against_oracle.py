@@ -160,7 +160,7 @@ def _undecided(scores, tau):
 def compare_figures(mine, found, world):
     control = mine.search_control()
     compare_search(control, found.control)
-    weighed = truth.weigh(mine, world.matches)
+    weighed = truth.evaluate_truth(mine, world.matches)
     measured = measure(mine, world.matches, control, grid=GRID, method="people")
     best, keys = mine.found.best, world.truth
     wrong = figures.best_wrong(found, keys)

@@ -24,7 +24,7 @@ from cvpl.operators.alignment.cells import Cells
 from cvpl.operators.alignment.fitting import Histogram
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement
-from cvpl.tables.column_store import Shelf
+from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
@@ -50,7 +50,7 @@ AGES = list(range(20, 60))
 
 def read(spec, **tables):
     """The tables of one column, read as files are; `expected` takes the place of a control."""
-    made = {name: pd.DataFrame({spec.name: [str(it) for it in values]}) for name, values in tables.items()}
+    made = {name: pd.DataFrame({spec.name: [str(value) for value in values]}) for name, values in tables.items()}
     pair = read_inputs(made["original"], made["protected"], [spec], control=made.get("expected")).pair
     return pair.original, pair.protected, pair.control
 
@@ -284,10 +284,10 @@ def test_rounded_numbers_are_found_again(seed, step, offset, scale, way, whole):
     numbers = rng.normal(size=300) * step * 20
     numbers = np.rint(numbers) if whole else numbers
     points = getattr(np, way)((numbers - offset) / step) * step + offset
-    original, released = (Numbers(it, it, it) for it in (numbers / scale, points / scale))
+    original, released = (Numbers(item, item, item) for item in (numbers / scale, points / scale))
     shuffled = released.take(rng.permutation(300))
     mine, theirs = (
-        Table(name, 300, (NUMBER,), {"x": it}) for name, it in (("original", original), ("protected", shuffled))
+        Table(name, 300, (NUMBER,), {"x": item}) for name, item in (("original", original), ("protected", shuffled))
     )
     assert same(detect(mine, theirs).apply(mine).columns["x"], released)
 
@@ -298,12 +298,14 @@ LADDER = ("age", "gender", "region", "purchase_time")
 def protected_world(method, strength, seed, columns, frame=None, time=None, rows=400, **protect):
     """Simulated people, their release, and the rows of both by person, as the package reads them."""
     table = people(rows, 0.0, seed, "people")
-    plan = load({**CONFIG, "protect": {"columns": list(columns), **protect}})
-    released = frame(table) if frame else Protector(plan, table, lambda: table).release(method, strength, seed).frame
+    resolved = load({**CONFIG, "protect": {"columns": list(columns), **protect}})
+    released = (
+        frame(table) if frame else Protector(resolved, table, lambda: table).release(method, strength, seed).frame
+    )
     if time:
-        released = replace(released, times={name: floor_time(it, time) for name, it in released.times.items()})
-    made = [pd.DataFrame(it.to_columns()) for it in (table, released)]
-    inputs = read_inputs(*made, plan.specs, identity=IdentityKeys("person_id", "person_id"))
+        released = replace(released, times={name: floor_time(item, time) for name, item in released.times.items()})
+    made = [pd.DataFrame(item.to_columns()) for item in (table, released)]
+    inputs = read_inputs(*made, resolved.specs, identity=IdentityKeys("person_id", "person_id"))
     return inputs.pair, inputs.matches
 
 
@@ -348,7 +350,7 @@ def test_locally_recoded_values_are_brought_to_a_range_that_holds_them(k, seed):
         assert (getattr(after, low) <= getattr(before, value)).all()
         assert (getattr(after, high) >= getattr(before, value)).all()
         sides = after, pair.protected.columns[name]
-        cells = [set(zip(getattr(it, low), getattr(it, high), strict=True)) for it in sides]
+        cells = [set(zip(getattr(side, low), getattr(side, high), strict=True)) for side in sides]
         assert cells[0] <= cells[1]
     spec = next((spec for spec in pair.original.specs if spec.name == "region"), None)
     if spec is None:  # starred in every row, and left out of the comparison
@@ -362,15 +364,15 @@ def test_locally_recoded_values_are_brought_to_a_range_that_holds_them(k, seed):
 @settings(max_examples=200, deadline=None)
 @given(st.data(), st.booleans())
 def test_the_sweep_equals_looking_at_every_range(data, whole):
-    ends = st.tuples(st.integers(0, 12), st.integers(0, 5)).map(lambda it: (it[0], it[0] + it[1]))
+    ends = st.tuples(st.integers(0, 12), st.integers(0, 5)).map(lambda item: (item[0], item[0] + item[1]))
     released = data.draw(st.lists(ends, min_size=1, max_size=12))
     kind = np.int64 if whole else np.float64
-    low, high = (np.array(it, dtype=kind) for it in zip(*released, strict=True))
+    low, high = (np.array(item, dtype=kind) for item in zip(*released, strict=True))
     values = np.arange(-1, 20, dtype=kind)
     cells, _ = Cells.of(low, high)
     for value, found in zip(values.tolist(), cells.find(values).tolist(), strict=True):
-        around = [it for it in set(released) if it[0] < it[1] and it[0] <= value <= it[1]]
-        best = min(around, key=lambda it: (-released.count(it), it[1] - it[0], it[0]), default=None)
+        around = [item for item in set(released) if item[0] < item[1] and item[0] <= value <= item[1]]
+        best = min(around, key=lambda item: (-released.count(item), item[1] - item[0], item[0]), default=None)
         if (value, value) in released or best is None:
             assert found == -1
         else:
@@ -387,9 +389,9 @@ def test_the_overlap_of_histograms_by_hand():
 def test_the_description_holds_no_cell():
     """Labels and values of the tables do not appear; widths, levels and shares do."""
     pair, _ = protected_world("k-anonymity", 10, 1, LADDER)
-    told = dict(detect(pair.original, pair.protected).describe())
-    assert told["age"].startswith("intervals of width ") and told["region"] == "level 1"
-    text = " ".join(told.values())
+    words = dict(detect(pair.original, pair.protected).describe())
+    assert words["age"].startswith("intervals of width ") and words["region"] == "level 1"
+    text = " ".join(words.values())
     assert not any(part in text for label in pair.original.columns["region"].labels for part in label.split("/"))
 
 
@@ -400,7 +402,7 @@ def test_shares_without_a_value_are_told():
 
 def test_tables_on_disk_stay_there_and_read_the_same():
     pair, _ = protected_world("k-anonymity", 10, 1, LADDER)
-    on_disk = Table("original", pair.original.rows, pair.original.specs, pair.original.columns, Shelf())
+    on_disk = Table("original", pair.original.rows, pair.original.specs, pair.original.columns, ColumnStore())
     granularity = detect(pair.original, pair.protected)
     aligned = granularity.apply(on_disk)
     assert not aligned.place.in_memory
@@ -412,11 +414,11 @@ def test_tables_on_disk_stay_there_and_read_the_same():
 def test_the_rate_of_an_aligned_attacker_is_no_lower_than_its_top_1(k, seed):
     """k-anonymity and times cut to days: the paper's attacker understates and is warned of, the aligned one is not."""
     table, others = people(500, 0.0, seed, "people"), people(500, 0.0, seed, "control")
-    plan = load({**CONFIG, "protect": {"columns": ["age", "gender", "region"]}})
-    released = Protector(plan, table, lambda: table).release("k-anonymity", k, seed).frame
-    released = replace(released, times={name: floor_time(it, "day") for name, it in released.times.items()})
-    frames = [pd.DataFrame(it.to_columns()) for it in (table, released)]
-    inputs = read_inputs(*frames, plan.specs, identity=IdentityKeys("person_id", "person_id"))
+    resolved = load({**CONFIG, "protect": {"columns": ["age", "gender", "region"]}})
+    released = Protector(resolved, table, lambda: table).release("k-anonymity", k, seed).frame
+    released = replace(released, times={name: floor_time(time, "day") for name, time in released.times.items()})
+    frames = [pd.DataFrame(item.to_columns()) for item in (table, released)]
+    inputs = read_inputs(*frames, resolved.specs, identity=IdentityKeys("person_id", "person_id"))
     rate, found = {}, {}
     for alignment in ("none", "release"):
         config = {**CONFIG, "attacker": {"alignment": alignment}, "seed": seed}
@@ -424,7 +426,9 @@ def test_the_rate_of_an_aligned_attacker_is_no_lower_than_its_top_1(k, seed):
         best = attack(inputs.pair, load(config).attackers["main"], seed=seed).found.best
         rate[alignment] = float(np.mean(best[np.unique(inputs.matches.original)] >= 0.9))
     top1 = {name: result.truth.top1_hit_rate for name, result in found.items()}
-    warned = {name: "top1_above_rate" in [it.rule for it in result.warnings] for name, result in found.items()}
+    warned = {
+        name: "top1_above_rate" in [warning.rule for warning in result.warnings] for name, result in found.items()
+    }
     assert rate["release"] >= top1["release"] > top1["none"] > rate["none"]
     assert warned == {"none": True, "release": False}
     assert found["release"].validity.assessable
@@ -434,8 +438,8 @@ def test_the_rate_of_an_aligned_attacker_is_no_lower_than_its_top_1(k, seed):
 def test_an_aligned_attacker_is_alive(similarity):
     """Its own people, perturbed and coarsened again, are found as far as their coarse records differ."""
     pair, _ = protected_world("k-anonymity", 10, 2, LADDER)
-    plan = load({**CONFIG, "attacker": {"alignment": "release"}})
-    attacker = plan.attackers["main"].model_copy(update={"similarity": similarity})
+    resolved = load({**CONFIG, "attacker": {"alignment": "release"}})
+    attacker = resolved.attackers["main"].model_copy(update={"similarity": similarity})
     done = attack(pair, attacker, seed=1)
     found = perturbed(done, 0.9, np.random.default_rng(1))
     valid = validity(done, found, np.random.default_rng(2))
@@ -448,15 +452,15 @@ def test_blocks_and_controls_are_coarse_as_well():
     table = people(300, 0.0, 4, "people")
     released = Rounding().protect(table, np.random.default_rng(1))
     others = people(300, 0.0, 4, "control")
-    plan = load(CONFIG)
-    frames = [pd.DataFrame(it.to_columns()) for it in (table, released, others)]
+    resolved = load(CONFIG)
+    frames = [pd.DataFrame(item.to_columns()) for item in (table, released, others)]
     keys = IdentityKeys("person_id", "person_id")
-    inputs = read_inputs(*frames[:2], plan.specs, control=frames[2], identity=keys)
+    inputs = read_inputs(*frames[:2], resolved.specs, control=frames[2], identity=keys)
     blocking = Blocking(any_of=((Key(column="age"), Key(column="region")),))
     together = {}
     for alignment in ("none", "release"):
         changes = {"blocking": blocking, "alignment": alignment}
-        done = attack(inputs.pair, plan.attackers["main"].model_copy(update=changes))
+        done = attack(inputs.pair, resolved.attackers["main"].model_copy(update=changes))
         codes = done.blocks.schemes[0].codes
         pairs = codes["original"][inputs.matches.original], codes["protected"][inputs.matches.protected]
         together[alignment] = float(np.mean(pairs[0] == pairs[1]))
@@ -469,7 +473,7 @@ def test_blocks_and_controls_are_coarse_as_well():
 def test_the_plan_counts_the_pairs_of_aligned_blocks():
     """Exact ages meet no interval: unaligned there is no pair at all, and the aligned plan needs more memory."""
     table = people(200, 0.0, 4, "people")
-    frames = [pd.DataFrame(it.to_columns()) for it in (table, Rounding().protect(table, np.random.default_rng(1)))]
+    frames = [pd.DataFrame(item.to_columns()) for item in (table, Rounding().protect(table, np.random.default_rng(1)))]
     plans = {}
     for alignment in ("none", "release"):
         attacker = {"alignment": alignment, "blocking": [{"age": "exact"}]}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.truth import weigh
+from cvpl.evaluation.truth import evaluate_truth
 from cvpl.experiments.baselines.block_pairs import listed_pairs
 from cvpl.experiments.baselines.distances import (
     NearestDistances,
@@ -63,7 +63,7 @@ def plain_attack(original, released, control=None):
 
 def truth_of(done, pairs, complete=True):
     rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return weigh(done, TrueMatches(rows[:, 0], rows[:, 1], complete=complete, scenario="controlled"))
+    return evaluate_truth(done, TrueMatches(rows[:, 0], rows[:, 1], complete=complete, scenario="controlled"))
 
 
 def candidates_of(done, mine="original", theirs="protected"):
@@ -163,7 +163,7 @@ def test_expected_figures_are_those_of_a_loop_over_candidates(world):
     candidates = candidates_of(done)
     known = sorted({i for i, _ in matches})
     chance = [sum((i, j) in matches for j in candidates[i]) / max(1, len(candidates[i])) for i in known]
-    found = expected_top1_hit_rate(done, weigh(done, world.matches))
+    found = expected_top1_hit_rate(done, evaluate_truth(done, world.matches))
     assert found == (pytest.approx(sum(chance) / len(known)) if known else None)
     for i, row in enumerate(candidates):
         scores = done.scorer.pairs(np.full(len(row), i), np.array(row, dtype=np.int64))
@@ -268,7 +268,7 @@ def test_both_shares_are_those_of_a_loop_over_candidates(world):
             count = [sum(score >= max(scores) - TIE for score in side.values()) for side in (mine, others)]
             part.append(count[0] / sum(count))
     known = sorted({j for _, j in matches})
-    found = same_source_share(done, weigh(done, world.matches))
+    found = same_source_share(done, evaluate_truth(done, world.matches))
     assert found.share == (pytest.approx(sum(hits[j] for j in known) / len(known)) if known else None)
     shared = training_share(done)
     assert shared.share == (pytest.approx(sum(part) / len(part)) if part else None)

@@ -49,7 +49,7 @@ def result(run_once):
 
 
 def row(result, name):
-    (found,) = [it for it in result.rows if it.name == name]
+    (found,) = [item for item in result.rows if item.name == name]
     return found
 
 
@@ -59,9 +59,9 @@ def without_seconds(text):
 
 def test_every_release_has_its_row_and_failures_end_with_3(run_once, result):
     assert run_once[1] == 3
-    assert [it.name for it in result.of("first")] == ["low", "high", "dead", "broken"]
-    assert [it.name for it in result.of("second")] == ["sample", "known", "blind"]
-    assert [it.status for it in result.of("first")] == ["assessed", "assessed", "not_assessable", "failed"]
+    assert [item.name for item in result.of("first")] == ["low", "high", "dead", "broken"]
+    assert [item.name for item in result.of("second")] == ["sample", "known", "blind"]
+    assert [item.status for item in result.of("first")] == ["assessed", "assessed", "not_assessable", "failed"]
 
 
 def test_a_release_that_fails_says_why_and_tells_no_cell(result):
@@ -69,8 +69,10 @@ def test_a_release_that_fails_says_why_and_tells_no_cell(result):
     assert "broken.csv, row 1, column 'age'" in broken.reasons[0]
     assert "not an age" not in result.to_json()
     assert dead.reasons and dead.attacker is not None
-    for it in (broken, dead):
-        assert it.place is None and it.power is None and it.attributable_rate is None and it.linkage_rate is None
+    for item in (broken, dead):
+        assert (
+            item.place is None and item.power is None and item.attributable_rate is None and item.linkage_rate is None
+        )
 
 
 @pytest.mark.parametrize("name", ["low", "high"])
@@ -84,7 +86,7 @@ def test_figures_are_those_of_an_ordinary_audit(folders, run_once, result, name)
     found = row(result, name)
     assert found.linkage_rate == found.paper_linkage_rate == alone.linkage_rate
     assert (found.control, found.attributable_rate) == (alone.control, alone.attributable_rate)
-    assert found.power == next(it for it in alone.power if it.false_rate == 0.05)
+    assert found.power == next(item for item in alone.power if item.false_rate == 0.05)
     assert found.top1_hit_rate == alone.truth.top1_hit_rate
     assert found.blocking_recall == alone.truth.blocking_recall
     assert found.largest_top1.top1_hit_rate == alone.attackers[0].top1_hit_rate
@@ -95,8 +97,8 @@ def test_utility_is_the_one_by_which_a_comparison_compares(folders, result):
     compared = cvpl.compare(folders[0] / "original.csv", files, CONFIG, control=folders[0] / "control.csv")
     only = cvpl.benchmark(folders[0], only=["low", "first/high"])
     assert only.groups[0].utility_figures == compared.utility_figures
-    scores = {it.name: it.utility.score for it in compared.releases}
-    assert {f"{it.name}.csv": it.utility.score for it in only.rows} == scores
+    scores = {release.name: release.utility.score for release in compared.releases}
+    assert {f"{item.name}.csv": item.utility.score for item in only.rows} == scores
 
 
 def test_a_sample_is_held_against_those_who_are_not_in_it(folders, result):
@@ -115,7 +117,7 @@ def test_a_sample_is_held_against_those_who_are_not_in_it(folders, result):
 
 def test_rows_without_a_control_are_not_ranked_against_rows_with_one(result):
     sample, known, blind = result.of("second")
-    assert [it.ranked_by for it in (sample, known, blind)] == ["risk", "top1_hit_rate", None]
+    assert [item.ranked_by for item in (sample, known, blind)] == ["risk", "top1_hit_rate", None]
     assert (sample.place.first, sample.place.last) == (known.place.first, known.place.last) == (1, 1)
     assert known.power is None and known.attributable_rate.basis == "own_match_left_out"
     assert blind.place is None and blind.attributable_rate is None and blind.linkage_rate.estimate is not None
@@ -133,7 +135,7 @@ def placed(result, *ends):
         )
         for at, (low, risk, high) in enumerate(ends)
     ]
-    return [(it.name, it.place.first, it.place.last) for it in in_order(rows)]
+    return [(item.name, item.place.first, item.place.last) for item in in_order(rows)]
 
 
 @pytest.mark.parametrize(
@@ -153,22 +155,22 @@ def test_releases_are_ranked_by_risk_whatever_their_other_figures_are(result):
     """The release with the higher risk comes first, though fewer of its people are linked at the threshold."""
     low, high = row(result, "low"), row(result, "high")
     assert low.risk.estimate == pytest.approx((low.power.power - 0.05) / 0.95)
-    assert [it.ranked_by for it in (low, high)] == ["risk", "risk"]
+    assert [item.ranked_by for item in (low, high)] == ["risk", "risk"]
     turned = [
         low.model_copy(update={"name": "a", "risk": high.risk}),
         high.model_copy(update={"name": "b", "risk": low.risk}),
     ]
     assert turned[0].linkage_rate.estimate > turned[1].linkage_rate.estimate
     assert turned[0].power.power > turned[1].power.power
-    assert [it.name for it in in_order(turned)] == ["b", "a"]
+    assert [item.name for item in in_order(turned)] == ["b", "a"]
 
 
 def test_risks_at_different_false_rates_are_not_ranked_against_each_other_and_the_rate_is_named(result):
     low, high = row(result, "low"), row(result, "high")
     other = high.model_copy(update={"risk": high.risk.model_copy(update={"false_rate": 0.10})})
     found = in_order([low, other])
-    assert [(it.place.first, it.place.last, place(it, found)) for it in found] == [(1, 1, "1 of 1")] * 2
-    cells = [dict(zip(RISK, risk_cells(it, found), strict=True))["risk"] for it in found]
+    assert [(item.place.first, item.place.last, place(item, found)) for item in found] == [(1, 1, "1 of 1")] * 2
+    cells = [dict(zip(RISK, risk_cells(item, found), strict=True))["risk"] for item in found]
     assert "read at" not in cells[0] and cells[1].endswith(", read at 10%")
 
 
@@ -196,7 +198,7 @@ def test_releases_with_different_controls_are_not_ranked_against_each_other(resu
     low, high = row(result, "low"), row(result, "high")
     other = high.inputs | {"control": high.inputs["control"].model_copy(update={"sha256": "other"})}
     found = in_order([low, high.model_copy(update={"inputs": other})])
-    assert [(it.place.first, it.place.last, place(it, found)) for it in found] == [(1, 1, "1 of 1")] * 2
+    assert [(item.place.first, item.place.last, place(item, found)) for item in found] == [(1, 1, "1 of 1")] * 2
 
 
 def test_a_second_run_audits_nothing_anew(folders, run_once, result, monkeypatch):
@@ -205,9 +207,9 @@ def test_a_second_run_audits_nothing_anew(folders, run_once, result, monkeypatch
 
     monkeypatch.setattr(benchmarking, "audit", refuse)
     again = cvpl.benchmark(folders, folder=run_once[0], only=["low", "high", "dead", "sample", "known", "blind"])
-    kept = {it.name: it for it in result.rows}
+    kept = {item.name: item for item in result.rows}
     assert len(again.rows) == 6
-    assert all(it.seconds == kept[it.name].seconds and it.status == kept[it.name].status for it in again.rows)
+    assert all(item.seconds == kept[item.name].seconds and item.status == kept[item.name].status for item in again.rows)
 
 
 def test_a_run_that_was_interrupted_goes_on_where_it_was(folders, tmp_path, monkeypatch, capsys):
@@ -232,7 +234,7 @@ def test_with_only_the_leaderboard_holds_what_is_named_and_other_results_stay(fo
     for name in ("low", "high"):
         assert run(["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", name]) == 0
     assert list(pd.read_csv(tmp_path / "leaderboard.csv").release) == ["high"]
-    assert sorted(it.name for it in tmp_path.glob("results/first/*.run.json")) == ["high.run.json", "low.run.json"]
+    assert sorted(item.name for item in tmp_path.glob("results/first/*.run.json")) == ["high.run.json", "low.run.json"]
     capsys.readouterr()
     run(["benchmark", "--help"])
     assert "then holds these alone" in " ".join(re.sub("[│┃|]", " ", capsys.readouterr().out).split())
@@ -244,7 +246,7 @@ def test_a_fault_of_the_program_is_a_row_too_and_tells_no_cell(folders, monkeypa
 
     monkeypatch.setattr(benchmarking, "audit", faulty)
     found = cvpl.benchmark(folders[0], only=["high", "low"])
-    assert [it.status for it in found.rows] == ["failed", "failed"]
+    assert [item.status for item in found.rows] == ["failed", "failed"]
     assert found.rows[0].reasons[0].startswith("internal error (RuntimeError at ")
     assert "a cell" not in found.to_json()
 
@@ -279,15 +281,15 @@ def test_households_and_subgroups_are_parted_with_their_people(folders):
     config = CONFIG | {"columns": CONFIG["columns"] | {"home": {"role": "group"}}, "report": {"subgroups": ["gender"]}}
     parted = cvpl.audit(original, released, config | {"control": "absent"})
     by_hand = cvpl.audit(original[there], released, config, control=original[~there])
-    told = [json.loads(it.to_json()) for it in (parted, by_hand)]
-    assert told[0]["provenance"]["config"].pop("control") == "absent"
-    assert [it["inputs"]["control"].pop("name") for it in told] == ["original", "control"]
+    parts = [json.loads(item.to_json()) for item in (parted, by_hand)]
+    assert parts[0]["provenance"]["config"].pop("control") == "absent"
+    assert [item["inputs"]["control"].pop("name") for item in parts] == ["original", "control"]
     # Whether a column is all but unique is seen in the whole table, and a part of it has fewer values twice.
-    unique = [[it for it in one["preflight"] if it["check"] == "identifier_unique_values"] for one in told]
-    assert all(it in unique[1] for it in unique[0])
-    for one in told:
-        one["preflight"] = [it for it in one["preflight"] if it["check"] != "identifier_unique_values"]
-    assert told[0] == told[1]
+    unique = [[item for item in one["preflight"] if item["check"] == "identifier_unique_values"] for one in parts]
+    assert all(item in unique[1] for item in unique[0])
+    for one in parts:
+        one["preflight"] = [item for item in one["preflight"] if item["check"] != "identifier_unique_values"]
+    assert parts[0] == parts[1]
 
 
 def test_the_command_that_repeats_such_an_audit_names_no_control(folders):
@@ -319,7 +321,8 @@ def test_the_same_input_gives_the_same_bytes_but_for_seconds(folders, run_once, 
     again = cvpl.benchmark(folders)
     assert without_seconds(again.to_json()) == without_seconds(result.to_json())
     plain = [
-        it.model_copy(update={"rows": [r.model_copy(update={"seconds": 0}) for r in it.rows]}) for it in (result, again)
+        item.model_copy(update={"rows": [r.model_copy(update={"seconds": 0}) for r in item.rows]})
+        for item in (result, again)
     ]
     assert leaderboard_markdown(plain[0]) == leaderboard_markdown(plain[1])
     assert leaderboard_csv(plain[0]) == leaderboard_csv(plain[1])
@@ -327,22 +330,22 @@ def test_the_same_input_gives_the_same_bytes_but_for_seconds(folders, run_once, 
 
 def test_files_are_written_and_read_back(run_once, result):
     out = run_once[0]
-    assert sorted(it.name for it in out.iterdir()) == [
+    assert sorted(item.name for item in out.iterdir()) == [
         "benchmark.json", "leaderboard.csv", "leaderboard.md", "report.html", "results",
     ]  # fmt: skip
     assert read_any(out)[0] == result
     jsonschema.validate(json.loads(result.to_json()), benchmark_schema())
     table = pd.read_csv(out / "leaderboard.csv")
-    assert list(table.release) == [it.name for it in result.rows]
+    assert list(table.release) == [item.name for item in result.rows]
     assert table.power.iloc[0] == row(result, "low").power.power
     assert table.held_against.iloc[4] == "originals not released"
-    assert table.held_against.isna().tolist() == [it.status != "assessed" for it in result.rows]
+    assert table.held_against.isna().tolist() == [item.status != "assessed" for item in result.rows]
 
 
 def test_what_failed_stands_under_place_and_not_under_risk(result):
     rows = result.of("first")
-    cells = [dict(zip(RISK, risk_cells(it, rows), strict=True)) for it in rows[2:]]
-    assert [(it["place"], it["risk"]) for it in cells] == [("not assessable", "n/a"), ("failed", "n/a")]
+    cells = [dict(zip(RISK, risk_cells(item, rows), strict=True)) for item in rows[2:]]
+    assert [(cell["place"], cell["risk"]) for cell in cells] == [("not assessable", "n/a"), ("failed", "n/a")]
 
 
 @pytest.mark.parametrize(
@@ -359,22 +362,22 @@ def test_reasons_and_warnings_are_joined_as_sentences(result, status, reasons, e
     warnings = [
         {"rule": rule, "message": rule, "docs": None} for rule in ("swings_with_encoding", "columns", "few_records")
     ]
-    told = row(result, "low").model_dump() | {"status": status, "reasons": reasons, "warnings": warnings}
-    assert note(BenchmarkRow.model_validate(told)) == expected
+    text = row(result, "low").model_dump() | {"status": status, "reasons": reasons, "warnings": warnings}
+    assert note(BenchmarkRow.model_validate(text)) == expected
 
 
 def test_the_source_of_a_table_is_shown_as_it_is_written(result):
     group = result.groups[0].model_copy(update={"source": "https://example.org/data", "licence": "mine"})
-    told = result.model_copy(update={"groups": [group]})
-    assert "\n- Source: https://example.org/data\n- Licence: mine\n" in leaderboard_markdown(told)
-    assert "Source: https://example.org/data<br>Licence: mine<br>" in benchmark_page(told)
+    text = result.model_copy(update={"groups": [group]})
+    assert "\n- Source: https://example.org/data\n- Licence: mine\n" in leaderboard_markdown(text)
+    assert "Source: https://example.org/data<br>Licence: mine<br>" in benchmark_page(text)
 
 
 def test_settings_and_options_in_a_reason_are_code_on_the_page_and_names_are_not(result):
     words = "Allow more with `--memory SIZE` or `search.memory`; `x` and ` onerror=` are names."
     failed = row(result, "broken").model_copy(update={"reasons": [words]})
-    told = result.model_copy(update={"rows": [failed], "groups": result.groups[:1]})
-    for page, code in ((benchmark_page(told), "<code>{}</code>"), (leaderboard_markdown(told), "`{}`")):
+    text = result.model_copy(update={"rows": [failed], "groups": result.groups[:1]})
+    for page, code in ((benchmark_page(text), "<code>{}</code>"), (leaderboard_markdown(text), "`{}`")):
         assert code.format("--memory SIZE") in page and code.format("search.memory") in page
         assert code.format("x") not in page and code.format(" onerror=") not in page
 
@@ -408,7 +411,7 @@ WRONG = {
         wrong(columns=CONFIG["columns"] | {"gender": {"role": "attribute", "type": "category", "hierarchy": "l/h"}}),
         "wrong.yaml, l/h: there is no such hierarchy file",
     ),
-    "no title": ({key: it for key, it in wrong().items() if key != "title"}, "`title`: this setting is required"),
+    "no title": ({key: item for key, item in wrong().items() if key != "title"}, "`title`: this setting is required"),
     "a name with a slash": (wrong(name="a/b"), "a name has up to 60 letters"),
     "a release's name with dots": (wrong(releases={"..": RELEASE}), "a name has up to 60 letters"),
     "names alike": (wrong(releases={"a": RELEASE, "A": RELEASE}), "two releases have the same name"),
@@ -418,17 +421,17 @@ WRONG = {
         wrong(control="absent", truth=CONFIG["truth"] | {"complete": False}),
         "not all matches are known",
     ),
-    "no attacker": ({key: it for key, it in wrong().items() if key != "attacker"}, "no attacker is named"),
+    "no attacker": ({key: item for key, item in wrong().items() if key != "attacker"}, "no attacker is named"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_manifest_is_refused_with_its_problem(folders, tmp_path, name):
-    content, told = WRONG[name]
+    content, text = WRONG[name]
     path = write(tmp_path, content, "wrong.yaml")
     with pytest.raises(cvpl.InputError) as refused:
         read_manifests([path], folders[0])
-    assert told.replace("FOLDER", str(folders[0])) in str(refused.value)
+    assert text.replace("FOLDER", str(folders[0])) in str(refused.value)
     assert str(refused.value).count("\n") == 0 and str(refused.value).startswith("wrong.yaml")
 
 
@@ -445,7 +448,7 @@ def test_a_manifest_of_the_current_folder_is_told_by_its_name_alone(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     with pytest.raises(cvpl.InputError) as refused:
         read_manifests([given])
-    assert {it.where for it in refused.value.problems} == {"benchmark.yaml"}
+    assert {problem.where for problem in refused.value.problems} == {"benchmark.yaml"}
 
 
 def test_an_out_that_cannot_be_written_is_told_before_any_audit(folders, tmp_path, monkeypatch, capsys):
@@ -519,8 +522,8 @@ def test_the_tables_fit_a_narrow_terminal(run_once, folders, capsys, monkeypatch
 
 def test_a_formula_in_a_manifest_is_no_formula_in_the_table(result):
     made = result.rows[0].made.model_copy(update={"by": "=1+1"})
-    told = result.model_copy(update={"rows": [result.rows[0].model_copy(update={"made": made})]})
-    assert ",'=1+1," in leaderboard_csv(told)
+    text = result.model_copy(update={"rows": [result.rows[0].model_copy(update={"made": made})]})
+    assert ",'=1+1," in leaderboard_csv(text)
 
 
 def test_a_row_holds_what_a_leaderboard_needs():
@@ -542,24 +545,24 @@ def ours():
 
 @needs_data
 def test_every_shared_release_has_a_row(ours):
-    there = {it.relative_to(SHARED).as_posix() for it in [*SHARED.glob("*/*.csv"), *SHARED.glob("*/*.csv.gz")]}
-    described = {entry.made.file for it in ours for entry in it.entries}
+    there = {item.relative_to(SHARED).as_posix() for item in [*SHARED.glob("*/*.csv"), *SHARED.glob("*/*.csv.gz")]}
+    described = {entry.made.file for item in ours for entry in item.entries}
     assert described == there - SIDE_FILES - ORIGINALS
-    assert [len(it.entries) for it in ours] == [1, 10, 15, 4]
+    assert [len(item.entries) for item in ours] == [1, 10, 15, 4]
 
 
 @needs_data
 def test_every_column_that_a_manifest_names_is_in_its_tables(ours):
-    for it in ours:
-        blanks = it.config.reading.strip
-        original = list(pd.read_csv(SHARED / it.config.original, nrows=1, skipinitialspace=blanks))
-        for entry in it.entries:
+    for item in ours:
+        blanks = item.config.reading.strip
+        original = list(pd.read_csv(SHARED / item.config.original, nrows=1, skipinitialspace=blanks))
+        for entry in item.entries:
             first = entry.file.read_text().splitlines()[0] if entry.file.suffix == ".csv" else ""
             released = pd.read_csv(entry.file, nrows=1).rename(columns=lambda name: "" if "Unnamed" in name else name)
             config = entry.config.config
-            assert set(config.columns) <= {*original, *released}, f"{it.name}/{entry.name}"
+            assert set(config.columns) <= {*original, *released}, f"{item.name}/{entry.name}"
             undeclared = {*original, *released} - set(config.columns) - {config.truth.protected if config.truth else ""}
-            assert not undeclared, f"{it.name}/{entry.name} {first}"
+            assert not undeclared, f"{item.name}/{entry.name} {first}"
 
 
 @needs_data

@@ -35,7 +35,7 @@ def pages(found, tmp_path_factory):
     like = found.of("first")[0]
     names = [f"a_rather_long_name_of_a_release_number_{at}" if at % 2 else f"r{at}" for at in range(16)]
     spread = [like.risk.model_copy(update={"estimate": at / 16, "low": at / 18, "high": at / 15}) for at in range(16)]
-    many = [like.model_copy(update={"name": it, "risk": risk}) for it, risk in zip(names, spread, strict=True)]
+    many = [like.model_copy(update={"name": item, "risk": risk}) for item, risk in zip(names, spread, strict=True)]
     failed = found.of("first")[-1:]
     results = {
         "both": found,
@@ -74,9 +74,9 @@ def test_the_page_tells_of_every_release_and_why_some_have_no_figure(chromium, p
 def planted(found, text):
     """Every text from outside with `text` behind it; names of groups and releases are the same everywhere."""
     if isinstance(found, dict):
-        return {key: it if key in OURS else planted(it, text) for key, it in found.items()}
+        return {key: item if key in OURS else planted(item, text) for key, item in found.items()}
     if isinstance(found, list):
-        return [planted(it, text) for it in found]
+        return [planted(item, text) for item in found]
     return f"{found}{text}" if isinstance(found, str) else found
 
 
@@ -98,8 +98,8 @@ def test_the_page_has_the_same_elements_as_with_plain_text(found, plain, payload
 
 @pytest.mark.parametrize("payload", ["| cell", "a\nb", "<b>x</b>", "[x](y)"])
 def test_no_text_of_a_manifest_breaks_a_table_of_the_leaderboard(found, payload):
-    told, usual = (leaderboard_markdown(it) for it in (with_payload(found, payload), found))
-    cells = [[len(re.split(r"(?<!\\)\|", line)) for line in page.splitlines()] for page in (told, usual)]
+    text, usual = (leaderboard_markdown(item) for item in (with_payload(found, payload), found))
+    cells = [[len(re.split(r"(?<!\\)\|", line)) for line in page.splitlines()] for page in (text, usual)]
     assert cells[0] == cells[1]
-    outside_code = re.sub(r"`[^`]*`", "", told)
+    outside_code = re.sub(r"`[^`]*`", "", text)
     assert not re.search(r"(?<!\\)[<\[]", outside_code)

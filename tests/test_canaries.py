@@ -21,8 +21,8 @@ def drawn(rows, seed, *, distinct=True):
     rng = np.random.default_rng(seed)
     return {
         "age": rng.integers(18, 80, rows).astype(float).tolist(),
-        "code": [f"c{it}" for it in rng.integers(12, size=rows)],
-        "colour": [f"k{it}" for it in rng.integers(5, size=rows)],
+        "code": [f"c{integer}" for integer in rng.integers(12, size=rows)],
+        "colour": [f"k{integer}" for integer in rng.integers(5, size=rows)],
         "amount": (rng.normal(size=rows) if distinct else rng.integers(2, size=rows)).astype(float).tolist(),
     }
 

@@ -134,10 +134,10 @@ def test_without_out_nothing_is_written(files):
     ],
     ids=" ".join,
 )
-def test_a_wrong_call_exits_with_2_and_names_what_is_wrong(arguments, told, capsys):
+def test_a_wrong_call_exits_with_2_and_names_what_is_wrong(arguments, text, capsys):
     assert run(arguments) == 2
     shown = capsys.readouterr()
-    assert told in shown.err
+    assert text in shown.err
     assert "Internal error" not in shown.err and "Traceback" not in shown.err
     assert shown.out == ""
 
@@ -173,7 +173,7 @@ def test_a_limit_exits_with_4_and_says_what_to_set(files, capsys):
         (OSError(errno.ENOSPC, "No space left on device"), ExitCode.LIMIT),
         (PermissionError(errno.EACCES, "Permission denied", "result.json"), ExitCode.USAGE),
     ],
-    ids=lambda it: type(it).__name__,
+    ids=lambda item: type(item).__name__,
 )
 def test_every_kind_of_end_has_its_exit_code_and_a_message_but_no_traceback(files, error, code, monkeypatch, capsys):
     failing(monkeypatch, error)
@@ -315,11 +315,11 @@ BAD_CONFIGURATIONS = {
 
 
 @pytest.mark.parametrize(("text", "told"), BAD_CONFIGURATIONS.values(), ids=BAD_CONFIGURATIONS)
-def test_a_bad_configuration_exits_with_3_and_names_where_what_and_cure(files, text, told, capsys):
+def test_a_bad_configuration_exits_with_3_and_names_where_what_and_cure(files, text, message, capsys):
     config = files.written("bad.yaml", text)
     assert run(files.audit("--out", files.folder / "out", config=config)) == 3
     shown = capsys.readouterr()
-    for words in told:
+    for words in message:
         assert words in shown.err
     assert "problem" in shown.err.splitlines()[0]
     assert all(line.startswith("  - ") for line in shown.err.splitlines()[1:])
@@ -343,7 +343,7 @@ BAD_TABLES = {
 
 @pytest.mark.parametrize("place", ["original", "released", "control"])
 @pytest.mark.parametrize(("name", "content", "told"), BAD_TABLES.values(), ids=BAD_TABLES)
-def test_a_bad_table_exits_with_3_wherever_it_stands(files, place, name, content, told, capsys):
+def test_a_bad_table_exits_with_3_wherever_it_stands(files, place, name, content, text, capsys):
     table = files.folder / name
     if content is not None:
         table.write_bytes(content)
@@ -352,7 +352,7 @@ def test_a_bad_table_exits_with_3_wherever_it_stands(files, place, name, content
     tables = {place: table} if place != "control" else {}
     assert run(files.audit(*more, config=config, **tables)) == 3
     shown = capsys.readouterr()
-    for words in told:
+    for words in text:
         assert words in shown.err
     assert shown.out == ""
     assert not (files.folder / "out").exists()
@@ -390,13 +390,13 @@ def never_audit(*_, **__):
         ("--save-projection", "nowhere/space.json", ["--save-projection", "no folder", "Make it"]),
     ],
 )
-def test_a_place_that_cannot_be_written_is_refused_before_the_work(files, option, name, told, monkeypatch, capsys):
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(files, option, name, text, monkeypatch, capsys):
     files.written("a file", "kept")
     (files.folder / "a folder").mkdir()
     monkeypatch.setattr(import_module("cvpl.workflows.audit"), "audit", never_audit)
     assert run(files.audit(option, files.folder / name)) == 2
     shown = capsys.readouterr()
-    for words in told:
+    for words in text:
         assert words in shown.err
     assert (files.folder / "a file").read_text() == "kept"
     assert leftovers(files.folder) == []
@@ -569,9 +569,9 @@ def test_a_proposed_configuration_can_be_audited_untouched(files, monkeypatch, c
     monkeypatch.chdir(files.folder)
     files.config.unlink()
     assert run(["init", "original.csv", "released.csv"]) == 0
-    told = capsys.readouterr().out
-    assert "Written: audit.yaml" in told
-    call = next(line for line in told.splitlines() if line.startswith("  cvpl audit")).split()
+    text = capsys.readouterr().out
+    assert "Written: audit.yaml" in text
+    call = next(line for line in text.splitlines() if line.startswith("  cvpl audit")).split()
     assert call == ["cvpl", "audit", "original.csv", "released.csv", "--config", "audit.yaml"]
     assert run(call[1:]) == 0
     shown = capsys.readouterr()
@@ -603,12 +603,12 @@ def test_init_keeps_an_existing_file_unless_it_is_told_to_replace_it(files, monk
         (["original.csv", "released.csv"], ".", 2, ["--out", "folder where a file is needed"]),
     ],
 )
-def test_init_says_what_is_wrong_and_writes_nothing(files, tables, out, code, told, monkeypatch, capsys):
+def test_init_says_what_is_wrong_and_writes_nothing(files, tables, out, code, text, monkeypatch, capsys):
     monkeypatch.chdir(files.folder)
     before = sorted(files.folder.rglob("*"))
     assert run(["init", *tables, "--out", out]) == code
     message = capsys.readouterr().err
-    for words in told:
+    for words in text:
         assert words in message
     assert sorted(files.folder.rglob("*")) == before
 
@@ -624,11 +624,11 @@ def test_the_call_that_init_proposes_survives_blanks_in_names(files, monkeypatch
 def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, capsys):
     out = tmp_path / "shown"
     assert run(["demo", "--out", str(out), "--records", "150"]) == 0
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == sorted(DEMO_FILES)
-    assert told.startswith("150 simulated people")
+    assert text.startswith("150 simulated people")
     first = (out / "result.json").read_bytes()
-    call = told.splitlines()[-1].split()
+    call = text.splitlines()[-1].split()
     assert call[:2] == ["cvpl", "audit"]
     assert run(call[1:]) == 0
     assert (out / "result.json").read_bytes() == first
@@ -652,12 +652,12 @@ def test_diff_compares_files_and_folders(files, wide, capsys):
     assert run(files.audit("--out", other, "--control", files.control, config=config)) == 0
     capsys.readouterr()
     assert run(["diff", str(one), str(other / "result.json")]) == 0
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     for words in ("linkage rate", "threshold: 0.9 before, 0.8 after", "control: only in the second audit"):
-        assert words in told
+        assert words in text
     assert run(["diff", str(one), str(one)]) == 0
-    told = capsys.readouterr().out
-    assert "linkage rate" in told and "that differ" not in told
+    text = capsys.readouterr().out
+    assert "linkage rate" in text and "that differ" not in text
 
 
 def test_diff_tells_what_is_wrong_with_both_files_at_once(files, capsys):
@@ -699,7 +699,7 @@ def test_diff_tells_what_is_wrong_with_both_files_at_once(files, capsys):
         (["diff"], ["BEFORE", "AFTER", "result.json", "beyond error"]),
         (["demo"], ["--out", "--records", "simulated tables", "5000"]),
     ],
-    ids=lambda it: " ".join(it) if len(it) < 2 else "",
+    ids=lambda item: " ".join(item) if len(item) < 2 else "",
 )
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_every_command_has_a_help_text(command, words, option, monkeypatch, capsys):

@@ -23,7 +23,7 @@ from cvpl.config.resolved import load
 from cvpl.errors import LimitError
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.tables.column_store import Shelf
+from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import Labels, Numbers, Place, Times
 from cvpl.workflows.audit import plan_audit
 
@@ -47,13 +47,13 @@ def tables(tmp_path_factory):
 def shelves(monkeypatch):
     """The files of all shelves that are made from here on."""
     files = []
-    make = Shelf.__init__
+    make = ColumnStore.__init__
 
     def noted(shelf):
         make(shelf)
         files.append(shelf._file)
 
-    monkeypatch.setattr(Shelf, "__init__", noted)
+    monkeypatch.setattr(ColumnStore, "__init__", noted)
     return files
 
 
@@ -64,7 +64,7 @@ def audited(tables, config, **more):
 
 def everywhere(monkeypatch):
     """Keep all tables on disk, however small."""
-    monkeypatch.setattr("cvpl.workflows.audit.place_for", lambda rows, plan: Shelf())
+    monkeypatch.setattr("cvpl.workflows.audit.place_for", lambda rows, resolved: ColumnStore())
 
 
 ATTACKERS = {
@@ -104,9 +104,9 @@ def test_levers_draw_the_same_with_tables_on_disk(tables, monkeypatch):
 
 def least(config, *, on_disk):
     """The bytes from which on tables are accepted on disk, or in memory."""
-    plan = load(config)
-    plan = replace(plan, budget=replace(plan.budget, memory=1 << 40))
-    return needed_bytes({"original": PEOPLE, "protected": PEOPLE, "control": 300}, plan, on_disk=on_disk)
+    resolved = load(config)
+    resolved = replace(resolved, budget=replace(resolved.budget, memory=1 << 40))
+    return needed_bytes({"original": PEOPLE, "protected": PEOPLE, "control": 300}, resolved, on_disk=on_disk)
 
 
 def test_the_budget_decides_where_tables_are_kept(tables, shelves):
@@ -182,7 +182,7 @@ def test_without_a_folder_for_temporary_files_only_what_fits_is_audited(tables, 
 
 
 def test_a_disk_that_fills_up_is_a_limit(monkeypatch):
-    shelf = Shelf()
+    shelf = ColumnStore()
 
     class Full:
         def seek(self, *_):
@@ -196,7 +196,7 @@ def test_a_disk_that_fills_up_is_a_limit(monkeypatch):
         shelf.put(Labels(np.zeros(3, dtype=np.int32), ("a",)))
 
 
-@pytest.mark.parametrize("place", [Place(), Shelf()], ids=["memory", "disk"])
+@pytest.mark.parametrize("place", [Place(), ColumnStore()], ids=["memory", "disk"])
 def test_a_place_gives_back_what_was_put_there(place):
     values, low = np.array([1.0, np.nan, 3.5]), np.array([0.5, np.nan, 3.0])
     times = np.array(["2024-05-01T12:00", "NaT", "1969-01-01T00:00"], dtype="datetime64[us]")

@@ -25,16 +25,16 @@ from cvpl.cli.main import run
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.intervals import coverage
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.coverage import Lowest
+from cvpl.evaluation.intervals.coverage import LowestCoverage
 from cvpl.evaluation.intervals.paired import (
-    Asked,
+    SearchedRows,
     attributable_by_power,
-    attributable_told,
+    attributable_estimate,
     confidence_of_picked,
     correlation,
     difference,
-    difference_ends,
-    power_told,
+    difference_bounds,
+    power_estimate,
 )
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
@@ -43,7 +43,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.comparison import comparison_headline, show_comparison
 from cvpl.reports.comparison_page import comparison_page
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
-from cvpl.workflows.compare.ranking import Stood, ranked
+from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 from shared_data import SHARED
 
 ADULT = SHARED / "adult_study_2021"
@@ -69,7 +69,7 @@ def test_places_by_hand(above, expected):
     found = np.zeros((3, 3), dtype=bool)
     for pair in above:
         found[pair] = True
-    assert places(found) == [Place(*it) for it in expected]
+    assert places(found) == [Place(*item) for item in expected]
 
 
 def test_equal_values_share_their_places():
@@ -100,26 +100,26 @@ def world(rng, shared, originals=600, controls=500):
     here = rng.normal(size=originals), rng.normal(size=controls)
     found = []
     for risk in (1.2, 0.7):
-        mine, base = (shared * it + np.sqrt(1 - shared**2) * rng.normal(size=len(it)) for it in here)
+        mine, base = (shared * item + np.sqrt(1 - shared**2) * rng.normal(size=len(item)) for item in here)
         found.append((mine + risk, base))
     return found
 
 
-def told(scores, asked=None, units=None, figure="power"):
+def describe(scores, asked=None, units=None, figure="power"):
     mine, base = scores
-    rows = asked or Asked(np.arange(len(mine)), np.arange(len(base)), (len(mine), len(base)))
+    rows = asked or SearchedRows(np.arange(len(mine)), np.arange(len(base)), (len(mine), len(base)))
     kind = "people" if units is None else "groups"
     own, theirs = (None, None) if units is None else units
     spread = Uncertainty(Sample(mine, own, kind), Sample(base, theirs, kind), "control")
-    return power_told(spread, rows, 0.05) if figure == "power" else attributable_told(spread, rows, 1.0)
+    return power_estimate(spread, rows, 0.05) if figure == "power" else attributable_estimate(spread, rows, 1.0)
 
 
 def slow_correlation(first, second, unit_of):
     """Σ_u A_u B_u / sqrt(V_A V_B) in plain loops; `unit_of` tells the unit of ("original" or "control", row)."""
     sums = []
-    for it in (first, second):
+    for item in (first, second):
         units = {}
-        for table, values in (("original", it.originals), ("control", it.controls)):
+        for table, values in (("original", item.originals), ("control", item.controls)):
             for row, value in enumerate(values):
                 name = unit_of(table, row)
                 units[name] = units.get(name, 0.0) + float(value)
@@ -140,7 +140,7 @@ def slow_correlation(first, second, unit_of):
     ids=["apart", "half together", "together", "against each other", "lopsided"],
 )
 def test_the_ends_of_a_difference_by_hand(first, second, together, expected):
-    assert difference_ends(first, second, together) == pytest.approx(expected, abs=1e-12)
+    assert difference_bounds(first, second, together) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("figure", ["power", "attributable"])
@@ -149,8 +149,8 @@ def test_the_correlation_is_that_of_plain_loops(figure):
     rng = np.random.default_rng(0)
     (mine, base), other = world(rng, 0.8)
     rows, strangers = np.arange(0, 600, 2), np.arange(100, 400)
-    first = told((mine[rows], base[strangers]), Asked(rows, strangers, (600, 500)), figure=figure)
-    second = told(other, figure=figure)
+    first = describe((mine[rows], base[strangers]), SearchedRows(rows, strangers, (600, 500)), figure=figure)
+    second = describe(other, figure=figure)
     expected = slow_correlation(first, second, lambda table, row: (table, row))
     assert expected > 0.1
     assert correlation(first, second) == pytest.approx(expected, rel=1e-12)
@@ -159,7 +159,7 @@ def test_the_correlation_is_that_of_plain_loops(figure):
 def test_the_correlation_over_groups_is_that_of_plain_loops():
     rng = np.random.default_rng(1)
     units = rng.integers(80, size=600), rng.integers(80, 150, size=500)
-    first, second = (told(it, units=units) for it in world(rng, 0.8))
+    first, second = (describe(item, units=units) for item in world(rng, 0.8))
     expected = slow_correlation(first, second, lambda table, row: int(units[table == "control"][row]))
     assert correlation(first, second, units) == pytest.approx(expected, rel=1e-12)
 
@@ -169,7 +169,7 @@ def test_the_interval_of_a_difference_is_about_as_wide_as_a_paired_bootstrap_s(s
     """People drawn anew, the same in both; the formula allows for the release's rows too, hence is a little wider."""
     rng = np.random.default_rng(2)
     first, second = world(rng, shared, 1500, 1500)
-    found = difference(told(first), told(second))
+    found = difference(describe(first), describe(second))
     values = []
     for _ in range(400):
         i, j = rng.integers(1500, size=1500), rng.integers(1500, size=1500)
@@ -181,7 +181,7 @@ def test_the_interval_of_a_difference_is_about_as_wide_as_a_paired_bootstrap_s(s
 
 def test_what_people_share_makes_the_difference_surer():
     rng = np.random.default_rng(3)
-    first, second = (told(it) for it in world(rng, 0.95))
+    first, second = (describe(item) for item in world(rng, 0.95))
     paired = difference(first, second)
     alone = difference(first, replace(second, originals=np.zeros(600), controls=np.zeros(500)))
     assert paired.correlation > 0.4
@@ -190,7 +190,7 @@ def test_what_people_share_makes_the_difference_surer():
 
 def test_a_difference_turned_round_has_its_ends_turned_round():
     rng = np.random.default_rng(4)
-    first, second = (told(it) for it in world(rng, 0.5))
+    first, second = (describe(item) for item in world(rng, 0.5))
     one, other = difference(first, second), difference(second, first)
     assert (one.estimate, one.interval.low, one.interval.high) == pytest.approx(
         (-other.estimate, -other.interval.high, -other.interval.low)
@@ -199,39 +199,39 @@ def test_a_difference_turned_round_has_its_ends_turned_round():
 
 def test_the_same_scores_are_tied():
     scores = world(np.random.default_rng(5), 0.5)[0]
-    found = difference(told(scores), told(scores))
+    found = difference(describe(scores), describe(scores))
     assert found.estimate == 0
     assert found.tied
 
 
 def test_what_is_attributable_by_power_follows_the_power():
     """(a - α) / (1 - α) - (b - α) / (1 - α) = (a - b) / (1 - α), and so do the ends."""
-    first, second = (told(it) for it in world(np.random.default_rng(6), 0.5))
+    first, second = (describe(item) for item in world(np.random.default_rng(6), 0.5))
     power = difference(first, second)
     found = difference(attributable_by_power(first, 0.05), attributable_by_power(second, 0.05))
-    expected = [it / 0.95 for it in (power.estimate, power.interval.low, power.interval.high)]
+    expected = [item / 0.95 for item in (power.estimate, power.interval.low, power.interval.high)]
     assert [found.estimate, found.interval.low, found.interval.high] == pytest.approx(expected)
 
 
 def test_a_difference_is_refused_where_either_interval_is():
     rng = np.random.default_rng(7)
-    few = told(world(rng, 0.5, 600, 60)[0])
-    found = difference(told(world(rng, 0.5)[0]), replace(few, controls=np.zeros(500)))
+    few = describe(world(rng, 0.5, 600, 60)[0])
+    found = difference(describe(world(rng, 0.5)[0]), replace(few, controls=np.zeros(500)))
     assert found.interval.method.startswith("refused: 3 controls above the threshold")
     assert found.tied
 
 
 def test_a_difference_between_two_kinds_of_base_is_refused():
-    first, second = (told(it) for it in world(np.random.default_rng(8), 0.5))
+    first, second = (describe(item) for item in world(np.random.default_rng(8), 0.5))
     found = difference(first, replace(second, basis="own_match_left_out"))
     assert found.interval.low is None
     assert found.tied
 
 
 def test_a_difference_that_was_measured_not_to_hold_is_refused(monkeypatch):
-    first, second = (told(it) for it in world(np.random.default_rng(9), 0.5))
+    first, second = (describe(item) for item in world(np.random.default_rng(9), 0.5))
     assert difference(first, second).interval.low is not None
-    monkeypatch.setitem(coverage.DIFFERENCES, ("power", "people"), Lowest(0.929, 0.99))
+    monkeypatch.setitem(coverage.DIFFERENCES, ("power", "people"), LowestCoverage(0.929, 0.99))
     found = difference(first, second)
     assert found.interval.method == "refused: it held the truth in 0.929 of the runs of a world, and 0.93 is asked for"
 
@@ -272,9 +272,9 @@ def test_the_weaker_release_comes_first_and_the_order_holds(compared):
     low, high = compared.releases
     assert (low.name, high.name) == ("low", "high")
     assert low.power.power > high.power.power
-    assert [(it.risk_places.first, it.risk_places.last) for it in compared.releases] == [(1, 1), (2, 2)]
+    assert [(release.risk_places.first, release.risk_places.last) for release in compared.releases] == [(1, 1), (2, 2)]
     assert compared.frontier == ["high", "low"]
-    (risk,) = (it for it in compared.differences if it.figure == "risk")
+    (risk,) = (item for item in compared.differences if item.figure == "risk")
     assert risk.estimate == pytest.approx(low.risk.estimate - high.risk.estimate)
     assert risk.estimate == pytest.approx((low.power.power - high.power.power) / 0.95)
     assert 0 < risk.low < risk.estimate < risk.high
@@ -283,15 +283,19 @@ def test_the_weaker_release_comes_first_and_the_order_holds(compared):
 
 def test_a_release_s_figures_are_those_of_its_audit(people, compared):
     original, control, releases = people
-    for it in compared.releases:
-        audited = cvpl.audit(original, releases[it.name], PAPER, control=control)
-        assert it.linkage_rate == audited.linkage_rate
-        assert it.attributable_rate == audited.attributable_rate
-        assert it.power == next(power for power in audited.power if power.false_rate == 0.05)
-        assert it.top1_hit_rate == audited.truth.top1_hit_rate
-        assert it.feature_contribution == audited.feature_contribution
-        assert (it.risk, it.verdict, it.best_candidate) == (audited.risk, audited.verdict, audited.best_candidate)
-        assert it.preflight == audited.preflight
+    for release in compared.releases:
+        audited = cvpl.audit(original, releases[release.name], PAPER, control=control)
+        assert release.linkage_rate == audited.linkage_rate
+        assert release.attributable_rate == audited.attributable_rate
+        assert release.power == next(power for power in audited.power if power.false_rate == 0.05)
+        assert release.top1_hit_rate == audited.truth.top1_hit_rate
+        assert release.feature_contribution == audited.feature_contribution
+        assert (release.risk, release.verdict, release.best_candidate) == (
+            audited.risk,
+            audited.verdict,
+            audited.best_candidate,
+        )
+        assert release.preflight == audited.preflight
 
 
 def test_two_equal_releases_are_tied_and_neither_beats_the_other(people):
@@ -299,9 +303,9 @@ def test_two_equal_releases_are_tied_and_neither_beats_the_other(people):
     same = releases["high"]
     turned = same.sample(frac=1, random_state=1).reset_index(drop=True)
     found = cvpl.compare(original, {"one": same, "other": turned}, PAPER, control=control)
-    assert [(it.risk_places.first, it.risk_places.last) for it in found.releases] == [(1, 2), (1, 2)]
-    assert all(it.estimate == 0 and it.tied for it in found.differences)
-    assert all(it.on_frontier for it in found.releases)
+    assert [(release.risk_places.first, release.risk_places.last) for release in found.releases] == [(1, 2), (1, 2)]
+    assert all(item.estimate == 0 and item.tied for item in found.differences)
+    assert all(release.on_frontier for release in found.releases)
 
 
 def test_the_result_validates_and_comes_back_from_its_json(compared, tmp_path):
@@ -313,8 +317,8 @@ def test_the_result_validates_and_comes_back_from_its_json(compared, tmp_path):
 
 
 def test_the_published_schema_is_that_of_the_code():
-    text = Path(cvpl.__file__).parent / "schemas" / "comparison.json"
-    assert json.loads(text.read_text(encoding="utf-8")) == comparison_schema()
+    describe = Path(cvpl.__file__).parent / "schemas" / "comparison.json"
+    assert json.loads(describe.read_text(encoding="utf-8")) == comparison_schema()
 
 
 def test_the_same_comparison_gives_the_same_bytes(people, compared):
@@ -351,7 +355,7 @@ def test_a_release_of_which_nothing_can_be_said_comes_last_and_is_not_on_the_fro
     original, control, releases = people
     dead = pd.concat([releases["low"].iloc[:1]] * PEOPLE, ignore_index=True)
     found = cvpl.compare(original, {"dead": dead, "low": releases["low"]}, PAPER, control=control)
-    assert [it.name for it in found.releases] == ["low", "dead"]
+    assert [release.name for release in found.releases] == ["low", "dead"]
     last = found.releases[-1]
     assert not last.assessable
     assert last.reasons
@@ -363,10 +367,10 @@ def test_a_release_of_which_nothing_can_be_said_comes_last_and_is_not_on_the_fro
 def test_without_control_and_truth_nothing_is_put_in_order(people):
     original, _, releases = people
     blind = {key: value for key, value in PAPER.items() if key != "truth"}
-    blind["columns"] = {name: it for name, it in PAPER["columns"].items() if name != "person_id"}
+    blind["columns"] = {name: item for name, item in PAPER["columns"].items() if name != "person_id"}
     found = cvpl.compare(original, releases, blind)
-    assert all(it.risk_places is None and it.power is None for it in found.releases)
-    assert [it.name for it in found.releases] == ["low", "high"]
+    assert all(release.risk_places is None and release.power is None for release in found.releases)
+    assert [release.name for release in found.releases] == ["low", "high"]
     assert found.frontier == []
     assert shown(found).startswith("The releases cannot be put in order")
 
@@ -379,19 +383,19 @@ def shown(result, width=100):
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_the_summary_tells_the_order_with_its_figures(compared, width):
-    text = shown(compared, width)
-    assert text.startswith("'low' has the highest risk, 'high' the lowest.")
-    assert f"{compared.releases[0].risk.estimate:.1%}" in text
-    assert "differ" in text
-    assert " ".join(text.split()).count("beyond chance, which is 5% of the control") == 1
+    describe = shown(compared, width)
+    assert describe.startswith("'low' has the highest risk, 'high' the lowest.")
+    assert f"{compared.releases[0].risk.estimate:.1%}" in describe
+    assert "differ" in describe
+    assert " ".join(describe.split()).count("beyond chance, which is 5% of the control") == 1
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_each_release_s_own_verdict_is_printed_and_stands_on_the_page(compared, width):
-    text, page = " ".join(shown(compared, width).split()), html.unescape(comparison_page(compared))
-    for it in compared.releases:
-        assert f"'{it.name}': {it.verdict.sentence}" in text
-        assert f"<strong>{it.name}</strong>: {it.verdict.sentence}" in page
+    describe, page = " ".join(shown(compared, width).split()), html.unescape(comparison_page(compared))
+    for release in compared.releases:
+        assert f"'{release.name}': {release.verdict.sentence}" in describe
+        assert f"<strong>{release.name}</strong>: {release.verdict.sentence}" in page
     assert page.count("beyond chance, which is 5% of the control") == 1
 
 
@@ -403,23 +407,23 @@ def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
         update={"releases": [first, second.model_copy(update={"preflight": [closing, harmless]})]}
     )
     line = "Column 'a' holds \\x1b[31mnames. A gate stays closed."
-    text, page = " ".join(shown(found).split()), html.unescape(comparison_page(found))
-    assert text.count("A gate stays closed") == page.count("A gate stays closed") == 1
-    assert f"! 'high': {line}" in text
+    describe, page = " ".join(shown(found).split()), html.unescape(comparison_page(found))
+    assert describe.count("A gate stays closed") == page.count("A gate stays closed") == 1
+    assert f"! 'high': {line}" in describe
     assert f"<strong>high</strong>: <strong>{line}</strong>" in page
-    assert "something harmless" not in text + page
+    assert "something harmless" not in describe + page
 
 
 def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_tell(compared):
     """Results of earlier versions hold the power at 5% and no risk."""
     earlier = {"verdict": None, "risk": None, "best_candidate": None, "preflight": [], "unranked": None}
-    releases = [it.model_copy(update=earlier) for it in compared.releases]
+    releases = [release.model_copy(update=earlier) for release in compared.releases]
     found = compared.model_copy(update={"releases": releases})
     for one, other in zip(releases, compared.releases, strict=True):
         assert one.shown == pytest.approx(other.shown)
-    text = " ".join(shown(found).split())
-    assert f"{compared.releases[0].risk.estimate:.1%}" in text
-    assert "beyond chance, which is 5% of the control" in text
+    describe = " ".join(shown(found).split())
+    assert f"{compared.releases[0].risk.estimate:.1%}" in describe
+    assert "beyond chance, which is 5% of the control" in describe
     assert "Each release by itself" not in comparison_page(found)
 
 
@@ -429,7 +433,7 @@ def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_te
 def stood(release, name, risk):
     """A release as the ranking takes it, with no more than a risk; no differences are paired."""
     section = release.model_copy(update={"name": name, "risk": risk, "risk_places": None})
-    return Stood(section, None, None, Asked(np.arange(5), np.arange(5), (5, 5)), 1, None)
+    return ReleaseFigures(section, None, None, SearchedRows(np.arange(5), np.arange(5), (5, 5)), 1, None)
 
 
 def risk_at(estimate, false_rate, basis="control"):
@@ -450,23 +454,27 @@ def risk_at(estimate, false_rate, basis="control"):
         ),
     ],
 )
-def test_a_risk_that_is_read_otherwise_than_the_others_has_no_place_and_says_why(compared, odd, told):
+def test_a_risk_that_is_read_otherwise_than_the_others_has_no_place_and_says_why(compared, odd, words):
     one = compared.releases[0]
     found = ranked([stood(one, "odd", odd), stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
-    assert [it.name for it in found.releases] == ["b", "a", "odd"]
-    assert [it.risk_places and (it.risk_places.first, it.risk_places.last) for it in found.releases] == [
+    assert [release.name for release in found.releases] == ["b", "a", "odd"]
+    places = [release.risk_places for release in found.releases]
+    assert [place and (place.first, place.last) for place in places] == [
         (1, 1), (2, 2), None,
     ]  # fmt: skip
-    assert [it.unranked for it in found.releases] == [None, None, told]
+    assert [release.unranked for release in found.releases] == [None, None, words]
     assert found.releases[-1].on_frontier is None and "odd" not in found.frontier
-    text = " ".join(shown(compared.model_copy(update={"releases": found.releases, "differences": []})).split())
-    assert f"'odd': No place: {told}." in text
+    describe = " ".join(shown(compared.model_copy(update={"releases": found.releases, "differences": []})).split())
+    assert f"'odd': No place: {words}." in describe
 
 
 def test_of_two_risks_at_different_rates_the_one_at_the_smaller_rate_is_ranked(compared):
     one = compared.releases[0]
     found = ranked([stood(one, "at 10%", risk_at(0.9, 0.10)), stood(one, "at 5%", risk_at(0.2, 0.05))])
-    assert [(it.name, it.risk_places is None) for it in found.releases] == [("at 5%", False), ("at 10%", True)]
+    assert [(release.name, release.risk_places is None) for release in found.releases] == [
+        ("at 5%", False),
+        ("at 10%", True),
+    ]
 
 
 def test_without_a_control_releases_are_ranked_by_the_true_matches_and_that_is_said(people):
@@ -475,17 +483,17 @@ def test_without_a_control_releases_are_ranked_by_the_true_matches_and_that_is_s
     low, high = found.releases
     assert (low.name, high.name) == ("low", "high")
     assert low.top1_hit_rate > high.top1_hit_rate
-    for it in (low, high):
-        assert (it.risk.basis, it.risk.false_rate, it.risk.power) == ("true_matches", None, None)
+    for item in (low, high):
+        assert (item.risk.basis, item.risk.false_rate, item.risk.power) == ("true_matches", None, None)
         guess = 1 / PEOPLE
-        assert it.risk.estimate == pytest.approx((it.best_candidate.estimate - guess) / (1 - guess))
-    assert [(it.risk_places.first, it.risk_places.last) for it in found.releases] == [(1, 1), (2, 2)]
-    text = " ".join(shown(found).split())
-    assert text.startswith(
+        assert item.risk.estimate == pytest.approx((item.best_candidate.estimate - guess) / (1 - guess))
+    assert [(release.risk_places.first, release.risk_places.last) for release in found.releases] == [(1, 1), (2, 2)]
+    describe = " ".join(shown(found).split())
+    assert describe.startswith(
         "'low' has the highest risk, 'high' the lowest. There is no control: the risks rest on the true matches, by "
         "how often the best candidate is right."
     )
-    assert "Risk: how often the best candidate is the right person, beyond a blind guess." in text
+    assert "Risk: how often the best candidate is the right person, beyond a blind guess." in describe
     assert "the risks rest on the true matches" in comparison_page(found)
 
 
@@ -493,7 +501,7 @@ def test_a_release_of_too_few_rows_is_not_ranked_whatever_its_figures_are(people
     original, control, releases = people
     few = releases["low"].iloc[:3]
     found = cvpl.compare(original, {"few": few, "high": releases["high"]}, PAPER, control=control)
-    assert [it.name for it in found.releases] == ["high", "few"]
+    assert [release.name for release in found.releases] == ["high", "few"]
     last = found.releases[-1]
     assert last.verdict.kind == "not_assessable"
     assert (last.assessable, last.risk, last.risk_places) == (False, None, None)
@@ -510,7 +518,7 @@ def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):
     ]
     found = comparison_headline(compared.model_copy(update={"releases": releases}))
     assert found == "'a' or 'b' has the highest risk, 'b' or 'c' the lowest."
-    equal = [it.model_copy(update={"risk_places": Places(first=1, last=3)}) for it in releases]
+    equal = [release.model_copy(update={"risk_places": Places(first=1, last=3)}) for release in releases]
     found = comparison_headline(
         compared.model_copy(update={"releases": [*equal, high.model_copy(update={"risk_places": None})]})
     )
@@ -520,7 +528,9 @@ def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):
 def test_no_cell_stands_in_the_result_or_the_summary(people):
     original, control, releases = people
     cell = "zzcellzz"
-    marked = {name: it.assign(brand_product=[cell, *it.brand_product[1:]]) for name, it in releases.items()}
+    marked = {
+        name: release.assign(brand_product=[cell, *release.brand_product[1:]]) for name, release in releases.items()
+    }
     found = cvpl.compare(original.assign(brand_product=cell), marked, PAPER, control=control)
     assert cell not in found.to_json()
     assert cell not in shown(found)
@@ -543,8 +553,8 @@ def test_adult_with_a_tenth_flipped_is_riskier_than_with_nine_tenths_flipped(tmp
     settings = {"columns": columns, "attacker": attacker}
     releases = [some("flip90", 8000), some("flip10", 8000)]
     found = cvpl.compare(some("trn", 800), releases, settings, control=some("val", 1600))
-    assert [it.name for it in found.releases] == ["flip10.csv", "flip90.csv"]
-    assert [(it.risk_places.first, it.risk_places.last) for it in found.releases] == [(1, 1), (2, 2)]
+    assert [release.name for release in found.releases] == ["flip10.csv", "flip90.csv"]
+    assert [(release.risk_places.first, release.risk_places.last) for release in found.releases] == [(1, 1), (2, 2)]
 
 
 # Charts and the page
@@ -571,7 +581,7 @@ def rows_of(drawn, layer):
 def test_names_beside_the_plot_never_meet(crowded):
     """Each is a line's height from the next, in the order of the utilities, inside the plot."""
     drawn = charts.frontier(crowded).to_dict()
-    (names,) = (it for it in drawn["layer"] if it["mark"]["type"] == "text")
+    (names,) = (item for item in drawn["layer"] if item["mark"]["type"] == "describe")
     bottom, top = names["encoding"]["y"]["scale"]["domain"]
     places_ = [row["beside"] for row in rows_of(drawn, names)]
     pixels = [(place - bottom) / (top - bottom) * drawn["height"] for place in places_]
@@ -582,18 +592,18 @@ def test_names_beside_the_plot_never_meet(crowded):
 
 def test_the_frontier_joins_the_efficient_releases_from_the_lowest_risk(compared):
     drawn = charts.frontier(compared).to_dict()
-    (line,) = (it for it in drawn["layer"] if it["mark"]["type"] == "line")
+    (line,) = (item for item in drawn["layer"] if item["mark"]["type"] == "line")
     assert [row["name"] for row in rows_of(drawn, line)] == ["high", "low"]
-    told = charts.numbers(charts.frontier(compared))
-    assert [row[:2] for row in told.rows] == [("low", "1"), ("high", "2")]
-    assert "Efficient, from the lowest risk: high, low." in told.description
+    describe = charts.numbers(charts.frontier(compared))
+    assert [row[:2] for row in describe.rows] == [("low", "1"), ("high", "2")]
+    assert "Efficient, from the lowest risk: high, low." in describe.description
 
 
 def test_the_columns_stand_side_by_side_in_every_release(compared):
-    told = charts.numbers(charts.compared_contributions(compared))
-    assert told.columns == ("column", "low", "high")
-    shown_columns = {it.column for it in compared.releases[0].feature_contribution.columns}
-    assert {row[0] for row in told.rows} == shown_columns
+    describe = charts.numbers(charts.compared_contributions(compared))
+    assert describe.columns == ("column", "low", "high")
+    shown_columns = {column.column for column in compared.releases[0].feature_contribution.columns}
+    assert {row[0] for row in describe.rows} == shown_columns
 
 
 @pytest.mark.parametrize("name", ["frontier", "compared_contributions"])
@@ -618,7 +628,7 @@ def test_without_risk_or_columns_there_is_no_chart(compared):
 
 
 def elements(page):
-    return [it.tag for it in html5lib.parse(page, namespaceHTMLElements=False).iter()]
+    return [item.tag for item in html5lib.parse(page, namespaceHTMLElements=False).iter()]
 
 
 @pytest.mark.parametrize(
@@ -628,10 +638,10 @@ def elements(page):
 def test_a_hostile_name_adds_no_element_to_the_page(compared, name):
     def renamed(other):
         releases = [
-            it.model_copy(update={"name": other if it.name == "low" else it.name, "beaten_by": [other]})
-            for it in compared.releases
+            release.model_copy(update={"name": other if release.name == "low" else release.name, "beaten_by": [other]})
+            for release in compared.releases
         ]
-        differences = [it.model_copy(update={"first": other}) for it in compared.differences]
+        differences = [item.model_copy(update={"first": other}) for item in compared.differences]
         update = {"releases": releases, "differences": differences, "frontier": ["high", other]}
         return comparison_page(compared.model_copy(update=update))
 
@@ -667,7 +677,7 @@ def files(people, tmp_path_factory):
     releases["high"].drop(columns=["ad_channel"]).to_csv(place / "fewer.csv", index=False)
     releases["high"].drop(columns=["region", "gender"]).to_csv(place / "fewest.csv", index=False)
     releases["high"][["person_id"]].to_csv(place / "nothing.csv", index=False)
-    releases["high"].assign(age="old").to_csv(place / "text.csv", index=False)
+    releases["high"].assign(age="old").to_csv(place / "describe.csv", index=False)
     (place / "folder").mkdir()
     releases["high"].to_csv(place / "folder" / "low.csv", index=False)
     (place / "audit.yaml").write_text(yaml.safe_dump(PAPER))
@@ -675,16 +685,16 @@ def files(people, tmp_path_factory):
 
 
 def call(files, *arguments):
-    names = [str(files / it) if it.endswith(".csv") else it for it in arguments]
+    names = [str(files / argument) if argument.endswith(".csv") else argument for argument in arguments]
     return run(["compare", *names, "--config", str(files / "audit.yaml"), "--control", str(files / "control.csv")])
 
 
 def test_the_command_prints_the_order_and_writes_the_result(files, tmp_path, capsys):
     assert call(files, "original.csv", "high.csv", "low.csv", "--out", str(tmp_path / "out")) == 0
-    text = capsys.readouterr().out
-    assert text.startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
+    describe = capsys.readouterr().out
+    assert describe.startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
     written = cvpl.ComparisonResult.from_json((tmp_path / "out" / "comparison.json").read_bytes())
-    assert [it.name for it in written.releases] == ["low.csv", "high.csv"]
+    assert [release.name for release in written.releases] == ["low.csv", "high.csv"]
     assert written.inputs.keys() == {"original", "control"}
     assert (tmp_path / "out" / "comparison.html").is_file()
     assert written.releases[0].input.sha256 is not None
@@ -693,7 +703,7 @@ def test_the_command_prints_the_order_and_writes_the_result(files, tmp_path, cap
 def test_the_command_prints_json_of_the_attackers_asked_for(files, capsys):
     assert call(files, "original.csv", "low.csv", "--json", "--attackers", "main", "--memory", "2GB") == 0
     found = cvpl.ComparisonResult.from_json(capsys.readouterr().out)
-    assert [it.name for it in found.releases] == ["low.csv"]
+    assert [release.name for release in found.releases] == ["low.csv"]
     assert (found.releases[0].risk_places.first, found.releases[0].on_frontier) == (1, True)
     assert found.differences == []
 
@@ -701,7 +711,7 @@ def test_the_command_prints_json_of_the_attackers_asked_for(files, capsys):
 def test_releases_with_one_name_are_told_apart_by_their_folders(files):
     tables = [files / "low.csv", files / "folder" / "low.csv"]
     found = cvpl.compare(files / "original.csv", tables, PAPER, control=files / "control.csv")
-    assert {it.name for it in found.releases} == {f"{files.name}/low.csv", "folder/low.csv"}
+    assert {release.name for release in found.releases} == {f"{files.name}/low.csv", "folder/low.csv"}
 
 
 @pytest.mark.parametrize(
@@ -729,18 +739,18 @@ def test_releases_with_one_name_are_told_apart_by_their_folders(files):
             ],
         ),
         (
-            ["original.csv", "low.csv", "nothing.csv", "text.csv", "gone.csv"],
+            ["original.csv", "low.csv", "nothing.csv", "describe.csv", "gone.csv"],
             3,
-            ["held against nothing.csv: no observable column", "text.csv, row 1, column 'age'", "gone.csv"],
+            ["held against nothing.csv: no observable column", "describe.csv, row 1, column 'age'", "gone.csv"],
         ),
     ],
     ids=["no release", "attacker", "memory", "twice", "same bytes", "missing", "original", "columns", "all at once"],
 )
 def test_wrong_inputs_are_told_all_at_once_with_their_files(files, capsys, arguments, code, expected):
     assert call(files, *arguments) == code
-    told = capsys.readouterr().err
-    for text in expected:
-        assert text in told
+    words = capsys.readouterr().err
+    for describe in expected:
+        assert describe in words
 
 
 def test_in_python_no_release_and_a_single_path_are_refused():
@@ -753,7 +763,7 @@ def test_in_python_no_release_and_a_single_path_are_refused():
 def test_problems_of_the_configuration_and_of_all_files_are_told_together(files):
     with pytest.raises(cvpl.InputError) as caught:
         cvpl.compare(files / "gone.csv", [files / "lost.csv"], {"columns": {}, "attacker": "papre"})
-    told = str(caught.value)
-    assert "gone.csv" in told
-    assert "lost.csv" in told
-    assert "papre" in told or "configuration" in told
+    text = str(caught.value)
+    assert "gone.csv" in text
+    assert "lost.csv" in text
+    assert "papre" in text or "configuration" in text

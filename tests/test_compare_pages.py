@@ -35,7 +35,7 @@ def pages(tmp_path_factory):
     chosen = {"one": ["low"], "two": ["low", "a rather long name of a release, number 0"], "many": list(tables)}
     found = {}
     for name, which in chosen.items():
-        result = cvpl.compare(original, {it: tables[it] for it in which}, PAPER, control=control)
+        result = cvpl.compare(original, {item: tables[item] for item in which}, PAPER, control=control)
         found[name] = cvpl.write_report(result, folder / f"{name}.html")
     return found
 

@@ -134,8 +134,8 @@ def meanings(column, rule, value):
 
 def table(name, rows):
     ages = [row[0] for row in rows]
-    low = np.array([np.nan if it is None else it[0] for it in ages], dtype=np.float64)
-    high = np.array([np.nan if it is None else nextafter(it[1] + 1, -inf) for it in ages], dtype=np.float64)
+    low = np.array([np.nan if age is None else age[0] for age in ages], dtype=np.float64)
+    high = np.array([np.nan if age is None else nextafter(age[1] + 1, -inf) for age in ages], dtype=np.float64)
     labels = sorted(label for label in LABELS if label is not None)
     codes = np.array([-1 if row[1] is None else labels.index(row[1]) for row in rows], dtype=np.int32)
     first, last = (
@@ -229,7 +229,7 @@ def test_the_search_finds_what_every_compatible_pair_finds(several, mine, theirs
         rows = [
             other
             for other in range(len(theirs))
-            if (one, other) not in left and any(compatible(it, mine[one], theirs[other]) for it in several)
+            if (one, other) not in left and any(compatible(item, mine[one], theirs[other]) for item in several)
         ]
         scores = scorer.pairs(np.full(len(rows), one), np.array(rows, dtype=np.int64))
         ranked = sorted(zip(-scores, rows, strict=True))
@@ -269,7 +269,7 @@ def test_kinds_with_the_same_classes_share_a_set(rows):
     pairs = [(kind, member) for kind, members in enumerate(rows) for member in sorted(members)]
     kind, member = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     number, sets = ClassSets.gathered([(kind, member), (kind[::2], member[::2])], len(rows), 10)
-    assert [set(sets.classes[sets.starts[it] : sets.starts[it + 1]].tolist()) for it in number] == rows
+    assert [set(sets.classes[sets.starts[item] : sets.starts[item + 1]].tolist()) for item in number] == rows
     assert len(sets) == len({frozenset(row) for row in rows})
 
 
@@ -406,12 +406,12 @@ def test_compatible_lies_between_the_finest_and_the_coarsest_granularity(seed):
     """For a nested hierarchy; so rates, recalls and best similarities rise from one to the next."""
     original = people(400, seed)
     release = nested_release(original, seed)
-    plan = load({**CONFIG, "attacker": "paper"})
-    inputs = read_inputs(frame(original), release, plan.specs, identity=IdentityKeys("person_id", "person_id"))
+    resolved = load({**CONFIG, "attacker": "paper"})
+    inputs = read_inputs(frame(original), release, resolved.specs, identity=IdentityKeys("person_id", "person_id"))
     fine, between, coarse = finest_to_coarsest()
     shared, best = [], []
     for blocking in (fine, between, coarse):
-        done = attack(inputs.pair, plan.attackers["main"].model_copy(update={"blocking": blocking}))
+        done = attack(inputs.pair, resolved.attackers["main"].model_copy(update={"blocking": blocking}))
         (partition,) = done.partitions
         shared.append(partition.shared(slice(0, 400), slice(0, 400)))
         best.append(done.found.best)
@@ -419,7 +419,7 @@ def test_compatible_lies_between_the_finest_and_the_coarsest_granularity(seed):
     assert not (shared[1] & ~shared[2]).any()
     assert shared[0].sum() < shared[1].sum() < shared[2].sum()
     for threshold in (0.7, 0.9, 0.99):
-        rates = [np.mean(it >= threshold) for it in best]
+        rates = [np.mean(item >= threshold) for item in best]
         assert rates == sorted(rates)
     assert all((finer <= coarser).all() for finer, coarser in itertools.pairwise(best))
     own = shared[1][inputs.matches.original, inputs.matches.protected]
@@ -519,17 +519,17 @@ def test_a_ladder_may_go_from_equal_to_compatible_keys(fine, coarse, relaxes):
 
 def test_without_keys_everybody_is_compared_however_they_match():
     columns = {
-        name: {key: it for key, it in entry.items() if key != "block"} for name, entry in CONFIG["columns"].items()
+        name: {key: item for key, item in entry.items() if key != "block"} for name, entry in CONFIG["columns"].items()
     }
-    plan = load({**CONFIG, "columns": columns, "attacker": "default"})
-    assert plan.attackers["aligned"].blocking.compares_everybody
-    asked = {name: plan.most_asked(it, 10**6) for name, it in plan.attackers.items()}
+    resolved = load({**CONFIG, "columns": columns, "attacker": "default"})
+    assert resolved.attackers["aligned"].blocking.compares_everybody
+    asked = {name: resolved.most_asked(attacker, 10**6) for name, attacker in resolved.attackers.items()}
     assert asked["aligned"] == asked["unblocked"] is not None
 
 
 def test_the_short_form_takes_the_columns_own_rules():
-    plan = load({**CONFIG, "attacker": {"blocking": "compatible"}})
-    blocking = plan.attackers["main"].blocking
+    resolved = load({**CONFIG, "attacker": {"blocking": "compatible"}})
+    blocking = resolved.attackers["main"].blocking
     assert blocking.match == "compatible"
     assert blocking == load({**CONFIG, "attacker": "paper"}).attackers["main"].blocking.model_copy(
         update={"match": "compatible"}

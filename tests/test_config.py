@@ -46,8 +46,8 @@ def problems(content) -> list[str]:
 
 
 def test_the_smallest_file_is_the_papers_attacker():
-    plan = load(yaml.safe_load(SMALLEST))
-    attacker = plan.attackers["main"]
+    resolved = load(yaml.safe_load(SMALLEST))
+    attacker = resolved.attackers["main"]
     assert attacker.blocking.any_of == (
         (
             Key(column="age", rule=Bin(bin=10)),
@@ -57,10 +57,10 @@ def test_the_smallest_file_is_the_papers_attacker():
     )
     assert (attacker.projection, attacker.similarity, attacker.threshold) == (Pca(), "cosine", 0.9)
     assert attacker.vectorization.scale == "z_score"
-    assert [spec.name for spec in plan.specs] == [
+    assert [spec.name for spec in resolved.specs] == [
         "age", "gender", "region", "purchase_time", "days_after_ad", "ad_channel",
     ]  # fmt: skip
-    assert plan.identity.original == plan.identity.protected == "person_id"
+    assert resolved.identity.original == resolved.identity.protected == "person_id"
 
 
 def test_the_demo_configuration_loads():
@@ -87,8 +87,8 @@ def test_everything_that_can_be_written_for_an_attacker():
     }
     content = changed(attackers=attackers)
     del content["attacker"]
-    plan = load(content)
-    main = plan.attackers["main"]
+    resolved = load(content)
+    main = resolved.attackers["main"]
     assert main.blocking.any_of == (
         (Key(column="age", rule=Bin(bin=10)),),
         (Key(column="region", rule=Level(level=2)),),
@@ -97,11 +97,11 @@ def test_everything_that_can_be_written_for_an_attacker():
     )
     assert [len(rung.any_of[0]) for rung in main.ladder.rungs] == [2, 1, 0]
     assert main.threshold == Calibrate(calibrate="existential", alpha=0.1)
-    assert plan.attackers["vendor"] == plan.attackers["short"]
-    assert plan.attackers["free"].blocking.any_of == ((),)
-    assert plan.attackers["earlier"].projection == Saved(saved="projection.json")
-    assert plan.attackers["times"].blocking.any_of[0][0].rule == Truncate(truncate="month")
-    assert plan.attackers["vendor"].threshold == 0.9
+    assert resolved.attackers["vendor"] == resolved.attackers["short"]
+    assert resolved.attackers["free"].blocking.any_of == ((),)
+    assert resolved.attackers["earlier"].projection == Saved(saved="projection.json")
+    assert resolved.attackers["times"].blocking.any_of[0][0].rule == Truncate(truncate="month")
+    assert resolved.attackers["vendor"].threshold == 0.9
 
 
 @pytest.mark.parametrize(("written", "size"), [("4GB", 4 * 10**9), ("512 MiB", 512 * 2**20), (2**21, 2**21)])
@@ -169,10 +169,10 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_told_with_its_place(name):
     settings, expected = WRONG[name]
-    told = problems(changed(**copy.deepcopy(settings)))
-    assert len(told) == len(expected)
+    words = problems(changed(**copy.deepcopy(settings)))
+    assert len(words) == len(expected)
     for part in expected:
-        assert any(part in text for text in told), told
+        assert any(part in text for text in words), words
 
 
 def test_a_file_that_is_not_yaml_is_told_by_line(tmp_path):
@@ -191,8 +191,8 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path):
     content["columns"]["gender"] |= {"hierarchy": "gender.csv", "block": {"level": 1}}
     path = tmp_path / "audit.yaml"
     path.write_text(yaml.safe_dump(content))
-    plan = load(path)
-    assert plan.control == tmp_path / "holdout.csv"
-    assert plan.attackers["main"].projection == Saved(saved=str(tmp_path / "space.json"))
-    gender = next(spec for spec in plan.specs if spec.name == "gender")
+    resolved = load(path)
+    assert resolved.control == tmp_path / "holdout.csv"
+    assert resolved.attackers["main"].projection == Saved(saved=str(tmp_path / "space.json"))
+    gender = next(spec for spec in resolved.specs if spec.name == "gender")
     assert gender.path("F") == ("other", "F")

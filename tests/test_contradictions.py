@@ -101,13 +101,13 @@ def test_the_title_of_a_small_audit_agrees_with_its_body(small):
     """One sentence everywhere, and "nothing shows" never beside a figure that shows something."""
     sentence = small.verdict.sentence
     starts = ("can be linked because of this release", "cannot be told from 0", "cannot be told:", "is not assessable")
-    (start,) = [it for it in starts if it in sentence]
+    (start,) = [item for item in starts if item in sentence]
     for name, text in outputs(small).items():
         assert sentence in text, name
         without = text.replace(sentence, "")
         assert "nothing shows" not in without.lower(), name
         assert "nothing beyond look-alikes" not in without.lower(), name
-        said = {it for it in starts if it in without}
+        said = {item for item in starts if item in without}
         assert said <= {start}, name
     if "nothing shows" in sentence:
         assert small.risk.high < 0.05
@@ -191,9 +191,9 @@ def test_a_rate_that_is_printed_is_known_to_its_policy(bound):
     policy = {"figure": "linkage_rate", "bound": bound, "max": 0.0}
     result = audited(original, noisy(rng, original, 0.3), policy=policy)
     assert [row.name for row in result.attackers if row.linkage_rate.estimate is None]
-    told = {row.name: row.linkage_rate for row in result.attackers if row.linkage_rate.estimate is not None}
-    assert result.policy.attacker in told
-    assert result.policy.value == max(getattr(rate, bound) for rate in told.values())
+    words = {row.name: row.linkage_rate for row in result.attackers if row.linkage_rate.estimate is not None}
+    assert result.policy.attacker in words
+    assert result.policy.value == max(getattr(rate, bound) for rate in words.values())
     for name, text in outputs(result).items():
         assert "linkage rate at the threshold is not known" not in text, name
 

@@ -44,8 +44,8 @@ def result():
 
 
 def test_the_column_that_tells_people_apart_takes_the_power_away_with_it(result):
-    found = {it.column: it for it in result.feature_contribution.columns}
-    power = next(it.power for it in result.power if it.false_rate == 0.05)
+    found = {column.column: column for column in result.feature_contribution.columns}
+    power = next(item.power for item in result.power if item.false_rate == 0.05)
     assert power == 1.0
     assert found["name"].power_drop > 0.85 and found["name"].power_drop_low > 0.8
     assert found["name"].power_drop_low <= found["name"].power_drop <= found["name"].power_drop_high
@@ -54,7 +54,7 @@ def test_the_column_that_tells_people_apart_takes_the_power_away_with_it(result)
 
 
 def test_the_links_of_an_agreement_are_split_by_what_the_columns_are_worth(result):
-    found = {it.column: it.link for it in result.feature_contribution.columns}
+    found = {column.column: column.link for column in result.feature_contribution.columns}
     assert sum(found.values()) == pytest.approx(1.0)
     assert found["name"] > 0.9
 

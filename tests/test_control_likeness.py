@@ -80,13 +80,13 @@ def test_rows_have_equal_keys_exactly_where_they_are_equal(rows):
     x, codes, days = (np.array(side) for side in zip(*rows, strict=True))
     when = np.array([np.datetime64("NaT", "us"), *np.array(["2024-01-01", "2024-01-02"], "datetime64[us]")])[days]
     keys = row_keys(table(x, codes.astype(np.int32), when))
-    told = [repr(row) for row in rows]
-    assert [[mine == other for other in keys] for mine in keys] == [[a == b for b in told] for a in told]
+    parts = [repr(row) for row in rows]
+    assert [[mine == other for other in keys] for mine in keys] == [[a == b for b in parts] for a in parts]
 
 
 def test_zero_with_either_sign_is_one_value():
     keys = [
-        row_keys(table(np.array([it]), np.array([0], np.int32), np.array(["2024"], "M8[us]"))) for it in (0.0, -0.0)
+        row_keys(table(np.array([item]), np.array([0], np.int32), np.array(["2024"], "M8[us]"))) for item in (0.0, -0.0)
     ]
     assert keys[0] == keys[1]
 
@@ -102,7 +102,7 @@ def test_zero_with_either_sign_is_one_value():
 def test_people_from_elsewhere_are_noticed_and_others_are_not(changed, columns, joint):
     rng = np.random.default_rng(5)
     found = control_likeness(people(rng, 4000), people(rng, 1500, **changed), rng)
-    assert [it.differs for it in found.columns] == columns
+    assert [column.differs for column in found.columns] == columns
     assert found.joint.differs == joint
     assert found.alike == (not joint)
     assert not found.copies.suspicious
@@ -113,7 +113,7 @@ def test_columns_that_agree_one_by_one_but_not_together_are_noticed():
     mine, other = people(rng, 3000, together=0.8), people(rng, 3000, together=0.8)
     shuffled = {name: column.take(rng.permutation(3000)) for name, column in other.columns.items()}
     found = control_likeness(mine, Table("control", 3000, other.specs, shuffled), rng)
-    assert not any(it.differs for it in found.columns)
+    assert not any(item.differs for item in found.columns)
     assert found.joint.differs and not found.alike
     assert "all columns together" in found.alarms[0]
 
@@ -134,7 +134,7 @@ def test_originals_in_the_control_are_noticed(copied, suspicious):
     both = {
         name: type(column)(*(np.concatenate([a[:copied], b[copied:]]) for a, b in sides), *rest)
         for name, column, other_column in (
-            (it.name, mine.columns[it.name], other.columns[it.name]) for it in mine.specs
+            (spec.name, mine.columns[spec.name], other.columns[spec.name]) for spec in mine.specs
         )
         for sides, rest in [_sides(column, other_column)]
     }
@@ -170,8 +170,8 @@ def test_few_records_are_not_called_different():
 def test_no_message_holds_a_label_of_the_tables():
     rng = np.random.default_rng(11)
     found = control_likeness(people(rng, 900), people(rng, 900, shift=1.0, together=0.9), rng)
-    told = [*(it.message for it in found.columns), found.joint.message, found.copies.message]
-    assert found.alarms and not any(A_CELL in it for it in told)
+    parts = [*(column.message for column in found.columns), found.joint.message, found.copies.message]
+    assert found.alarms and not any(A_CELL in item for item in parts)
 
 
 def test_random_splits_raise_no_alarm():
@@ -195,4 +195,4 @@ def test_adult_split_by_sex_is_noticed_and_split_at_random_is_not():
     sex = adult.columns["sex"].codes
     others = adult.only(("age", "education", "occupation"))
     by_sex = control_likeness(*(others.take(np.flatnonzero(sex == code)) for code in (0, 1)), rng)
-    assert by_sex.joint.differs and {it.column for it in by_sex.columns if it.differs} >= {"occupation"}
+    assert by_sex.joint.differs and {column.column for column in by_sex.columns if column.differs} >= {"occupation"}

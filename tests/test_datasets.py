@@ -178,9 +178,9 @@ def test_a_redirect_within_the_scheme_is_followed_and_one_to_another_is_not(tmp_
         "ftp://127.0.0.1/adult.data": "another scheme",
         "file:///adult.data": "status 302",  # urllib itself does not follow this one
     }
-    for location, told in elsewhere.items():
+    for location, text in elsewhere.items():
         with serving(location=location, content=b"") as server:
-            assert told in refusal(server.address(), tmp_path / "refused" / "adult.data")
+            assert text in refusal(server.address(), tmp_path / "refused" / "adult.data")
 
 
 def test_only_https_is_asked_unless_a_test_says_otherwise(tmp_path):
@@ -400,7 +400,7 @@ def test_every_column_of_a_real_table_is_declared_and_no_other(name):
 
 @needs_data
 @pytest.mark.parametrize(
-    ("name", "part"), [("adult", lambda it: it), ("german_credit", lambda it: it.replace(b",", b" "))]
+    ("name", "part"), [("adult", lambda item: item), ("german_credit", lambda item: item.replace(b",", b" "))]
 )
 def test_the_shared_table_is_the_source_s_file_under_a_header(name, part):
     """So the checksum that is known publicly is the checksum of what is read here."""
@@ -437,8 +437,10 @@ RELEASES = [(name, release) for name, (_, description) in ALL.items() for releas
 def test_every_release_is_read_with_its_configuration_and_has_no_label_that_nobody_has(name, release):
     """A label that the original lacks agrees with nobody's; in these releases that would be a fault of the reading."""
     found = ALL[name][0](SHARED)
-    plan = load_config({**found.config_for(release), "attacker": "paper"})
-    read = read_inputs(found.path, found.releases[release], plan.specs, reading=plan.reading, identity=plan.identity)
+    resolved = load_config({**found.config_for(release), "attacker": "paper"})
+    read = read_inputs(
+        found.path, found.releases[release], resolved.specs, reading=resolved.reading, identity=resolved.identity
+    )
     assert (read.matches is not None) == (release in found.truths or name == "stroke")
     for spec in read.pair.original.specs:
         ours, theirs = (table.columns[spec.name] for table in (read.pair.original, read.pair.protected))

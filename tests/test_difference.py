@@ -48,7 +48,7 @@ def rate(estimate, low=None, high=None):
 
 
 def figure(found, name) -> Change:
-    (change,) = [it for it in found.changes if it.figure == name]
+    (change,) = [item for item in found.changes if item.figure == name]
     return change
 
 
@@ -149,11 +149,11 @@ ATTACKER = STORED["attackers"][0]
         ),
     ],
 )
-def test_figures_that_mean_different_things_are_not_compared_without_a_word(before, after, told):
+def test_figures_that_mean_different_things_are_not_compared_without_a_word(before, after, words):
     pair = result(**before), result(**after)
-    assert difference(*pair).cautions == (told,)
+    assert difference(*pair).cautions == (words,)
     text = " ".join(shown(*pair).split())
-    assert text.startswith(told[0].upper() + told[1:])
+    assert text.startswith(words[0].upper() + words[1:])
 
 
 def test_another_threshold_alone_does_not_make_another_attacker():
@@ -183,9 +183,9 @@ TABLE = {"name": "original.csv", "rows": 1_000, "columns": 3, "sha256": "a"}
         ),
     ],
 )
-def test_inputs_are_compared_by_their_fingerprints(before, after, told):
+def test_inputs_are_compared_by_their_fingerprints(before, after, text):
     sides = [AuditResult.model_validate({**STORED, "inputs": inputs}) for inputs in (before, after)]
-    assert difference(*sides).inputs == told
+    assert difference(*sides).inputs == text
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,9 @@ def test_inputs_are_compared_by_their_fingerprints(before, after, told):
         ({"a": 1, "b": {"c": None}}, {"b": {"c": None}, "a": 1}, ()),
     ],
 )
-def test_settings_that_differ_are_listed_with_both_values(before, after, told):
+def test_settings_that_differ_are_listed_with_both_values(before, after, text):
     sides = [result(provenance=provenance(config)) for config in (before, after)]
-    assert difference(*sides).settings == told
+    assert difference(*sides).settings == text
 
 
 def test_seeds_and_versions_count_as_settings():
@@ -231,7 +231,7 @@ def test_seeds_and_versions_count_as_settings():
     ids=["new", "gone", "the same with another figure", "one rule, several columns"],
 )
 def test_warnings_that_came_or_went_are_told_by_their_sentences(before, after, new, gone):
-    found = difference(*(result(warnings=[warning(*it) for it in side]) for side in (before, after)))
+    found = difference(*(result(warnings=[warning(*item) for item in side]) for side in (before, after)))
     assert (found.new_warnings, found.gone_warnings) == (new, gone)
 
 
@@ -249,7 +249,7 @@ def test_a_shown_difference_is_whole_at_every_width(width):
     assert "…" not in text
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert "linkage rate 30.0% 40.0% +10.0 beyond error" in lines
-    assert any(it.startswith("rate at the lowest") and it.endswith(" 50.0% 50.0% 0.0 none") for it in lines)
+    assert any(item.startswith("rate at the lowest") and item.endswith(" 50.0% 50.0% 0.0 none") for item in lines)
     assert "- column '[red]x[/red]' is absent" in lines
 
 
@@ -274,25 +274,25 @@ def tables():
     rng = np.random.default_rng(31)
     people, others = (Touchpoints(records=300).draw(rng) for _ in range(2))
     levels = ("low", "high")
-    releases = {it: table(Perturbation(it).protect(people, np.random.default_rng(7))) for it in levels}
+    releases = {level: table(Perturbation(level).protect(people, np.random.default_rng(7))) for level in levels}
     return table(people), table(others), releases
 
 
 @pytest.fixture(scope="module")
 def audited(tables):
     original, control, releases = tables
-    return {name: cvpl.audit(original, it, PAPER, control=control) for name, it in releases.items()}
+    return {name: cvpl.audit(original, release, PAPER, control=control) for name, release in releases.items()}
 
 
 def rows_shown(before, after) -> dict[str, str]:
     """The word behind each figure, as it is printed; figures are named by what stands before the first share."""
     found = difference(before, after)
     lines = shown(before, after, 160).splitlines()
-    told = {}
+    text = {}
     for change in found.changes:
         (line,) = [line for line in lines if line.startswith(f"{change.figure} ")]
-        told[change.figure] = line.rstrip().split("  ")[-1].strip()
-    return told
+        text[change.figure] = line.rstrip().split("  ")[-1].strip()
+    return text
 
 
 def test_risk_comes_first_and_every_power_has_a_word_for_its_change(audited):
@@ -313,11 +313,11 @@ def test_risks_at_different_false_rates_are_not_compared_and_the_rates_are_named
     assert small.risk.false_rate > audited["high"].risk.false_rate == 0.05
     change = figure(difference(small, audited["high"]), "risk")
     assert (change.difference, change.beyond_error) == (None, None)
-    told = f"not compared: read at different false rates, {small.risk.false_rate:.0%} and 5%"
-    assert change.note == told
+    words = f"not compared: read at different false rates, {small.risk.false_rate:.0%} and 5%"
+    assert change.note == words
     text = shown(small, audited["high"], 160)
     (line,) = [line for line in text.splitlines() if line.startswith("risk ")]
-    assert told in line and "n/a" in line
+    assert words in line and "n/a" in line
 
 
 def test_a_risk_by_a_control_is_not_compared_with_one_by_the_true_matches(tables, audited):
@@ -341,7 +341,7 @@ def test_what_a_comparison_tells_apart_is_never_called_the_same(tables, audited)
     every = releases | {"noisier": noisier}
     results = audited | {"noisier": cvpl.audit(original, noisier, PAPER, control=control)}
     compared = cvpl.compare(original, every, PAPER, control=control)
-    pairs = [it for it in compared.differences if it.figure == "risk"]
+    pairs = [item for item in compared.differences if item.figure == "risk"]
     assert len(pairs) == 3
     for pair in pairs:
         change = figure(difference(results[pair.second], results[pair.first]), "risk")
@@ -367,12 +367,12 @@ def test_a_result_is_read_from_its_file_or_its_folder(tmp_path):
 def test_what_is_no_result_is_refused_by_name(tmp_path, content):
     path = tmp_path / "other.json"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="not the result of an audit") as told:
+    with pytest.raises(InputError, match="not the result of an audit") as text:
         read_result(path)
-    assert str(path) in str(told.value)
+    assert str(path) in str(text.value)
 
 
 def test_two_files_that_cannot_be_read_are_two_problems(tmp_path):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as text:
         read_results(tmp_path / "one", tmp_path / "other")
-    assert [problem.where for problem in told.value.problems] == [str(tmp_path / "one"), str(tmp_path / "other")]
+    assert [problem.where for problem in text.value.problems] == [str(tmp_path / "one"), str(tmp_path / "other")]

@@ -14,7 +14,7 @@ from cvpl import schemas
 from cvpl.cli.demo import CONFIG
 from cvpl.cli.main import app
 from cvpl.config.family import FAMILY
-from cvpl.evaluation.contradictions import RULES, Notice
+from cvpl.evaluation.contradictions import RULES, AuditWarning
 from cvpl.evaluation.policy import PRESETS
 
 TOP = Path(__file__).parent.parent
@@ -44,7 +44,7 @@ def anchors(page: Path) -> set[str]:
     found: list[str] = []
     for heading in headings(page):
         plain = anchor(heading)
-        times = sum(it == plain or re.fullmatch(rf"{re.escape(plain)}-\d+", it) is not None for it in found)
+        times = sum(item == plain or re.fullmatch(rf"{re.escape(plain)}-\d+", item) is not None for item in found)
         found.append(plain if not times else f"{plain}-{times}")
     return set(found)
 
@@ -95,7 +95,7 @@ def test_every_rule_has_its_section_and_every_section_a_rule() -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_warning_points_to_a_section_that_is_there(rule: str) -> None:
-    file, _, place = Notice(rule, "").docs.partition("#")
+    file, _, place = AuditWarning(rule, "").docs.partition("#")
     assert place in anchors(TOP / file)
 
 
@@ -112,7 +112,7 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
 def edits() -> list[tuple[str, str]]:
     """Every `sed 's/OLD/NEW/'` by which a page changes a configuration of the demo, once."""
     found = [
-        it for page in PAGES for it in re.findall(r"^sed 's/\^(.+)/(.+)/' ", page.read_text("utf-8"), re.MULTILINE)
+        item for page in PAGES for item in re.findall(r"^sed 's/\^(.+)/(.+)/' ", page.read_text("utf-8"), re.MULTILINE)
     ]
     return sorted(set(found))
 

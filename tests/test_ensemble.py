@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.assessment.ensemble import Contender, Standing, contest
+from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
 from cvpl.config.family import FAMILY
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.laboratory.mechanisms.perturbation import Perturbation
@@ -29,7 +29,7 @@ COLUMNS = {
 }
 
 
-def contender(power, *faults, top1=None):
+def outcome(power, *faults, top1=None):
     """A contender of which only power, hits and faults matter."""
     truth = None if top1 is None else SimpleNamespace(hit=np.array([top1]), has_match=np.array([True]))
     measured = SimpleNamespace(
@@ -39,7 +39,7 @@ def contender(power, *faults, top1=None):
         power_interval=lambda rate: Interval(0.0, 1.0, "people"),
         truth=truth,
     )
-    return Contender(measured, None, SimpleNamespace(reasons=faults), None)
+    return AttackerOutcome(measured, None, SimpleNamespace(reasons=faults), None)
 
 
 @pytest.mark.parametrize(
@@ -55,27 +55,27 @@ def contender(power, *faults, top1=None):
         ({"a": (0.1,)}, "a", 1, 0),
     ],
 )
-def test_the_strongest_without_a_fault_is_the_headline(contenders, headline, among, reasons):
-    standing = Standing.of({name: contender(*it) for name, it in contenders.items()})
-    assert (standing.headline, standing.among, len(standing.reasons)) == (headline, among, reasons)
-    assert standing.confidence == pytest.approx(1 - 0.05 / among)
+def test_the_strongest_without_a_fault_is_the_headline(outcomes, headline, among, reasons):
+    ensemble = EnsembleOutcome.of({name: outcome(*item) for name, item in outcomes.items()})
+    assert (ensemble.headline, ensemble.among, len(ensemble.reasons)) == (headline, among, reasons)
+    assert ensemble.confidence == pytest.approx(1 - 0.05 / among)
 
 
 def test_of_equal_power_the_one_that_finds_more_persons_is_the_headline():
-    found = {"a": contender(0.05, top1=0.1), "b": contender(0.05, top1=0.4), "c": contender(0.04, top1=0.9)}
-    assert Standing.of(found).headline == "b"
-    assert Standing.of(found | {"d": contender(0.05, "dead", top1=0.9)}).headline == "b"
+    found = {"a": outcome(0.05, top1=0.1), "b": outcome(0.05, top1=0.4), "c": outcome(0.04, top1=0.9)}
+    assert EnsembleOutcome.of(found).headline == "b"
+    assert EnsembleOutcome.of(found | {"d": outcome(0.05, "dead", top1=0.9)}).headline == "b"
 
 
 def test_without_a_control_the_one_that_finds_most_persons_is_the_headline():
-    found = {"a": contender(None, top1=0.1), "b": contender(None, top1=0.4), "c": contender(None, "dead", top1=0.9)}
-    standing = Standing.of(found)
-    assert (standing.headline, standing.basis, standing.among) == ("b", "true_matches", 2)
+    found = {"a": outcome(None, top1=0.1), "b": outcome(None, top1=0.4), "c": outcome(None, "dead", top1=0.9)}
+    ensemble = EnsembleOutcome.of(found)
+    assert (ensemble.headline, ensemble.basis, ensemble.among) == ("b", "true_matches", 2)
 
 
 def test_one_that_cannot_be_read_against_the_control_is_not_the_headline():
-    standing = Standing.of({"a": contender(None, top1=0.9), "b": contender(0.06, top1=0.1)})
-    assert (standing.headline, standing.basis, standing.among) == ("b", "control", 1)
+    ensemble = EnsembleOutcome.of({"a": outcome(None, top1=0.9), "b": outcome(0.06, top1=0.1)})
+    assert (ensemble.headline, ensemble.basis, ensemble.among) == ("b", "control", 1)
 
 
 def test_who_is_not_in_the_release_is_not_lost_by_blocking():
@@ -96,9 +96,9 @@ def test_who_is_not_in_the_release_is_not_lost_by_blocking():
 
 
 def test_a_fault_of_many_is_told_once():
-    standing = Standing.of({name: contender(0.1, "it is dead") for name in "abcd"} | {"e": contender(0.05)})
-    assert standing.disqualified == ("out of the running: 4 attackers; it is dead",)
-    assert standing.headline == "e"
+    ensemble = EnsembleOutcome.of({name: outcome(0.1, "it is dead") for name in "abcd"} | {"e": outcome(0.05)})
+    assert ensemble.disqualified == ("out of the running: 4 attackers; it is dead",)
+    assert ensemble.headline == "e"
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def people():
     everybody = Touchpoints(records=800).draw(rng)
     original, control = everybody.take(np.arange(400)), everybody.take(np.arange(400, 800))
     release = Perturbation("medium").protect(original, rng)
-    return tuple(pd.DataFrame(it.to_columns()) for it in (original, release, control))
+    return tuple(pd.DataFrame(item.to_columns()) for item in (original, release, control))
 
 
 def audited(people, *, control=True, **settings):
@@ -121,7 +121,7 @@ def audited(people, *, control=True, **settings):
 def test_the_family_finds_more_than_the_paper_does(people):
     result = audited(people, report={"subgroups": ["gender", "income"]})
     assert [row.name for row in result.attackers] == list(FAMILY)
-    power = {row.name: next(it.power for it in row.power if it.false_rate == 0.05) for row in result.attackers}
+    power = {row.name: next(item.power for item in row.power if item.false_rate == 0.05) for row in result.attackers}
     assert result.attacker == max(power, key=power.get)
     assert power[result.attacker] > power["paper"] + 0.2
     assert result.picked.among == len(FAMILY)
@@ -140,7 +140,7 @@ def test_the_family_finds_more_than_the_paper_does(people):
 def test_members_that_need_reference_people_are_left_out_without_a_control(people):
     result = audited(people, control=False, canaries=False)
     assert {row.name for row in result.attackers} == {
-        name for name, it in FAMILY.items() if it.get("evidence") not in ("reference", "density")
+        name for name, item in FAMILY.items() if item.get("evidence") not in ("reference", "density")
     }
     assert result.attributable_rate.basis == "own_match_left_out"
     assert "base_rate_by_own_match" in {warning.rule for warning in result.warnings}
@@ -173,8 +173,8 @@ def test_drawn_attackers_are_recorded_and_can_be_drawn_again(people):
 
 def test_at_another_confidence_the_figures_stay_and_the_intervals_widen(people):
     original, release, control = people
-    plan, inputs = read_plan(original, release, {"columns": COLUMNS, "attacker": "paper"}, control, None)
-    measured = contest(plan, inputs, lambda phase, share: None).chosen.measured
+    resolved, inputs = read_plan(original, release, {"columns": COLUMNS, "attacker": "paper"}, control, None)
+    measured = run_attackers(resolved, inputs, lambda phase, share: None).chosen.measured
     wider = measured.at_confidence(0.999)
     assert (wider.rate, wider.attributable, wider.power) == (measured.rate, measured.attributable, measured.power)
     for name in ("rate_interval", "attributable_interval", "base_interval", "top1_interval"):
@@ -190,8 +190,8 @@ def test_several_policies_have_an_outcome_each(people):
         canaries=False,
         policy=[{"figure": "power_at_5", "max": 1.0}, "ema-policy-0070"],
     )
-    figures = {it.figure: it for it in result.policies}
-    assert [(name, it.met) for name, it in figures.items()] == [("top1_hit_rate", False), ("power_at_5", True)]
+    figures = {policy.figure: policy for policy in result.policies}
+    assert [(name, figure.met) for name, figure in figures.items()] == [("top1_hit_rate", False), ("power_at_5", True)]
     assert figures["top1_hit_rate"].preset == "ema-policy-0070"
     reason = figures["top1_hit_rate"].reasons[-1]
     assert "the upper interval end of the top-1 hit rate is" in reason and "above the limit of 9.0%" in reason

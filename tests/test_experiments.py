@@ -23,7 +23,7 @@ from cvpl.experiments.paper_table import PaperTable
 from cvpl.experiments.reproduction import FINDINGS, TABLES, TABLES_CSV, Reproduction
 from cvpl.experiments.running import run_all
 from cvpl.experiments.tables import all_tables
-from cvpl.experiments.world import CONFIGURATIONS, SEEDS, people, plan, release
+from cvpl.experiments.world import CONFIGURATIONS, SEEDS, people, release, resolved
 from cvpl.tables.columns import Labels, Numbers, Times
 from cvpl.tables.in_memory import matches_of, pair_of
 from cvpl.tables.pair import read_inputs
@@ -57,7 +57,7 @@ def test_frames_are_the_pair_that_their_files_are(tmp_path, name):
     files = [tmp_path / f"{part}.csv" for part in ("original", "protected", "control")]
     for frame, file in zip(frames, files, strict=True):
         frame.write(file)
-    settings = plan()
+    settings = resolved()
     inputs = read_inputs(
         *files[:2], settings.specs, control=files[2], reading=settings.reading, identity=settings.identity
     )
@@ -113,8 +113,8 @@ def test_the_ladder_never_falls():
 def test_retention_shows(quick):
     """The size of the correlations that a synthetic release keeps falls with the retention."""
     kept = [
-        np.mean([run_cell(Cell("grid", f"synthetic {it}", 0.0, seed, 3_000))["dependence_kept"] for seed in (1, 2)])
-        for it in (0.95, 0.6)
+        np.mean([run_cell(Cell("grid", f"synthetic {item}", 0.0, seed, 3_000))["dependence_kept"] for seed in (1, 2)])
+        for item in (0.95, 0.6)
     ]
     assert kept[1] < 0.8 * kept[0]
 
@@ -217,9 +217,9 @@ def _lines(file):
 def test_tables_set_both_figures_side_by_side():
     """A row has the paper's figure, ours and the difference; what is unknown is a dash, and an empty field."""
     rows = {"row": {"rate": (0.25, 0.5), "other": (None, 1234.0)}, "more": {"rate": (None, 0.1)}}
-    told = PaperTable("t", "A table", rows, "A note.").markdown()
-    assert "|  | rate, paper | rate, here | difference | other |" in told
-    assert "| row | 0.250 | 0.500 | +0.250 | 1,234 |\n| more | - | 0.100 | - | - |" in told
+    text = PaperTable("t", "A table", rows, "A note.").markdown()
+    assert "|  | rate, paper | rate, here | difference | other |" in text
+    assert "| row | 0.250 | 0.500 | +0.250 | 1,234 |\n| more | - | 0.100 | - | - |" in text
     table = PaperTable("t", "A table", {"row": {"rate": (0.25, 0.5), "other": (None, 1234.0)}})
     assert table.csv() == "table,row,figure,paper,here,difference\nt,row,rate,0.25,0.5,0.25\nt,row,other,,1234.0,\n"
 

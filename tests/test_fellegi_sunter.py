@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.errors import LimitError
-from cvpl.evaluation.truth import weigh
+from cvpl.evaluation.truth import evaluate_truth
 from cvpl.experiments.baselines.agreement import Comparison, compare_tables
 from cvpl.experiments.baselines.agreement_patterns import Patterns, count_patterns
 from cvpl.experiments.baselines.expectation_maximization import Parameters, maximize
@@ -99,7 +99,7 @@ def small_attack(seed=0, rows=60, blocks=6, missing=0.1):
 def truth_of(done, pairs=None):
     rows = np.arange(done.original.rows)
     original, protected = (rows, rows) if pairs is None else (np.array(side) for side in zip(*pairs, strict=True))
-    return weigh(done, TrueMatches(original, protected, complete=True, scenario="controlled"))
+    return evaluate_truth(done, TrueMatches(original, protected, complete=True, scenario="controlled"))
 
 
 # Agreement
@@ -340,7 +340,7 @@ def test_figures_are_those_of_a_loop_over_pairs(world):
     for i, row in enumerate(weights):
         tied = [j for j, weight in row.items() if weight >= best[i] - TIE]
         hits.append(sum((i, j) in matches for j in tied) / len(tied) if tied else 0.0)
-    found = figures(done, links, weigh(done, world.matches))
+    found = figures(done, links, evaluate_truth(done, world.matches))
     known = sorted({i for i, _ in matches})
     assert found.top1_hit_rate == (pytest.approx(sum(hits[i] for i in known) / len(known)) if known else None)
     for rate, precision, linked in (
@@ -383,7 +383,7 @@ def test_without_a_pair_or_a_column_every_weight_is_zero():
 def test_incomplete_truth_has_no_precision():
     done, _, _ = small_attack()
     rows = np.arange(5)
-    truth = weigh(done, TrueMatches(rows, rows, complete=False, scenario="partial"))
+    truth = evaluate_truth(done, TrueMatches(rows, rows, complete=False, scenario="partial"))
     found = figures(done, link(done, fit_fellegi_sunter(done)), truth)
     assert found.precision_at_1 is None and found.top1_hit_rate is not None
 

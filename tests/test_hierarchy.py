@@ -21,8 +21,8 @@ def problems(tmp_path, text, **settings):
 
 def test_a_file_that_is_not_there_is_no_unreadable_one(tmp_path):
     (tmp_path / "folder").mkdir()
-    told = {"gone.csv": "gone.csv: there is no such hierarchy file.", "folder": "cannot be read"}
-    for name, expected in told.items():
+    text = {"gone.csv": "gone.csv: there is no such hierarchy file.", "folder": "cannot be read"}
+    for name, expected in text.items():
         with pytest.raises(InputError) as caught:
             read_hierarchy(tmp_path / name)
         assert expected in str(caught.value)

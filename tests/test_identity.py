@@ -129,8 +129,8 @@ def test_as_many_pairs_as_are_allowed_pass(tmp_path):
 def test_without_the_id_column_matches_are_unknown_and_said_to_be(tmp_path, original, protected, absent):
     found = inputs(tmp_path, original, protected, SHARED_ID, declared=("id", "x"))
     assert found.matches is None
-    told = [f"column 'id', which tells who is who, is absent from {name}: matches are unknown" for name in absent]
-    assert list(found.pair.notices) == told
+    parts = [f"column 'id', which tells who is who, is absent from {name}: matches are unknown" for name in absent]
+    assert list(found.pair.notices) == parts
 
 
 def test_no_identity_no_matches(tmp_path):

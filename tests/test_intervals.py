@@ -16,11 +16,11 @@ from cvpl.evaluation.intervals.bounds import (
     LEAST_EFFECT,
     LEAST_EFFECT_OF_A_RATE,
     Sample,
-    attributable_ends,
-    power_ends,
-    rate_ends,
+    attributable_bounds,
+    power_bounds,
+    rate_bounds,
 )
-from cvpl.evaluation.intervals.coverage import ENOUGH, FEWEST_RECORDS, Lowest
+from cvpl.evaluation.intervals.coverage import ENOUGH, FEWEST_RECORDS, LowestCoverage
 from cvpl.evaluation.intervals.intervals import (
     Interval,
     attributable_from_power,
@@ -30,7 +30,14 @@ from cvpl.evaluation.intervals.intervals import (
     rate_intervals,
     top1_interval,
 )
-from cvpl.evaluation.intervals.shares import Drawn, Part, drawn_in, quantile, ratio_ends, wilson_ends
+from cvpl.evaluation.intervals.shares import (
+    Part,
+    SamplingDesign,
+    quantile,
+    ratio_bounds,
+    sampling_design,
+    wilson_bounds,
+)
 
 
 def scores(linked, total):
@@ -47,7 +54,7 @@ def ends(interval):
 def test_wilson_is_that_of_statsmodels(linked, total, confidence):
     found = proportion_confint(linked, total, alpha=1 - confidence, method="wilson")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    assert wilson_ends(linked / total, total, z) == pytest.approx(found, abs=1e-12)
+    assert wilson_bounds(linked / total, total, z) == pytest.approx(found, abs=1e-12)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 7.9, 19, 300, 301, 5000])
@@ -77,7 +84,7 @@ def test_the_design_effect_is_that_of_plain_loops():
     rng = np.random.default_rng(0)
     mine, base = rng.random(300), rng.random(200)
     units = rng.integers(30, size=300), rng.integers(30, size=200)
-    found = drawn_in([Part(mine, units[0]), Part(base, units[1], -0.7)], least=0.0)
+    found = sampling_design([Part(mine, units[0]), Part(base, units[1], -0.7)], least=0.0)
     parts = [(list(mine), list(units[0]), 1.0), (list(base), list(units[1]), -0.7)]
     assert found.effect == pytest.approx(slow_effect(parts), rel=1e-12)
 
@@ -85,42 +92,42 @@ def test_the_design_effect_is_that_of_plain_loops():
 def test_units_that_link_as_one_have_the_error_of_their_number():
     """50 units of 10 records, 20 of them linked whole: each record is worth a tenth, but for U / (U - 1)."""
     unit = np.repeat(np.arange(50), 10)
-    found = drawn_in([Part((unit < 20).astype(float), unit)], least=1.0)
+    found = sampling_design([Part((unit < 20).astype(float), unit)], least=1.0)
     assert found.effect == pytest.approx(10 * 50 / 49)
     assert found.units == pytest.approx(50)
 
 
 def test_records_by_themselves_have_the_least_effect():
-    assert drawn_in([Part(scores(3, 10))], least=1.25) == Drawn(10, 1.25)
+    assert sampling_design([Part(scores(3, 10))], least=1.25) == SamplingDesign(10, 1.25)
 
 
 def test_few_alike_units_on_one_side_are_worth_no_more_than_their_number():
     """Two linked rows, in two of 40 groups of 5: by chance nothing shows that groups go together."""
     unit = np.repeat(np.arange(40), 5)
     linked = np.isin(np.arange(200), [0, 5]).astype(float)
-    assert drawn_in([Part(linked, unit)], least=1.0).effect < 1.1
-    assert drawn_in([Part(linked, unit)], least=1.0, alike=True).effect == pytest.approx(5)
-    assert drawn_in([Part(np.zeros(200), unit)], least=1.0, alike=True).effect == pytest.approx(5)
+    assert sampling_design([Part(linked, unit)], least=1.0).effect < 1.1
+    assert sampling_design([Part(linked, unit)], least=1.0, alike=True).effect == pytest.approx(5)
+    assert sampling_design([Part(np.zeros(200), unit)], least=1.0, alike=True).effect == pytest.approx(5)
 
 
 def test_the_ends_of_a_ratio_solve_their_equation():
     """(U - θV)² = d_U² + θ² d_V² at both ends, each with the distances that pull its way."""
     top, bottom = (0.3, 0.25, 0.37), (0.6, 0.5, 0.68)
-    low, high = ratio_ends(top, bottom)
+    low, high = ratio_bounds(top, bottom)
     assert low < 0.5 < high
     assert (0.3 - 0.6 * low) ** 2 == pytest.approx(0.05**2 + (0.08 * low) ** 2)
     assert (0.3 - 0.6 * high) ** 2 == pytest.approx(0.07**2 + (0.1 * high) ** 2)
 
 
 def test_the_ends_of_a_ratio_of_nothing_begin_at_nothing():
-    low, high = ratio_ends((0.0, 0.0, 0.1), (0.5, 0.4, 0.6))
+    low, high = ratio_bounds((0.0, 0.0, 0.1), (0.5, 0.4, 0.6))
     assert low == 0
     assert high > 0.1 / 0.5
 
 
 def test_where_few_records_are_left_on_a_side_the_end_is_that_side():
     """4 of 100 may as well be none; 5 may not."""
-    drawn = Drawn(100, 1.0)
+    drawn = SamplingDesign(100, 1.0)
     assert drawn.cautious_ends(0.04, 100, 0.95)[0] == 0
     assert drawn.cautious_ends(0.05, 100, 0.95)[0] > 0
     assert drawn.cautious_ends(0.96, 100, 0.95)[1] == 1
@@ -133,7 +140,7 @@ def test_where_few_records_are_left_on_a_side_the_end_is_that_side():
 def test_the_linkage_rate_by_hand():
     """300 of 1,000, nobody sharing a row: Wilson's interval for 1,000 / 1.4 records."""
     found = rate_intervals(Sample(scores(300, 1000)), [0.9])[0]
-    assert ends(found) == pytest.approx(wilson_ends(0.3, 1000 / LEAST_EFFECT_OF_A_RATE, quantile(0.95, 999)))
+    assert ends(found) == pytest.approx(wilson_bounds(0.3, 1000 / LEAST_EFFECT_OF_A_RATE, quantile(0.95, 999)))
     assert found.method == "people"
 
 
@@ -142,12 +149,12 @@ def test_links_that_hang_on_one_row_widen_the_rate():
     best, row = scores(100, 1000), np.arange(1000) % 10
     hanging = Sample(best, row=row, second=np.zeros(1000))
     assert hanging.hanging(0.9) == 810
-    assert rate_ends(hanging, 0.9, 0.95) == pytest.approx(wilson_ends(0.1, 1000 / (1 + 9), quantile(0.95, 999)))
+    assert rate_bounds(hanging, 0.9, 0.95) == pytest.approx(wilson_bounds(0.1, 1000 / (1 + 9), quantile(0.95, 999)))
     assert Sample(best, row=row, second=best).hanging(0.9) == 0
 
 
 def test_nobody_linked_does_not_make_an_interval_of_width_zero():
-    low, high = rate_ends(Sample(scores(0, 1000)), 0.9, 0.95)
+    low, high = rate_bounds(Sample(scores(0, 1000)), 0.9, 0.95)
     assert low == 0
     assert 0.003 < high < 0.01
 
@@ -161,7 +168,7 @@ def test_the_interval_over_blocks_agrees_with_a_bootstrap_in_plain_loops():
     for _ in range(2000):
         drawn = rng.integers(40, size=40)
         rates.append(np.mean([best[block == unit].mean() for unit in drawn]))
-    low, high = rate_ends(Sample(best, block, "blocks"), 0.9, 0.95)
+    low, high = rate_bounds(Sample(best, block, "blocks"), 0.9, 0.95)
     assert high - low == pytest.approx(2 * student.ppf(0.975, 39) * np.std(rates), rel=0.08)
 
 
@@ -179,7 +186,7 @@ def test_the_attributable_rate_agrees_with_a_bootstrap_in_plain_loops():
         theirs = np.mean([base[control_block == unit].mean() for unit in drawn])
         values.append((mine - theirs) / (1 - theirs))
     samples = Sample(best, block, "blocks"), Sample(base, control_block, "blocks")
-    low, high = attributable_ends(*samples, 0.9, 0.95)
+    low, high = attributable_bounds(*samples, 0.9, 0.95)
     assert high - low == pytest.approx(2 * student.ppf(0.975, 49) * np.std(values), rel=0.12)
     assert low < attributable_rate(best.mean(), base.mean()) < high
 
@@ -190,7 +197,7 @@ def test_the_power_is_as_uncertain_as_fresh_draws_say():
     powers, widths = [], []
     for _ in range(300):
         originals, controls = rng.normal(1, 1, size=2000), rng.normal(0, 1, size=500)
-        low, high = power_ends(Sample(originals), Sample(controls), 0.05, 0.95)
+        low, high = power_bounds(Sample(originals), Sample(controls), 0.05, 0.95)
         powers.append(power_at(originals, controls, 0.05))
         widths.append(high - low)
         assert low < powers[-1] < high
@@ -202,7 +209,7 @@ def test_a_figure_of_the_same_records_is_a_share_of_those_without_a_wrong_link()
     wrong = scores(400, 1000)
     best = scores(550, 1000)
     found = left_out_intervals(Sample(best), wrong, [0.9])[0]
-    assert ends(found) == pytest.approx(wilson_ends(0.25, 600 / LEAST_EFFECT, quantile(0.95, 599)))
+    assert ends(found) == pytest.approx(wilson_bounds(0.25, 600 / LEAST_EFFECT, quantile(0.95, 599)))
 
 
 def test_a_release_of_doubles_does_not_make_an_interval_of_width_zero():
@@ -217,7 +224,7 @@ def test_the_hits_of_the_matched_count_alone():
     """80 hits among 200 originals with a match; the others say nothing."""
     hit, has_match = scores(80, 500), scores(200, 500) > 0
     found = top1_interval(Sample(np.ones(500)), hit, has_match)
-    assert ends(found) == pytest.approx(wilson_ends(0.4, 200 / LEAST_EFFECT, quantile(0.95, 199)))
+    assert ends(found) == pytest.approx(wilson_bounds(0.4, 200 / LEAST_EFFECT, quantile(0.95, 199)))
 
 
 def test_what_is_attributed_at_a_false_rate_follows_from_the_power():
@@ -340,9 +347,9 @@ def test_an_interval_that_was_not_measured_is_refused_with_its_reason(found, why
 
 def test_an_interval_that_did_not_cover_is_refused(monkeypatch):
     sample = Sample(scores(30, 90))
-    monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), Lowest(ENOUGH, 0.99))
+    monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(ENOUGH, 0.99))
     assert rate_intervals(sample, [0.9])[0].coverage == "0.930 measured at 95%, 0.990 at 99.9%"
-    monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), Lowest(0.929, 0.99))
+    monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(0.929, 0.99))
     assert "0.929" in rate_intervals(sample, [0.9])[0].method
 
 
@@ -364,7 +371,7 @@ def test_every_figure_was_measured_in_every_kind_of_unit():
 
 def nearest(queries, release):
     """Best and second-best cosine, and the best one's row."""
-    queries, release = (it / np.linalg.norm(it, axis=1, keepdims=True) for it in (queries, release))
+    queries, release = (item / np.linalg.norm(item, axis=1, keepdims=True) for item in (queries, release))
     score = queries @ release.T
     order = np.argsort(-score, axis=1)[:, :2]
     at = np.arange(len(queries))
@@ -395,7 +402,7 @@ def test_intervals_hold_the_truth_in_a_small_world(household):
         wrong = np.where(hit, second, best)
         mine = Sample(best, units[0], kind, row, second)
         base = Sample(nearest(strangers, release)[0], units[1], kind)
-        rate, control, left = (float(np.mean(it >= 0.995)) for it in (best, base.best, wrong))
+        rate, control, left = (float(np.mean(item >= 0.995)) for item in (best, base.best, wrong))
         runs.append(
             [
                 (rate, rate_intervals(mine, [0.995])[0]),

@@ -27,7 +27,7 @@ def joined(path):
 def coded(labels):
     """Texts as codes."""
     names = sorted({label for label in labels if label is not None})
-    return Coded(np.array([-1 if it is None else names.index(it) for it in labels], dtype=np.int32), tuple(names))
+    return Coded(np.array([-1 if item is None else names.index(item) for item in labels], dtype=np.int32), tuple(names))
 
 
 def people(ages, regions, times=None):

@@ -57,8 +57,8 @@ def test_a_lever_gives_a_lower_bound_and_says_what_it_looked_at(tables, lever):
     # What truth says of blocking does not depend on who was looked at.
     assert narrow.truth.blocking_recall == exact.truth.blocking_recall
     assert narrow.truth.matching_recall == exact.truth.matching_recall
-    told = [warning.message for warning in narrow.warnings if warning.rule == "pairs_left_out"]
-    assert len(told) == 1 and f"{narrow.search.share_examined:.2%}" in told[0] and lever in told[0]
+    parts = [warning.message for warning in narrow.warnings if warning.rule == "pairs_left_out"]
+    assert len(parts) == 1 and f"{narrow.search.share_examined:.2%}" in parts[0] and lever in parts[0]
     assert narrow.to_json() == audited(tables, LEVERS[lever]).to_json()
 
 
@@ -113,6 +113,6 @@ def test_only_large_blocks_are_cut_up():
         ("{ann: {nprobe: 0}}", "search.ann.nprobe"),
     ],
 )
-def test_a_lever_out_of_range_is_refused(tables, search, told):
-    with pytest.raises(cvpl.InputError, match=told):
+def test_a_lever_out_of_range_is_refused(tables, search, text):
+    with pytest.raises(cvpl.InputError, match=text):
         audited(tables, search)

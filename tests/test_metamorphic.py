@@ -57,8 +57,8 @@ def estimates(original, protected, control=None, config=CONFIG, truth=True):
         found["attributable"] = round(result.attributable_rate.estimate, 9)
         found["power"] = [round(power.power, 9) for power in result.power]
         found["contribution"] = {
-            it.column: (round(it.structural, 6), round(it.link, 6), round(it.removal, 9))
-            for it in result.feature_contribution.columns
+            column.column: (round(column.structural, 6), round(column.link, 6), round(column.removal, 9))
+            for column in result.feature_contribution.columns
         }
     return found
 

@@ -220,7 +220,8 @@ def test_equal_records_have_no_direction(seed):
     rows = np.repeat((record - neutral)[None], count, axis=0)
     other = rng.normal(size=(5, width))
     sums = {
-        name: (float(len(it)), it.sum(axis=0), it.T @ it) for name, it in (("original", other), ("protected", rows))
+        name: (float(len(item)), item.sum(axis=0), item.T @ item)
+        for name, item in (("original", other), ("protected", rows))
     }
     assert Pca(pca=PcaSettings(fit="protected")).fit_sums(sums, neutral).components == 0
     assert Pca(pca=PcaSettings(fit="original")).fit_sums(sums, neutral).components > 0

@@ -36,7 +36,7 @@ def made():
     def release(level):
         return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(2)).to_columns())
 
-    compared = cvpl.compare(original, {it: release(it) for it in ("low", "high")}, CONFIG, control=control)
+    compared = cvpl.compare(original, {item: release(item) for item in ("low", "high")}, CONFIG, control=control)
     swept = cvpl.surface(original, release, ["low", "high"], CONFIG, control=control, target=0.05)
     return {"comparison": (compared, comparison_page), "surface": (swept, surface_page)}
 
@@ -44,9 +44,9 @@ def made():
 def planted(found, text):
     """Every text from outside with `text` behind it."""
     if isinstance(found, dict):
-        return {key: it if key in OURS else planted(it, text) for key, it in found.items()}
+        return {key: item if key in OURS else planted(item, text) for key, item in found.items()}
     if isinstance(found, list):
-        return [planted(it, text) for it in found]
+        return [planted(item, text) for item in found]
     return f"{found}{text}" if isinstance(found, str) else found
 
 
@@ -54,7 +54,7 @@ def page_of(made, kind, text):
     result, page = made[kind]
     content = planted(json.loads(result.to_json()), text)
     config = content["provenance"]["config"]
-    config["columns"] = {f"{name}{text}": it for name, it in config["columns"].items()}
+    config["columns"] = {f"{name}{text}": item for name, item in config["columns"].items()}
     return page(type(result).model_validate(content))
 
 

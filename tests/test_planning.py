@@ -61,8 +61,8 @@ def test_the_plan_counts_what_levers_leave(tables):
 def test_what_does_not_fit_is_refused_before_a_column_is_read(tables, ending, monkeypatch, capsys):
     monkeypatch.setattr(ColumnReader, "read", lambda *_: pytest.fail("a column was read"))
     assert run(arguments(tables, "--memory", "50MB", ending=ending)) == 4
-    told = capsys.readouterr().err
-    assert "--memory" in told and "4,000 original and 4,000 protected" in told
+    text = capsys.readouterr().err
+    assert "--memory" in text and "4,000 original and 4,000 protected" in text
 
 
 def test_the_memory_changes_nothing_but_its_own_need(tables):
@@ -91,12 +91,12 @@ def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(
     monkeypatch.setattr(config_plan, "MOST_PAIRS", 4_000 * 1_500)
     (tables / "family.yaml").write_text(DEMO, encoding="utf-8")
     files = tables / "original.csv", tables / "released.csv", tables / "family.yaml"
-    found = {it.name: it for it in plan_audit(*files).attackers}
+    found = {attacker.name: attacker for attacker in plan_audit(*files).attackers}
     assert found["paper"].asked == 4_000 and found["rarity"].asked == 1_500
     assert found["rarity"].pairs == 1_500 * 4_000
     assert not any("reference" in name or "density" in name for name in found)
     Touchpoints(records=500).draw(np.random.default_rng(13)).write(tables / "others.csv")
     held = plan_audit(*files, control=tables / "others.csv", attackers=["paper", "rarity_density"])
-    assert [it.name for it in held.attackers] == ["paper", "rarity_density"]
+    assert [attacker.name for attacker in held.attackers] == ["paper", "rarity_density"]
     assert run(["audit", *map(str, files[:2]), "--config", str(files[2]), "--plan", "--attackers", "rarity,paper"]) == 0
     assert "1,500 people asked, 6,000,000 pairs, no blocking" in capsys.readouterr().out

@@ -29,7 +29,8 @@ def tables():
     people = [pd.DataFrame(rng.normal(size=(200, 6)), columns=list(NUMBERS)) for _ in range(2)]
     released = people[0] + rng.normal(0, 0.6, (200, 6))
     original, released, control = (
-        it.assign(who=np.arange(200) + at) for it, at in zip((people[0], released, people[1]), (0, 0, 900), strict=True)
+        item.assign(who=np.arange(200) + at)
+        for item, at in zip((people[0], released, people[1]), (0, 0, 900), strict=True)
     )
     return original, released, control
 
@@ -72,7 +73,7 @@ def test_the_limits_of_the_presets_are_these():
 )
 def test_a_policy_is_a_mapping_a_list_or_the_name_of_a_preset(written, figures):
     policy = AuditConfig.model_validate(SETTINGS | {"policy": written}).policy
-    found = None if policy is None else [it.figure for it in (policy if isinstance(policy, tuple) else [policy])]
+    found = None if policy is None else [item.figure for item in (policy if isinstance(policy, tuple) else [policy])]
     assert found == figures
 
 
@@ -95,10 +96,10 @@ def test_a_configuration_reads_back_what_it_writes():
         (0.05, "the name of a preset"),
     ],
 )
-def test_a_policy_that_means_nothing_is_refused(tables, written, told):
+def test_a_policy_that_means_nothing_is_refused(tables, written, text):
     with pytest.raises(cvpl.InputError) as error:
         audited(tables, written)
-    assert told in str(error.value)
+    assert text in str(error.value)
     assert len(error.value.problems) == 1
 
 
@@ -107,7 +108,7 @@ def test_each_figure_is_held_against_its_limit(tables):
     result = audited(tables, LINKED)
     hit = result.truth.top1_hit_rate
     assert 0.2 < hit < 0.95 and 0.1 < result.attributable_rate.high < 0.95
-    power = {round(100 * it.false_rate): it.power for it in result.power}
+    power = {round(100 * item.false_rate): item.power for item in result.power}
     most = result.at_risk.maximum
     shown = {
         ("risk", "estimate"): result.risk.estimate,
@@ -159,7 +160,7 @@ def test_a_largest_group_rate_that_is_known_is_held_against_its_limit():
 
 def test_a_re_identification_limit_without_true_matches_is_not_met(tables):
     original, released, control = tables
-    columns = {name: it for name, it in COLUMNS.items() if name != "who"}
+    columns = {name: item for name, item in COLUMNS.items() if name != "who"}
     settings = SETTINGS | {"columns": columns, "policy": "ema-policy-0070"}
     result = cvpl.audit(original, released, settings, control=control)
     assert not result.policy.met
@@ -200,12 +201,12 @@ def call(folder, *more):
         ("ema-policy-0070", 10, "the top-1 hit rate may be at most 9.0%"),
     ],
 )
-def test_a_policy_file_takes_the_place_of_the_configurations(files, written, code, told, capsys, monkeypatch):
+def test_a_policy_file_takes_the_place_of_the_configurations(files, written, code, text, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
     (files / "policy.yaml").write_text(written)
     assert call(files, "--policy", str(files / "policy.yaml")) == code
     shown = capsys.readouterr().out
-    assert told in shown and "safe" not in shown.lower()
+    assert text in shown and "safe" not in shown.lower()
 
 
 def test_a_preset_may_be_named_on_the_command_line(files, capsys):
@@ -223,12 +224,12 @@ def test_a_preset_may_be_named_on_the_command_line(files, capsys):
         (None, "cannot be opened"),
     ],
 )
-def test_a_policy_file_that_cannot_be_used_is_bad_input(files, written, told, capsys):
+def test_a_policy_file_that_cannot_be_used_is_bad_input(files, written, text, capsys):
     if written is not None:
         (files / "policy.yaml").write_text(written)
     assert call(files, "--policy", str(files / "policy.yaml")) == 3
     shown = capsys.readouterr().err
-    assert told in shown and "policy.yaml" in shown
+    assert text in shown and "policy.yaml" in shown
 
 
 def test_without_a_control_the_right_persons_found_keep_the_gate_closed():
@@ -239,7 +240,7 @@ def test_without_a_control_the_right_persons_found_keep_the_gate_closed():
     rng = np.random.default_rng(4)
     pairs = np.repeat(rng.normal(size=(80, 6)), 2, axis=0)
     sides = [np.concatenate([pairs, rng.normal(size=(40, 6))]) for _ in range(2)]
-    original, released = (pd.DataFrame(it, columns=list(NUMBERS)).assign(who=np.arange(200)) for it in sides)
+    original, released = (pd.DataFrame(side, columns=list(NUMBERS)).assign(who=np.arange(200)) for side in sides)
     policy = {"figure": "attributable_rate", "bound": "estimate", "max": 0.2}
     result = cvpl.audit(original, released, SETTINGS | {"policy": policy, "threshold": 0.99})
     assert result.attributable_rate.basis == "own_match_left_out"

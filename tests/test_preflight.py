@@ -32,8 +32,8 @@ def labels(seed, rows):
 
 
 def findings(original, released, config=CONFIG, control=None):
-    plan, inputs = read_plan(original, released, config, control, None)
-    return {finding.check: finding for finding in preflight(plan, inputs, likeness_of(plan, inputs))}
+    resolved, inputs = read_plan(original, released, config, control, None)
+    return {finding.check: finding for finding in preflight(resolved, inputs, likeness_of(resolved, inputs))}
 
 
 def shuffled(table, seed=0):
@@ -196,8 +196,8 @@ def test_unchanged_values_are_told_by_column_and_close_nothing():
     original = numbers(1, 200).assign(id=np.arange(200))
     changed = original.assign(x0=original["x0"] + 1, x1=[*original["x1"][:50], *(original["x1"][50:] + 1)])
     config = CONFIG | {"columns": CONFIG["columns"] | {"id": {"role": "id"}}}
-    plan, inputs = read_plan(original, shuffled(changed), config, None, None)
-    shares = {f.column: f for f in preflight(plan, inputs, None) if f.check == "unchanged_values"}
+    resolved, inputs = read_plan(original, shuffled(changed), config, None, None)
+    shares = {f.column: f for f in preflight(resolved, inputs, None) if f.check == "unchanged_values"}
     assert {name: found.share for name, found in shares.items()} == {
         "x0": 0.0, "x1": 0.25, "x2": 1.0, "x3": 1.0, "x4": 1.0, "x5": 1.0,
     }  # fmt: skip

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.attack.attack import attack
 from cvpl.evaluation.rates import linkage_rate, risk_curve
-from cvpl.evaluation.truth import blocking_recall, matching_recall, recall_counts, total_recall, weigh
+from cvpl.evaluation.truth import blocking_recall, evaluate_truth, matching_recall, recall_counts, total_recall
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Prefix, Truncate
 from cvpl.operators.similarity import Agreement
 from worlds import BASE, package_attacker, worlds
@@ -104,7 +104,7 @@ def test_a_ladder_that_is_not_nested_is_refused(rungs):
 @given(worlds(), st.sampled_from([0.3, 0.7, 0.9]))
 def test_total_recall_is_the_product_of_both_recalls(world, tau):
     """As counts the identity is exact: linked/with = (in block/with) · (linked/in block)."""
-    truth = weigh(attack(world.pair, package_attacker(BASE)), world.matches)
+    truth = evaluate_truth(attack(world.pair, package_attacker(BASE)), world.matches)
     with_match, in_block, linked = recall_counts(truth, tau)
     assert linked <= in_block <= with_match
     if in_block:

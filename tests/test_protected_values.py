@@ -59,7 +59,9 @@ def test_the_corpus_is_large_and_says_nothing_twice():
     assert len({row["spelling"] for row in TIMES}) == len(TIMES)
 
 
-@pytest.mark.parametrize(("row", "whole"), NUMBERS, ids=lambda it: it["spelling"] if isinstance(it, dict) else str(it))
+@pytest.mark.parametrize(
+    ("row", "whole"), NUMBERS, ids=lambda item: item["spelling"] if isinstance(item, dict) else str(item)
+)
 def test_a_spelling_of_a_number(row, whole):
     low, high = float(row["low"]), float(row["high"])
     expected = Range(

@@ -240,10 +240,10 @@ def test_the_command(folder, capsys):
     """Every strength asked for is a file; the page tells the k counted, and which columns were left out."""
     call = ["protect", str(folder / "people.csv"), "-c", str(folder / "audit.yaml"), "-m", "k-anonymity"]
     assert run([*call, "-s", "2", "-s", "5", "--out", str(folder / "out")]) == 0
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     assert sorted(path.name for path in (folder / "out").iterdir()) == ["k_anonymity_2.csv", "k_anonymity_5.csv"]
-    assert "smallest class" in told and "'note', 'extra'" in told
-    assert "P001" not in told and "private" not in told
+    assert "smallest class" in text and "'note', 'extra'" in text
+    assert "P001" not in text and "private" not in text
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from cvpl.attack.tolerances import find_tolerances
 from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import AgreementScorer, Rarity, RaritySettings
-from cvpl.operators.similarity.agreement import Worth
+from cvpl.operators.similarity.agreement import AgreementWeights
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
@@ -63,7 +63,7 @@ def test_the_score_is_the_sum_of_the_logarithms_of_the_frequencies(world, width)
     pair = world.pair
     similarity = Rarity(rarity=RaritySettings(tolerance=width))
     done = attack(pair, Attacker(similarity=similarity, vectorization=CHOICES))
-    observable = {name: world.original[name] for name, it in COLUMNS.items() if it["role"] != "sensitive"}
+    observable = {name: world.original[name] for name, item in COLUMNS.items() if item["role"] != "sensitive"}
     tolerance = {}
     for name in ("age", "amount", "when"):
         known = [value for value in world.original[name] if value is not None]
@@ -117,7 +117,9 @@ def test_the_tolerance_grows_with_the_noise_of_the_release(noise, low, high):
 def test_values_drawn_anew_get_no_tolerance():
     pair = _noisy_people(0.0)
     rng = np.random.default_rng(1)
-    strangers = pair.protected.changed(pair.protected.rows, lambda it: it.take(rng.permutation(pair.protected.rows)))
+    strangers = pair.protected.changed(
+        pair.protected.rows, lambda item: item.take(rng.permutation(pair.protected.rows))
+    )
     exact = Rarity().fit(pair.original, strangers, None, ["amount", "colour", "code"])
     assert not find_tolerances(exact, pair.original, strangers, rng)
 
@@ -147,13 +149,13 @@ def test_evidence_is_the_best_minus_the_second_or_minus_the_best_reference(world
         np.testing.assert_allclose(margin.scores, wanted)
         if pair.control.rows < 2:
             continue
-        told = attack(pair, Attacker(similarity=similarity, evidence="reference", vectorization=CHOICES))
-        assert told.reference.rows == pair.control.rows // 2
-        assert told.control.rows + told.reference.rows == pair.control.rows
-        scorer = told.representation.scorer(told.original, told.reference)
-        rows = told.reference.rows
+        text = attack(pair, Attacker(similarity=similarity, evidence="reference", vectorization=CHOICES))
+        assert text.reference.rows == pair.control.rows // 2
+        assert text.control.rows + text.reference.rows == pair.control.rows
+        scorer = text.representation.scorer(text.original, text.reference)
+        rows = text.reference.rows
         every = np.array([scorer.pairs(np.full(rows, query), np.arange(rows)) for query in range(scorer.queries)])
-        np.testing.assert_allclose(told.scores, told.found.best - every.max(axis=1), atol=1e-12)
+        np.testing.assert_allclose(text.scores, text.found.best - every.max(axis=1), atol=1e-12)
 
 
 def test_evidence_against_reference_people_needs_a_control():
@@ -185,9 +187,9 @@ def coded(rng, queries, candidates, columns, *, differ, missing, wide, copies):
         first = np.arange(size) - (rng.integers(3, size=size) if wide and column % 2 else 0)
         last = np.arange(size) + (rng.integers(3, size=size) if wide and column % 2 else 0)
         tables.append((np.maximum(first, 0), np.minimum(last, size - 1), rng.exponential(3, size)))
-    start = np.concatenate([[0], np.cumsum([len(it[0]) for it in tables])]).astype(np.int64)
-    parts = [np.concatenate([it[at] for it in tables]) for at in range(3)]
-    worth = Worth(
+    start = np.concatenate([[0], np.cumsum([len(table[0]) for table in tables])]).astype(np.int64)
+    parts = [np.concatenate([table[at] for table in tables]) for at in range(3)]
+    worth = AgreementWeights(
         start,
         parts[0].astype(np.int32),
         parts[1].astype(np.int32),
@@ -227,13 +229,13 @@ def test_density_is_the_mean_over_the_release_against_that_over_the_reference_pe
     pair = world.pair
     if pair.control.rows < 2:
         return
-    told = attack(pair, Attacker(similarity=EXACTLY, evidence="density", vectorization=CHOICES))
+    text = attack(pair, Attacker(similarity=EXACTLY, evidence="density", vectorization=CHOICES))
     means = []
-    for table in (told.protected, told.reference):
-        scorer = told.representation.scorer(told.original, table)
+    for table in (text.protected, text.reference):
+        scorer = text.representation.scorer(text.original, table)
         every = [scorer.pairs(np.full(table.rows, query), np.arange(table.rows)) for query in range(scorer.queries)]
         means.append(np.log(np.exp(every).mean(axis=1)))
-    np.testing.assert_allclose(told.scores, means[0] - means[1], atol=1e-12)
+    np.testing.assert_allclose(text.scores, means[0] - means[1], atol=1e-12)
 
 
 @pytest.mark.parametrize("differ", [False, True])
@@ -258,7 +260,7 @@ def test_a_density_of_many_columns_neither_overflows_nor_vanishes(monkeypatch):
     monkeypatch.setattr(log_means, "COMPILED_PAIRS", 1)
     columns, worth = 100, 13.0
     codes = np.zeros((2, columns), dtype=np.int32)
-    table = Worth(np.arange(columns + 1), codes[0], codes[0], np.full(columns, worth), np.zeros(columns))
+    table = AgreementWeights(np.arange(columns + 1), codes[0], codes[0], np.full(columns, worth), np.zeros(columns))
     scorer = AgreementScorer(codes, np.array([[0] * columns, [1] * columns], dtype=np.int32), table)
     found = log_means.log_means(scorer, Partition(np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)))
     np.testing.assert_allclose(found, columns * worth - math.log(2))

@@ -129,7 +129,7 @@ def test_the_header_is_stripped_only_when_asked(tmp_path):
     text = " x , y\n1,2\n"
     assert shown(columns(tmp_path, text, text, reading=Reading(strip=True))[0]) == ["1"]
     found = read(write(tmp_path, "o.csv", text), write(tmp_path, "p.csv", text), [spec(" x "), spec(" y")])
-    assert [it.name for it in found.pair.original.specs] == [" x ", " y"]
+    assert [item.name for item in found.pair.original.specs] == [" x ", " y"]
 
 
 def test_blanks_before_a_quoted_field_are_no_part_of_it(tmp_path):
@@ -462,9 +462,9 @@ def test_all_tables_share_one_sorted_list_of_labels(tmp_path):
 @pytest.mark.parametrize(
     ("count", "told"), [(None, ""), (1, ""), (2, " (and 1 more row)"), (3, " (and 2 more rows)"), (0, "")]
 )
-def test_a_problem_counts_the_other_rows_that_have_it(count, told):
+def test_a_problem_counts_the_other_rows_that_have_it(count, text):
     assert str(Problem("a.csv", "found text", "Mend it.", row=4, count=count)) == (
-        f"a.csv, row 4: found text{told}. Mend it."
+        f"a.csv, row 4: found text{text}. Mend it."
     )
 
 
@@ -512,12 +512,12 @@ def test_every_problem_of_every_file_and_column_is_told_at_once(tmp_path):
         [spec("a", "numeric"), spec("b", "numeric"), spec("gone", "numeric"), spec("c", "datetime")],
         control=write(tmp_path, "c.csv", "a,b,c\nz,2,2024\n"),
     )
-    told = {(problem.where, problem.column, problem.row, problem.count) for problem in problems}
-    assert told == {
+    text = {(problem.where, problem.column, problem.row, problem.count) for problem in problems}
+    assert text == {
         ("o.csv", "a", 1, 1), ("o.csv", "b", 2, 1), ("o.csv", "c", 1, 2), ("p.csv", "b", 1, 2), ("p.csv", "c", 1, 2),
         ("c.csv", "a", 1, 1), ("configuration", "gone", None, None),
     }  # fmt: skip
-    assert len(problems) == len(told)
+    assert len(problems) == len(text)
 
 
 def test_cells_are_checked_though_another_file_cannot_be_opened(tmp_path):
@@ -655,7 +655,9 @@ def test_files_are_checked_without_a_configuration(tmp_path):
 
 def test_a_column_that_one_table_lacks_is_left_out_and_said_to_be(tmp_path):
     found = read(write(tmp_path, "o.csv", "x,y\n1,1\n"), write(tmp_path, "p.csv", "x\n1\n"), [spec("x"), spec("y")])
-    assert [it.name for it in found.pair.original.specs] == [it.name for it in found.pair.protected.specs] == ["x"]
+    assert (
+        [item.name for item in found.pair.original.specs] == [item.name for item in found.pair.protected.specs] == ["x"]
+    )
     assert list(found.pair.original.columns) == ["x"]
     assert "column 'y' is absent from p.csv and left out of the comparison" in found.pair.notices
 
@@ -706,8 +708,16 @@ def test_a_day_among_times_of_day_is_the_whole_day(tmp_path):
     original = write(tmp_path, "o.csv", "x\n2024-05-01 10:00\n2024-05-02 11:30\n")
     mixed = write(tmp_path, "p.csv", "x\n2024-05-01\n2024-05-02 11:30\n03.05.2024\n")
     times = read(original, mixed, [spec("x", "datetime")]).pair.protected.columns["x"]
-    assert [str(it)[:19] for it in times.first] == ["2024-05-01T00:00:00", "2024-05-02T11:30:00", "2024-05-03T00:00:00"]
-    assert [str(it)[:19] for it in times.last] == ["2024-05-01T23:59:59", "2024-05-02T11:30:00", "2024-05-03T23:59:59"]
+    assert [str(item)[:19] for item in times.first] == [
+        "2024-05-01T00:00:00",
+        "2024-05-02T11:30:00",
+        "2024-05-03T00:00:00",
+    ]
+    assert [str(item)[:19] for item in times.last] == [
+        "2024-05-01T23:59:59",
+        "2024-05-02T11:30:00",
+        "2024-05-03T23:59:59",
+    ]
     days = write(tmp_path, "p.csv", "x\n2024-05-01\n2024-05-02\n")
     assert read(original, days, [spec("x", "datetime")]).pair.protected.columns["x"].plain
     of_days = write(tmp_path, "o.csv", "x\n2024-05-01\n2024-05-02\n")

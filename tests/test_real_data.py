@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.assessment.ensemble import contest
+from cvpl.assessment.ensemble import run_attackers
 from cvpl.cli.main import run as command
 from cvpl.experiments import real_data
 from cvpl.experiments.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
@@ -157,8 +157,8 @@ def test_fellegi_sunter_at_its_start_is_em_without_a_step(data):
     """Its weights are those with which EM begins; both estimates weigh the same pairs."""
     config = GERMAN.config(data, 42) | {"truth": {"original": "row_number", "protected": "row_number"}}
     table = data / GERMAN.file
-    plan, inputs = read_plan(table, table, config | {"attacker": "paper"}, None, None)
-    measured = contest(plan, inputs, lambda phase, share: None).chosen.measured
+    resolved, inputs = read_plan(table, table, config | {"attacker": "paper"}, None, None)
+    measured = run_attackers(resolved, inputs, lambda phase, share: None).chosen.measured
     fitted = fit_fellegi_sunter(measured.attack)
     start = at_the_start(measured.attack, fitted).estimate.parameters
     begun = fit_fellegi_sunter(measured.attack, estimation=Estimation(most_steps=0)).estimate.parameters
@@ -173,7 +173,7 @@ def test_fellegi_sunter_at_its_start_is_em_without_a_step(data):
 def changed_figures(run, at, value):
     """A run with one figure set in the cells of a release, `at` being release, change and the way to the figure."""
     release, changed, *path = at
-    cells = {key: deepcopy(it) for key, it in run.figures.items()}
+    cells = {key: deepcopy(figure) for key, figure in run.figures.items()}
     for cell in run.cells:
         if (cell.people, cell.release, cell.changed) == ("two thirds", release, changed):
             place = cells[cell.key]
@@ -248,7 +248,7 @@ def test_who_finds_most_need_not_be_the_headline(small):
 @pytest.mark.parametrize(
     ("top1", "power", "told"), [(0.9, 0.9, True), (0.9, 0.0, True), (0.0, 0.9, True), (0, 0, False)]
 )
-def test_a_baseline_that_beats_the_family_is_told_of(small, top1, power, told):
+def test_a_baseline_that_beats_the_family_is_told_of(small, top1, power, text):
     """By top-1 or by power, whichever of its estimates it is."""
     run, at = small, ("mondrian 20", "as it is")
     for name in small.figures["adult/mondrian 20/two thirds/as it is/42"]["family"]["members"]:
@@ -257,7 +257,7 @@ def test_a_baseline_that_beats_the_family_is_told_of(small, top1, power, told):
     for estimate, share in (("start", 1.0), ("em", 0.1)):
         run = changed_figures(run, (*at, "fellegi_sunter", estimate, "top1_hit_rate"), share * top1)
         run = changed_figures(run, (*at, "fellegi_sunter", estimate, "power", "0.05"), share * power)
-    assert (beyond_the_family(run, ADULT, "mondrian 20") is not None) == told
+    assert (beyond_the_family(run, ADULT, "mondrian 20") is not None) == text
 
 
 def test_an_attacker_that_cannot_speak_is_named_with_the_reason(small):

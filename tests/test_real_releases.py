@@ -88,11 +88,11 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_top1_recalls_and_rate_are_those_of_an_independent_computation(name):
     case = CASES[name]
-    columns = {it: {"role": "attribute", "type": "numeric"} for it in case.numbers}
-    columns |= {it: {"role": "attribute", "type": "category"} for it in case.labels}
+    columns = {number: {"role": "attribute", "type": "numeric"} for number in case.numbers}
+    columns |= {label: {"role": "attribute", "type": "category"} for label in case.labels}
     for key, rule in case.keys.items():
         columns[key] |= {"role": "quasi_identifier", "block": rule}
-    reading = {"strip": True, "missing": [it for it in case.missing if it != "*"]}
+    reading = {"strip": True, "missing": [item for item in case.missing if item != "*"]}
     config = {
         "columns": columns,
         "reading": reading,

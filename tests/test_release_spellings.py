@@ -116,19 +116,19 @@ def test_a_slashed_date_is_refused_without_the_cell(tmp_path):
 def test_text_and_what_can_mean_two_things_are_two_problems(tmp_path):
     with pytest.raises(InputError) as caught:
         inputs(tmp_path, ["1.5"], [HIDDEN, "1,250", "1,250"], "numeric")
-    assert [(it.row, it.count) for it in caught.value.problems] == [(1, 1), (2, 2)]
+    assert [(item.row, item.count) for item in caught.value.problems] == [(1, 1), (2, 2)]
     assert HIDDEN not in str(caught.value)
 
 
 def test_an_open_end_of_a_time_reaches_to_the_last_original(tmp_path):
     original = ["2024-05-01", "2024-07-01 12:00", "2024-06-01"]
     times = released(tmp_path, original, [">=2024-06-01", "<2024-06", "2024-06-01"], "datetime")
-    assert [str(it) for it in times.first] == [
+    assert [str(item) for item in times.first] == [
         "2024-06-01T00:00:00.000000",
         "2024-05-01T00:00:00.000000",
         "2024-06-01T00:00:00.000000",
     ]
-    assert [str(it) for it in times.last] == [
+    assert [str(item) for item in times.last] == [
         "2024-07-01T12:00:00.000000",
         "2024-05-31T23:59:59.999999",
         "2024-06-01T00:00:00.000000",
@@ -158,8 +158,8 @@ def test_codes_that_were_read_so_are_told_and_the_original_s_are_left_alone(tmp_
     found = inputs(tmp_path, ["1", "2"], ["1.0", "2"], "category", control=["2.0"])
     assert found.pair.original.columns["x"].labels == ("1", "2")
     assert found.pair.control.columns["x"].codes.tolist() == [1]
-    told = "1 labels differ from whole numbers of the original by decimals that are zero, and are read as those"
-    assert found.pair.notices == (f"column 'x' of released.csv: {told}", f"column 'x' of control.csv: {told}")
+    text = "1 labels differ from whole numbers of the original by decimals that are zero, and are read as those"
+    assert found.pair.notices == (f"column 'x' of released.csv: {text}", f"column 'x' of control.csv: {text}")
 
 
 def test_a_code_that_could_be_two_labels_of_the_original_is_refused(tmp_path):

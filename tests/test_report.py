@@ -44,8 +44,8 @@ def result():
     """An audit with control, truth and subgroups."""
     people = Touchpoints(records=400).draw(np.random.default_rng(1))
     tables = [
-        pd.DataFrame(it.to_columns())
-        for it in (
+        pd.DataFrame(item.to_columns())
+        for item in (
             people,
             Perturbation("medium").protect(people, np.random.default_rng(2)),
             Touchpoints(records=400).draw(np.random.default_rng(3)),
@@ -69,7 +69,7 @@ def judged(result, **figures):
     """The result with other figures behind its verdict, and the verdict that they give."""
     found = VerdictFigures(**figures)
     named = {"risk": found.risk, "certain": found.certain, "best_candidate": found.best_candidate}
-    sections = {name: None if it is None else it.model_dump() for name, it in named.items()}
+    sections = {name: None if item is None else item.model_dump() for name, item in named.items()}
     return changed(result, verdict=verdict_of(found).model_dump(), **sections)
 
 
@@ -160,7 +160,7 @@ def test_colours_differ_in_lightness():
 
     def luminance(colour):
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [it / 12.92 if it <= 0.04045 else ((it + 0.055) / 1.055) ** 2.4 for it in parts]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
 
     def contrast(one, other):
@@ -168,8 +168,8 @@ def test_colours_differ_in_lightness():
         return (high + 0.05) / (low + 0.05)
 
     assert contrast(BLUE, ORANGE) > 2 and contrast(BLUE, GREY) > 1.5
-    assert all(contrast(DARK[it], "#14191f") > 3 for it in (BLUE, ORANGE, GREY))
-    assert all(contrast(it, "#ffffff") > 2.3 for it in (BLUE, ORANGE, GREY))
+    assert all(contrast(DARK[item], "#14191f") > 3 for item in (BLUE, ORANGE, GREY))
+    assert all(contrast(item, "#ffffff") > 2.3 for item in (BLUE, ORANGE, GREY))
 
 
 def test_a_chart_without_anything_to_draw_is_none(old):
@@ -200,27 +200,27 @@ def test_the_first_column_to_coarsen_is_the_one_whose_loss_takes_most_power(resu
         contribution("b", 0.30, 0.25, 0.35),
         contribution("c", 0.1, -0.1, 0.3),
     )
-    step = next(it for it in next_steps(found) if it.startswith("Coarsen"))
+    step = next(next_step for next_step in next_steps(found) if next_step.startswith("Coarsen"))
     assert step.startswith("Coarsen 'b' first. Without it the power at 5% falls by 30.0 points (25.0 to 35.0)")
     assert "Then 'a' (by 5.0)" in step and "'c'" not in step
 
 
 def test_without_a_column_that_matters_nothing_single_is_blamed(result):
     steps = next_steps(contributed(result, contribution("a", 0.001, -0.01, 0.01)))
-    assert any(it.startswith("No single column gives people away") for it in steps)
+    assert any(step.startswith("No single column gives people away") for step in steps)
 
 
 def test_where_the_risk_cannot_be_told_from_zero_no_column_needs_coarsening(result):
     found = judged(contributed(result, contribution("a", 0.3, 0.2, 0.4)), risk=risk(0.0, -0.01, 0.01))
     steps = next_steps(changed(found, policies=[]))
-    assert any(it.startswith("Against these attackers no column needs to be coarsened") for it in steps)
-    assert not any(it.startswith("Coarsen") for it in steps)
+    assert any(step.startswith("Against these attackers no column needs to be coarsened") for step in steps)
+    assert not any(step.startswith("Coarsen") for step in steps)
 
 
 def test_what_is_not_assessable_is_not_to_be_decided_on(result):
     valid = json.loads(result.to_json())["validity"] | {"assessable": False, "reasons": ["it is dead"]}
     found = changed(judged(result, reasons=["it is dead"], risk=risk(0.3123, 0.2, 0.4)), validity=valid)
-    assert [it[:10] for it in next_steps(found)] == ["Do not dec"]
+    assert [next_step[:10] for next_step in next_steps(found)] == ["Do not dec"]
     assert found.verdict.sentence == "The risk of this release is not assessable: it is dead."
     for text in (words(audit_page(found)), audit_markdown(found)):
         assert "20.0% to 40.0%" not in text
@@ -231,8 +231,8 @@ def test_an_unmet_policy_comes_first(result):
     outcome = {"figure": "attributable_rate", "bound": "high", "max": 0.05, "value": 0.5, "met": False, "reasons": []}
     found = changed(result, policies=[outcome])
     assert next_steps(found)[0] == "Do not release the table as it is: a policy is not met."
-    told = "the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is 50.0%."
-    assert f"Policy not met: {told}" in words(audit_page(found))
+    text = "the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is 50.0%."
+    assert f"Policy not met: {text}" in words(audit_page(found))
 
 
 @pytest.mark.parametrize(
@@ -244,15 +244,17 @@ def test_an_unmet_policy_comes_first(result):
         (0.05, None, ": not below 0.09"),
     ],
 )
-def test_the_nine_percent_bound_the_upper_end_of_top_1(result, top1, high, told):
+def test_the_nine_percent_bound_the_upper_end_of_top_1(result, top1, high, text):
     low = None if high is None else 0.0
-    found = {it.asked: it.value for it in questions(judged(result, best_candidate=best(top1, low, high)))}
-    assert told in found["Threshold of 0.09"]
+    found = {
+        question.asked: question.value for question in questions(judged(result, best_candidate=best(top1, low, high)))
+    }
+    assert text in found["Threshold of 0.09"]
 
 
 def test_reviewers_read_what_is_not_known(result):
     unknown = changed(judged(result), truth=None, power=None, attributable_rate=None, at_risk=None)
-    found = {it.asked: it for it in questions(unknown)}
+    found = {question.asked: question for question in questions(unknown)}
     assert found["Inference"].value == "not measured"
     assert found["Threshold of 0.09"].value.startswith("not assessable")
     assert all("not known" in found[name].value for name in ("Singling out", "Linkability", "Maximum risk"))
@@ -268,10 +270,10 @@ def test_reviewers_read_what_is_not_known(result):
     ],
     ids=["linkable", "nothing shows", "a wide interval", "nothing to read"],
 )
-def test_the_verdict_is_one_sentence_and_the_same_on_every_page(result, figures, told):
+def test_the_verdict_is_one_sentence_and_the_same_on_every_page(result, figures, text):
     found = judged(result, **figures)
     said = found.verdict.sentence
-    assert told in said and said.count(". ") == 0 and said.endswith(".")
+    assert text in said and said.count(". ") == 0 and said.endswith(".")
     assert said in words(audit_page(found))
     assert said in audit_markdown(found).replace("\\", "")
     assert said in found._repr_html_()
@@ -288,7 +290,7 @@ def test_the_command_repeats_the_audit(result):
 
 def test_without_a_control_the_verdict_points_at_the_right_persons_found(result):
     rate = {"estimate": 0.0, "low": -0.01, "high": 0.01, "method": "people", "basis": "own_match_left_out"}
-    inputs = {role: it for role, it in json.loads(result.to_json())["inputs"].items() if role != "control"}
+    inputs = {role: load for role, load in json.loads(result.to_json())["inputs"].items() if role != "control"}
     evidence = json.loads(result.to_json())["evidence"] | {"controls": None, "controls_without": None}
     found = judged(result, best_candidate=best(0.42, 0.4, 0.45))
     found = changed(found, attributable_rate=rate, control=None, inputs=inputs, evidence=evidence, warnings=[])
@@ -297,7 +299,7 @@ def test_without_a_control_the_verdict_points_at_the_right_persons_found(result)
         "right for 42 in 100 people in it (40 to 45)."
     )
     nothing = [{"false_rate": 0.05, "power": 0.05, "low": 0.04, "high": 0.06}]
-    assert not any("no column needs" in it for it in next_steps(changed(found, power=nothing)))
+    assert not any("no column needs" in next_step for next_step in next_steps(changed(found, power=nothing)))
     text = words(audit_page(found))
     assert "of the control are" not in text and "people in no release" not in text
     assert command(found).endswith("--attackers paper,rarity,margin")
@@ -308,7 +310,7 @@ def test_a_group_that_may_not_be_told_makes_the_largest_rate_a_lower_bound(resul
     risk["maximum"] |= {"estimate": 0.4, "high": 1.0, "table": None, "label": None, "untold": 1, "at_least": True}
     found = changed(result, at_risk=risk)
     assert "at least 40.0%" in words(audit_page(found))
-    assert "at least 40.0%" in {it.asked: it.value for it in questions(found)}["Maximum risk"]
+    assert "at least 40.0%" in {question.asked: question.value for question in questions(found)}["Maximum risk"]
 
 
 def test_a_notebook_shows_the_answer_briefly(result):
@@ -334,12 +336,12 @@ def test_comparisons_and_surfaces_have_reports_too(tmp_path, capsys):
         return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(2)).to_columns())
 
     config = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
-    cvpl.compare(original, {it: release(it) for it in ("low", "high")}, config).write(tmp_path)
+    cvpl.compare(original, {item: release(item) for item in ("low", "high")}, config).write(tmp_path)
     assert run(["report", str(tmp_path)]) == 0
     cvpl.surface(original, release, ["low", "high"], config).write(tmp_path)
     assert run(["report", str(tmp_path / "surface.json")]) == 0
     assert run(["report", str(tmp_path / "surface.json"), "--format", "md"]) == 2
-    made = {it.name for it in tmp_path.iterdir()}
+    made = {item.name for item in tmp_path.iterdir()}
     assert made == {"comparison.json", "comparison.html", "surface.json", "surface.html"}
     assert "it is written as .html" in capsys.readouterr().err
 
@@ -353,10 +355,10 @@ def test_comparisons_and_surfaces_have_reports_too(tmp_path, capsys):
         (["{place}", "--out", "{place}/none/x.html"], 2, "no folder"),
     ],
 )
-def test_wrong_calls_are_told(tmp_path, capsys, arguments, code, told):
+def test_wrong_calls_are_told(tmp_path, capsys, arguments, code, text):
     (tmp_path / "result.json").write_bytes(OLD.read_bytes())
-    assert run(["report", *(it.replace("{place}", str(tmp_path)) for it in arguments)]) == code
-    assert told in capsys.readouterr().err
+    assert run(["report", *(argument.replace("{place}", str(tmp_path)) for argument in arguments)]) == code
+    assert text in capsys.readouterr().err
 
 
 def test_another_ending_is_refused(result, tmp_path):
@@ -381,6 +383,6 @@ def test_the_configuration_on_the_page_can_be_audited_with(result):
     from cvpl.config.resolved import load  # noqa: PLC0415 - for this test alone
 
     text = html5lib.parse(audit_page(result), namespaceHTMLElements=False)
-    written = next(it.text for it in text.iter("pre") if it.text and it.text.startswith("columns:"))
+    written = next(item.text for item in text.iter("pre") if item.text and item.text.startswith("columns:"))
     assert load(yaml.safe_load(written)).attackers == load(yaml.safe_load(DEMO)).attackers
     assert load(yaml.safe_load(written)).config == load(yaml.safe_load(DEMO)).config

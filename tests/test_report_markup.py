@@ -41,27 +41,27 @@ def stored(tmp_path_factory):
 def planted(stored, text):
     """The same result with `text` wherever a name, a label or a setting from outside can stand."""
     found = json.loads(json.dumps(stored))
-    for it in found["inputs"].values():
-        it["name"] = text
+    for item in found["inputs"].values():
+        item["name"] = text
     for row in found["attackers"]:
         row["name"] = f"{row['name']}{text}"
         row["disqualified"] = [text]
         row["settings"]["knows"] = [text]
     found["attackers"][-1]["disqualified"] = []
     found["attacker"] = f"{found['attacker']}{text}"
-    for it in found["feature_contribution"]["columns"]:
-        it["column"] = f"{it['column']}{text}"
+    for item in found["feature_contribution"]["columns"]:
+        item["column"] = f"{item['column']}{text}"
     for table in found["at_risk"]["tables"]:
         table["name"] = f"{table['name']}{text}"
         for row in table["rows"]:
             row["label"] = None if row["label"] is None else f"{row['label']}{text}"
     found["at_risk"]["maximum"] |= {"table": text, "label": text}
     found["warnings"] = [{"rule": "columns", "message": f"column '{text}' is absent", "docs": "docs/x.md#columns"}]
-    for it in found["policies"]:
-        it["reasons"], it["preset"], it["attacker"] = [text], text, text
+    for item in found["policies"]:
+        item["reasons"], item["preset"], item["attacker"] = [text], text, text
     found["verdict"]["sentence"] = f"A sentence with {text}."
-    for it in (found["risk"], found["best_candidate"]):
-        it["attacker"] = text
+    for item in (found["risk"], found["best_candidate"]):
+        item["attacker"] = text
     found["certain"] = found["risk"] | {"false_rate": 0.01}
     finding = {"message": f"column '{text}' names people", "column": text, "share": 0.5}
     found["preflight"] = [
@@ -69,13 +69,13 @@ def planted(stored, text):
         {"check": "direct_identifier", "closes_gate": True, **finding},
     ]
     found["validity"]["reasons"] = [text]
-    for it in found["sensitivity"]["variations"]:
-        it["name"] = text
+    for item in found["sensitivity"]["variations"]:
+        item["name"] = text
     found["sensitivity"]["attacker"] = text
-    for it in found["alignment"] or []:
-        it["column"] = it["grain"] = text
+    for item in found["alignment"] or []:
+        item["column"] = item["grain"] = text
     config = found["provenance"]["config"]
-    config["columns"] = {f"{name}{text}": it for name, it in config["columns"].items()}
+    config["columns"] = {f"{name}{text}": item for name, item in config["columns"].items()}
     config["truth"] = {"original": text, "protected": text}
     found["provenance"]["versions"]["cvpl"] = text
     return cvpl.AuditResult.model_validate(found)
@@ -126,7 +126,7 @@ def test_names_and_labels_of_real_tables_are_shown_as_they_are(tmp_path, payload
         tables.append(marked.rename(columns=renamed))
     (tmp_path / "audit.yaml").write_text(DEMO.replace("attacker: default", "attacker: paper"), encoding="utf-8")
     config = dict(read_yaml(tmp_path / "audit.yaml", "configuration", ""))
-    config["columns"] = {renamed.get(name, name): it for name, it in config["columns"].items()}
+    config["columns"] = {renamed.get(name, name): item for name, item in config["columns"].items()}
     config["report"] = {"subgroups": [renamed["gender"]]}
     config["attackers"] = {f"me{payload}": {"preset": "paper"}, "other": {"similarity": "rarity"}}
     del config["attacker"]

@@ -76,7 +76,7 @@ def test_a_result_of_an_earlier_version_is_still_read():
     result = cvpl.AuditResult.from_json(text)
     assert result.linkage_rate.estimate == json.loads(text)["linkage_rate"]["estimate"]
     assert (json.loads(text)["schema"], result.schema_) == ("cvpl/audit/1", "cvpl/audit/2")
-    assert result.risk.power == next(it["power"] for it in json.loads(text)["power"] if it["false_rate"] == 0.05)
+    assert result.risk.power == next(item["power"] for item in json.loads(text)["power"] if item["false_rate"] == 0.05)
     jsonschema.validate(json.loads(result.to_json()), json_schema())
     assert cvpl.AuditResult.from_json(result.to_json()) == result
 
@@ -111,8 +111,8 @@ def test_a_synthetic_release_reads_as_base_rate(people, config):
 
 def test_an_attacker_who_knows_less_people_asks_only_these(people, config):
     released = frame(Perturbation("low").protect(people[0], np.random.default_rng(3)))
-    plan = load(config).config
-    few = plan.model_copy(update={"attacker": plan.attacker.model_copy(update={"knows_people": 0.2})})
+    resolved = load(config).config
+    few = resolved.model_copy(update={"attacker": resolved.attacker.model_copy(update={"knows_people": 0.2})})
     result = cvpl.audit(frame(people[0]), released, few)
     assert result.truth.originals_with_match == 100
     assert result.inputs["original"].rows == 500

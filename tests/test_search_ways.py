@@ -99,9 +99,9 @@ def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
     rng = np.random.default_rng(11)
     a = units(rng, 5_000, 7, "spread")[rng.integers(40, size=5_000)]
     searched = []
-    listed = tree_search.Visit._listed
+    listed = tree_search.TreeSearch._listed
     monkeypatch.setattr(
-        tree_search.Visit, "_listed", lambda self, at: searched.append(self.order[at]) or listed(self, at)
+        tree_search.TreeSearch, "_listed", lambda self, at: searched.append(self.order[at]) or listed(self, at)
     )
     b = units(rng, 900, 7, "spread")
     b[:600] = b[0] + rng.normal(size=(600, 7)) * 1e-8

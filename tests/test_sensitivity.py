@@ -38,7 +38,7 @@ def test_blocking_is_tried_coarser_finer_and_not_at_all():
 def test_variations_match_keys_as_the_blocking_does():
     compatible = SCHEME.model_copy(update={"match": "compatible"})
     found = dict(blockings(compatible))
-    assert {name: it.match for name, it in found.items() if name != "none"} == dict.fromkeys(
+    assert {name: item.match for name, item in found.items() if name != "none"} == dict.fromkeys(
         (name for name in found if name != "none"), "compatible"
     )
     assert [name for name, _ in blockings(Blocking(match="compatible"))] == ["as configured"]
@@ -71,9 +71,9 @@ def _pair(rows=200):
     def table():
         return {
             "age": rng.integers(18, 80, rows).astype(float).tolist(),
-            "place": [f"{'NS'[it % 2]}/{'ur'[it // 2]}" for it in rng.integers(4, size=rows)],
+            "place": [f"{'NS'[integer % 2]}/{'ur'[integer // 2]}" for integer in rng.integers(4, size=rows)],
             "amount": rng.normal(size=rows).tolist(),
-            "colour": [f"k{it}" for it in rng.integers(5, size=rows)],
+            "colour": [f"k{integer}" for integer in rng.integers(5, size=rows)],
         }
 
     return make_pair(columns, table(), table(), table())
@@ -83,13 +83,15 @@ def test_each_variation_is_the_attack_with_that_choice():
     pair, attacker = _pair(), Attacker(blocking=SCHEME)
     found = sensitivity(pair, attacker, 0.9, None, seed=3, budget=Budget())
     written = list(variations(pair, attacker))
-    assert [(it.choice, it.name) for it in found.variations] == [(choice, name) for choice, name, _ in written]
-    assert sum(it.choice == "encoding and scaling" for it in found.variations) == 9
-    for it, (_, _, other) in zip(found.variations, written, strict=True):
+    assert [(variation.choice, variation.name) for variation in found.variations] == [
+        (choice, name) for choice, name, _ in written
+    ]
+    assert sum(variation.choice == "encoding and scaling" for variation in found.variations) == 9
+    for variation, (_, _, other) in zip(found.variations, written, strict=True):
         done = attack(pair, other, seed=3)
         base = done.search_control().best
-        assert it.linkage_rate == linkage_rate(done.found.best, 0.9)
-        assert it.power == power_at(done.found.best, base, 0.05)
+        assert variation.linkage_rate == linkage_rate(done.found.best, 0.9)
+        assert variation.power == power_at(done.found.best, base, 0.05)
     assert found.asked == 200
 
 

@@ -47,7 +47,7 @@ def visits(tmp_path):
     rng = np.random.default_rng(1)
     ids = rng.permutation(np.repeat(np.arange(30), rng.integers(1, 6, 30)))
     path = tmp_path / "visits.csv"
-    path.write_text("who,what\n" + "".join(f"p{it:03},{at}\n" for at, it in enumerate(ids)))
+    path.write_text("who,what\n" + "".join(f"p{item:03},{at}\n" for at, item in enumerate(ids)))
     return path
 
 
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(visits, tmp_
             cvpl.split(table, by="who", seed=seed, out=tmp_path / f"{at} {table.name}")
             for at, seed in enumerate((5, 5, 6))
         ]
-        bytes_of = [(it.release.read_bytes(), it.control.read_bytes()) for it in made]
+        bytes_of = [(item.release.read_bytes(), item.control.read_bytes()) for item in made]
         assert bytes_of[0] == bytes_of[1] != bytes_of[2]
 
 
@@ -119,7 +119,7 @@ def test_every_person_is_as_likely_as_another_to_be_set_aside(visits, tmp_path):
     found = np.zeros(30)
     for seed in range(300):
         done = cvpl.split(visits, by="who", seed=seed, out=tmp_path / "out", force=True)
-        found[[int(it[1:]) for it in {row[0] for row in rows(done.control)[1:]}]] += 1
+        found[[int(item[1:]) for item in {row[0] for row in rows(done.control)[1:]}]] += 1
     assert np.all(np.abs(found - 150) < 4.5 * np.sqrt(75))
 
 
@@ -149,9 +149,9 @@ def test_parquet_keeps_types_values_missing_ones_and_order(tmp_path):
 
 def test_the_record_tells_how_it_was_done_and_holds_no_cell(visits):
     done = cvpl.split(visits, by="who", seed=9)
-    told = json.loads(done.record.read_text())
-    assert (told["seed"], told["by"], told["people_control"], told["table"]) == (9, "who", 15, "visits.csv")
-    assert len(told["sha256"]) == 64
+    text = json.loads(done.record.read_text())
+    assert (text["seed"], text["by"], text["people_control"], text["table"]) == (9, "who", 15, "visits.csv")
+    assert len(text["sha256"]) == 64
     assert "p0" not in done.record.read_text()
 
 
@@ -170,12 +170,12 @@ TABLES = {
 
 
 @pytest.mark.parametrize(("options", "code", "told"), TABLES.values(), ids=TABLES.keys())
-def test_nonsense_is_refused_and_nothing_is_written(visits, options, code, told, capsys):
+def test_nonsense_is_refused_and_nothing_is_written(visits, options, code, text, capsys):
     before = sorted(visits.parent.iterdir())
-    if "too" in told or "--by" not in options:
-        visits.write_text("who,what\n" + "".join(f"p{it},{it}\n" for it in range(30)))
+    if "too" in text or "--by" not in options:
+        visits.write_text("who,what\n" + "".join(f"p{item},{item}\n" for item in range(30)))
     assert run(["split", str(visits), *options]) == code
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert text in " ".join(capsys.readouterr().err.split())
     assert sorted(visits.parent.iterdir()) == before
 
 
@@ -189,10 +189,10 @@ def test_nonsense_is_refused_and_nothing_is_written(visits, options, code, told,
         ("who,what\n", [], "no rows"),
     ],
 )
-def test_a_table_that_cannot_be_split_is_bad_input(tmp_path, text, options, told, capsys):
+def test_a_table_that_cannot_be_split_is_bad_input(tmp_path, text, options, words, capsys):
     (tmp_path / "t.csv").write_text(text)
     assert run(["split", str(tmp_path / "t.csv"), *options]) == 3
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert words in " ".join(capsys.readouterr().err.split())
     assert [file.name for file in tmp_path.iterdir()] == ["t.csv"]
 
 
@@ -218,6 +218,6 @@ def test_names_that_differ_in_capitals_only_are_refused_in_parquet_and_fine_in_c
 
 
 def test_a_table_separated_by_semicolons_is_split_by_its_column(tmp_path):
-    (tmp_path / "t.csv").write_text("who;what\n" + "".join(f"p{it % 4};{it},5\n" for it in range(12)))
+    (tmp_path / "t.csv").write_text("who;what\n" + "".join(f"p{item % 4};{item},5\n" for item in range(12)))
     done = cvpl.split(tmp_path / "t.csv", by="who", people=1)
     assert done.rows_control == 3

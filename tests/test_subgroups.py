@@ -229,7 +229,7 @@ def test_records_without_a_value_are_a_group_and_pooled_ones_come_last_without_a
 def test_the_interval_of_the_maximum_covers_the_true_rate_of_the_group_that_was_picked():
     """Twenty groups of 50 with a true rate of 0.3 each: 400 draws, at least 95% covered less 3.5 errors."""
     rng = np.random.default_rng(3)
-    own = Grouping("g", tuple(str(it) for it in range(20)), codes_of([50] * 20))
+    own = Grouping("g", tuple(str(item) for item in range(20)), codes_of([50] * 20))
     covered = above = 0
     for _ in range(400):
         found = subgroups([own], (rng.random(1000) < 0.3).astype(float)).maximum
@@ -399,7 +399,7 @@ def test_a_rarer_record_is_never_in_a_commoner_decile(values):
     found = deciles(np.array(values))
     order = np.argsort(values)
     assert np.all(np.diff(found[order]) >= 0)
-    assert all(len(set(found[np.array(values) == it])) == 1 for it in set(values))
+    assert all(len(set(found[np.array(values) == value])) == 1 for value in set(values))
 
 
 def test_where_all_known_rates_are_lower_the_maximum_is_at_least_the_average():

@@ -27,7 +27,7 @@ from cvpl.result import SurfaceResult, surface_schema
 from cvpl.result.surface_answer import answer, gathered_warnings
 from cvpl.workflows.protect import Protector
 from cvpl.workflows.surface import sweep
-from cvpl.workflows.surface.strengths import dial_of
+from cvpl.workflows.surface.strengths import mechanism_sweep
 
 ROWS = 300
 OPEN = {"blocking": "none"}
@@ -149,8 +149,8 @@ def test_the_surface_equals_audits_done_one_by_one(people, tmp_path, attacker):
         assert row.top1_hit_rate == alone.truth.top1_hit_rate
         assert row.release == alone.inputs["protected"]
         assert row.risk == alone.risk and row.judged == "risk"
-        ours = [it.model_dump() for it in row.warnings]
-        assert ours == [it.model_dump() for it in alone.warnings if it.rule != "control_unlike"]
+        ours = [warning.model_dump() for warning in row.warnings]
+        assert ours == [warning.model_dump() for warning in alone.warnings if warning.rule != "control_unlike"]
     assert found.axis == ("threshold" if attacker == "paper" else "false_rate")
 
 
@@ -158,9 +158,7 @@ def test_one_attack_is_made_for_every_strength(people, monkeypatch):
     """However many thresholds are read, each release is made once and attacked once."""
     attacks, made = [], []
     original_attack = ensemble.attack
-    monkeypatch.setattr(
-        ensemble, "attack", lambda *args, **named: attacks.append(1) or original_attack(*args, **named)
-    )
+    monkeypatch.setattr(ensemble, "attack", lambda *args, **named: attacks.append(1) or original_attack(*args, **named))
     make = mixed(people[0])
     found = cvpl.surface(
         people[0], lambda share, rng: made.append(share) or make(share, rng), [0.1, 0.3, 0.5, 0.9], config(), target=0.1
@@ -204,8 +202,8 @@ def test_a_mechanism_that_ends_in_independent_columns_has_a_weakest_setting(peop
     assert row.safe and weakest.strength in found.target.inside and weakest.strength > 0
     assert (weakest.estimate, weakest.high, weakest.utility) == (row.risk.estimate, row.risk.high, row.utility)
     assert weakest.high <= 0.2 and weakest.held_against == ["main"]
-    stronger = found.settings[[it.strength for it in found.settings].index(weakest.strength) :]
-    assert all(it.safe for it in stronger)
+    stronger = found.settings[[setting.strength for setting in found.settings].index(weakest.strength) :]
+    assert all(item.safe for item in stronger)
     assert found.settings[0].utility.mean > row.utility.mean
     assert f"is mechanism at {weakest.strength}" in answer(found)
 
@@ -246,7 +244,7 @@ def test_no_cell_is_safe_where_more_than_the_target_are_found(people):
     row = result.settings[0]
     assert row.top1_hit_rate > 0.6
     assert not row.safe and not any(cell.safe for cell in row.cells)
-    assert any("more than the target" in it for it in row.doubts)
+    assert any("more than the target" in doubt for doubt in row.doubts)
 
 
 def test_a_setting_that_is_inside_by_luck_is_not_named(people):
@@ -291,7 +289,7 @@ def test_a_target_is_held_against_the_risk_and_not_against_the_rate_at_the_thres
     make = mixed(people[0])
     found = cvpl.surface(people[0], make, [0.3, 1.0], settings, control=people[1], target=0.2)
     row = found.setting(0.3)
-    power = next(it for it in row.power if it.false_rate == 0.05)
+    power = next(item for item in row.power if item.false_rate == 0.05)
     assert row.linkage_rate.high < 0.2 and row.attributable_rate.high < 0.2
     assert power.low > 0.2 and row.risk.estimate == pytest.approx((power.power - 0.05) / 0.95)
     assert row.safe is False and not any(cell.safe for cell in row.cells)
@@ -321,7 +319,7 @@ def test_steep_cells_are_marked_by_the_judged_rate(people):
 def test_of_several_attackers_the_strongest_on_the_weakest_release_sweeps(people, monkeypatch):
     """All attack once where the sweep begins; the setting that is named is held against all of them."""
     contests, attacks = [], []
-    monkeypatch.setattr(sweep, "contest", lambda *args: contests.append(1) or ensemble.contest(*args))
+    monkeypatch.setattr(sweep, "contest", lambda *args: contests.append(1) or ensemble.run_attackers(*args))
     one_attack = ensemble.attack
     monkeypatch.setattr(ensemble, "attack", lambda *args, **named: attacks.append(1) or one_attack(*args, **named))
     both = {"some": OPEN | {"knows": ["age", "ad_channel"]}, "all": OPEN}
@@ -373,10 +371,10 @@ def test_the_risk_that_is_told_is_that_of_the_strongest_at_the_named_setting(peo
     alone = cvpl.audit(people[0], released, settings, control=people[1], fail_above=0.3)
     assert weakest.attacker == alone.attacker and alone.policy.value == weakest.high <= 0.3
     # The sweep judges the attacks; what a look at the tables shows is said by the audit of the release.
-    assert all(it.startswith("before the attack: ") for it in alone.policy.reasons)
-    told = alone.risk
+    assert all(reason.startswith("before the attack: ") for reason in alone.policy.reasons)
+    text = alone.risk
     assert weakest.figure == "risk"
-    assert (weakest.estimate, weakest.low, weakest.high) == (told.estimate, told.low, told.high)
+    assert (weakest.estimate, weakest.low, weakest.high) == (text.estimate, text.low, text.high)
 
 
 def _rng_of(found, strength):
@@ -436,7 +434,7 @@ def test_a_blocking_without_keys_cannot_be_swept(people, blocking):
     ],
 )
 def test_strengths_of_our_mechanisms_go_from_the_weakest_to_the_strongest(people, method, given, ordered):
-    assert dial_of(method, given, people[0], config(), load(config())).strengths == ordered
+    assert mechanism_sweep(method, given, people[0], config(), load(config())).strengths == ordered
 
 
 def test_strengths_of_a_function_stay_in_their_order(people):
@@ -458,7 +456,7 @@ def test_strengths_of_a_function_stay_in_their_order(people):
 def test_a_function_that_takes_a_generator_is_given_one(people, function):
     seen = []
     cvpl.surface(people[0], function(people[0], seen.append), ["x"], config())
-    assert [type(it) for it in seen] == [np.random.Generator]
+    assert [type(item) for item in seen] == [np.random.Generator]
 
 
 def test_a_function_that_takes_none_is_given_none(people):
@@ -484,7 +482,7 @@ def test_a_function_may_return_a_path_or_any_dataframe(people, tmp_path, kind):
 def test_a_strength_that_a_mechanism_refuses_is_told_and_the_others_go_on(people):
     found = cvpl.surface(people[0], "k-anonymity", [2, ROWS + 1], config(), target=0.01)
     assert [row.strength for row in found.settings] == [2]
-    assert [it.strength for it in found.failed] == [ROWS + 1]
+    assert [item.strength for item in found.failed] == [ROWS + 1]
     assert "where the table has 300 rows" in found.failed[0].reason
 
     def refusing(strength):
@@ -493,14 +491,14 @@ def test_a_strength_that_a_mechanism_refuses_is_told_and_the_others_go_on(people
         return people[0]
 
     mine = cvpl.surface(people[0], refusing, [1, 2], config())
-    assert [(it.strength, it.reason) for it in mine.failed] == [(1, "one is too few")]
+    assert [(item.strength, item.reason) for item in mine.failed] == [(1, "one is too few")]
     with pytest.raises(cvpl.UsageError, match="at none of the strengths"):
         cvpl.surface(people[0], refusing, [1], config())
 
 
 def test_a_table_without_an_id_is_swept_with_its_truth(people):
     """Our own releases number their people by row, so that top-1 is known whatever the configuration says."""
-    columns = {name: it for name, it in config()["columns"].items() if name != "person_id"}
+    columns = {name: item for name, item in config()["columns"].items() if name != "person_id"}
     nameless = people[0].drop(columns="person_id")
     found = cvpl.surface(nameless, "perturbation", ["low"], config(columns=columns, truth=None))
     row = found.settings[0]
@@ -585,9 +583,9 @@ def test_the_command(folder, tmp_path, capsys):
     control = str(folder / "control.csv")
     extra = ["-m", "synthetic", "-s", "0.5, 0.95", "--control", control, "--target", "0.2", "--out", str(out)]
     assert run(_call(folder, *extra)) == 0
-    told = capsys.readouterr().out
+    text = capsys.readouterr().out
     for word in ("0.95", "95% interval", "utility", "The rate over thresholds", "* within the target", "Written:"):
-        assert word in told
+        assert word in text
     written = SurfaceResult.from_json((out / "surface.json").read_bytes())
     direct = cvpl.surface(
         folder / "people.csv", "synthetic", [0.95, 0.5], folder / "audit.yaml", control=control, target=0.2
@@ -600,8 +598,8 @@ def test_the_command(folder, tmp_path, capsys):
 def test_the_command_sweeps_blockings(folder, capsys):
     extra = ["--blocking", "--release", str(folder / "people.csv"), "--target", "0.1"]
     assert run(_call(folder, *extra)) == 0
-    told = capsys.readouterr().out
-    assert "The blockings, coarsest first" in told and "as configured" in told and "blockings the risk is above" in told
+    text = capsys.readouterr().out
+    assert "The blockings, coarsest first" in text and "as configured" in text and "blockings the risk is above" in text
 
 
 @pytest.mark.parametrize(

@@ -141,10 +141,10 @@ def lines(chart):
     drawn = chart.to_dict()
     layers = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rule"]
     return sorted(
-        (it["strength"], it["at"], it["side"])
+        (item["strength"], item["at"], item["side"])
         for layer in layers
         if layer["mark"]["strokeWidth"] == 2
-        for it in drawn["datasets"][layer["data"]["name"]]
+        for item in drawn["datasets"][layer["data"]["name"]]
     )
 
 
@@ -192,7 +192,7 @@ def test_shades_go_ever_further_from_the_page_in_grey_too():
         red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
         return 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
 
-    light, dark = [brightness(it) for it in SHADES], [brightness(DARK[it]) for it in SHADES]
+    light, dark = [brightness(item) for item in SHADES], [brightness(DARK[item]) for item in SHADES]
     assert all(a > 1.15 * b for a, b in pairwise(light))
     assert all(b > 1.15 * a for a, b in pairwise(dark))
 
@@ -274,12 +274,12 @@ def test_no_text_from_outside_becomes_markup(payload):
         )
 
     def elements(result):
-        return [it.tag for it in html5lib.parse(surface_page(result), namespaceHTMLElements=False).iter()]
+        return [item.tag for item in html5lib.parse(surface_page(result), namespaceHTMLElements=False).iter()]
 
     plain, odd = elements(made("plain")), elements(made(payload))
     assert odd == plain
     notebook = html5lib.parse(made(payload)._repr_html_(), namespaceHTMLElements=False)
-    assert {it.tag for it in notebook.iter()} <= {
+    assert {item.tag for item in notebook.iter()} <= {
         "html", "head", "body", "div", "p", "strong", "table", "tbody", "tr", "th", "td",
     }  # fmt: skip
 
@@ -291,8 +291,8 @@ def pages(swept):
             update={
                 "threshold": None,
                 "cells": [
-                    it.model_copy(update={"threshold": None, "false_rate": round(0.01 * (at + 1), 2)})
-                    for at, it in enumerate(row.cells)
+                    item.model_copy(update={"threshold": None, "false_rate": round(0.01 * (at + 1), 2)})
+                    for at, item in enumerate(row.cells)
                 ],
             }
         )

@@ -319,12 +319,12 @@ def test_both_signs_of_a_removal_are_explained(width):
 
 
 @pytest.mark.parametrize(("asked", "told"), [(10_000, False), (2_000, True)])
-def test_figures_of_a_sample_say_so(asked, told):
+def test_figures_of_a_sample_say_so(asked, words):
     rows = {"original": {**STORED["inputs"]["original"], "rows": 10_000}}
     copied = {"perturbed": {"rate": 0.9, "top1_hit_rate": 0.9, "asked": asked, "records": 10_000}}
     text = shown(result(inputs=rows, self_linkage=copied, feature_contribution={"removal_asked": asked}))
-    assert ("2,000 of 10,000 asked" in text) == told
-    assert ("2,000 originals were asked" in text) == told
+    assert ("2,000 of 10,000 asked" in text) == words
+    assert ("2,000 originals were asked" in text) == words
 
 
 def test_names_are_shown_as_they_are_written_never_as_markup():
@@ -410,9 +410,9 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
         ),
     ],
 )
-def test_a_policy_is_met_under_an_attacker_or_not_met_never_safe(policy, told):
+def test_a_policy_is_met_under_an_attacker_or_not_met_never_safe(policy, words):
     text = shown(result(policy=policy))
-    assert told in text
+    assert words in text
     assert "safe" not in text.lower()
 
 

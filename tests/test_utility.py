@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.vectorization import CategoryFeatures, ColumnChoice, Vectorization
-from cvpl.tables.column_store import Shelf
+from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import ColumnSpec, Numbers, Pair, Table, Times
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
@@ -396,13 +396,13 @@ def allowed_by_hand(label, originals):
     return [o for o in originals if o.split("/")[0] == label.split("/")[0]] if "/u" not in label else []
 
 
-def similarity_by_hand(weigh, original, protected):
+def similarity_by_hand(evaluate_truth, original, protected):
     """1 - scipy's Jensen-Shannon distance, squared, of two lists of cells that `weigh` turns into weights."""
     sides = []
     for cells in (original, protected):
         weights = {}
         for cell in cells:
-            for value, weight in weigh(cell).items():
+            for value, weight in evaluate_truth(cell).items():
                 weights[value] = weights.get(value, 0.0) + weight
         sides.append(weights)
     values = sorted(set(sides[0]) | set(sides[1]), key=str)
@@ -411,7 +411,7 @@ def similarity_by_hand(weigh, original, protected):
 
 
 def weigh_label(originals):
-    def weigh(label):
+    def evaluate_truth(label):
         if label is None:
             return {None: 1.0}
         allowed = allowed_by_hand(label, originals)
@@ -420,7 +420,7 @@ def weigh_label(originals):
         said = (len(originals) - len(allowed)) / (len(originals) - 1)
         return {None: 1 - said} | {value: said / len(allowed) for value in allowed}
 
-    return weigh
+    return evaluate_truth
 
 
 def weigh_number(originals):
@@ -436,7 +436,7 @@ def weigh_number(originals):
             return "above"
         return "below" if value < values[0] else next(at for at, end in enumerate(upper) if value <= end)
 
-    def weigh(cell):
+    def evaluate_truth(cell):
         low, high, middle = cell
         if np.isnan(middle):
             return {None: 1.0}
@@ -449,7 +449,7 @@ def weigh_number(originals):
             weights[bin_of(value)] = weights.get(bin_of(value), 0.0) + said / len(allowed)
         return weights
 
-    return weigh
+    return evaluate_truth
 
 
 def cells_of(column):
@@ -686,7 +686,7 @@ def test_tables_on_disk_have_the_same_utility(measured):
     """Columns fetched one by one give the figures of those in memory."""
     people, measure = measured
     release = Rounding().protect(people, seeded(10))
-    kept = measure(release, place=lambda rows: Shelf())
+    kept = measure(release, place=lambda rows: ColumnStore())
     assert dict(kept.figures) == pytest.approx(dict(measure(release).figures), abs=1e-12)
 
 

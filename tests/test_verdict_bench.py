@@ -98,13 +98,13 @@ def test_the_truth_runs_the_attack_of_the_audit(parts):
     config = worlds.config_of("mixed", 4, canaries=False)
     frames = [world.frame(name) for name in ("original", "protected", "control")]
     result = cvpl.audit(frames[0], frames[1], config, control=frames[2])
-    plan = load(config)
+    resolved = load(config)
     for row in result.attackers:
-        done = truth.attack_as_audited(world.pair(), plan, plan.attackers[row.name])
+        done = truth.attack_as_audited(world.pair(), resolved, resolved.attackers[row.name])
         again = truth.with_control(done, worlds.table_of("mixed", "control", world.control[done.control_rows]))
         base = again.evidence("control", again.search_control())
         assert np.array_equal(base, done.evidence("control", done.search_control())), row.name
-        powers = {it.false_rate: it.power for it in row.power}
+        powers = {item.false_rate: item.power for item in row.power}
         assert Roc.of(done.scores, base).power(0.05) == pytest.approx(powers[0.05], abs=1e-12), row.name
 
 

@@ -33,7 +33,7 @@ class Remembered(LGBMClassifier):
 
 def main(data: str, release: str, split: str, out: str, seed: str) -> None:
     """Write the mean probability of every member and of every control person."""
-    members, control, released = (pd.read_csv(Path(data) / f"{it}.csv.gz") for it in ("trn", "val", release))
+    members, control, released = (pd.read_csv(Path(data) / f"{item}.csv.gz") for item in ("trn", "val", release))
     with np.load(split) as rows:
         reference, control = control.iloc[rows["reference"]], control.iloc[rows["control"]]
     people = pd.concat([members, control], ignore_index=True)

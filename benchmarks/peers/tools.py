@@ -111,7 +111,7 @@ def recordlinkage(original: pd.DataFrame, release: pd.DataFrame) -> Measure:
 def main(name: str, original: str, release: str) -> None:
     """Measure once."""
     warnings.simplefilter("ignore")
-    prepare = {it.__name__: it for it in (sdmetrics, anonymeter, syntheval, splink, recordlinkage)}[name]
+    prepare = {item.__name__: item for item in (sdmetrics, anonymeter, syntheval, splink, recordlinkage)}[name]
     measure = prepare(table(original), table(release))
     start = time.perf_counter()
     measure()

@@ -57,7 +57,7 @@ def _simulated(method: Method, k: int, unit: str, alignment: str, seed: int) -> 
     config = {**CONFIG, "protect": {"columns": ["age", "gender", "region"]}, "search": {}, "seed": seed}
     table = people(RECORDS, 0.0, seed, "people")
     released = Protector(load(config), table, lambda: table).release(method, k, seed).frame
-    released = replace(released, times={name: floor_time(it, unit) for name, it in released.times.items()})
+    released = replace(released, times={name: floor_time(time, unit) for name, time in released.times.items()})
     with tempfile.TemporaryDirectory() as folder:
         files = {name: Path(folder) / f"{name}.csv" for name in ("original", "released", "control")}
         tables = {"original": table, "released": released, "control": people(RECORDS, 0.0, seed, "control")}
@@ -88,14 +88,19 @@ def by_others(folder: Path) -> None:
 
 def run(original: Path, protected: Path, config: dict[str, Any], control: Path | None = None) -> Found:
     """An audit, and beside it the linkage rate among those who have a match."""
-    plan = load(config)
+    resolved = load(config)
     inputs = read_inputs(
-        original, protected, plan.specs, reading=plan.reading, identity=plan.identity, declared=plan.declared
+        original,
+        protected,
+        resolved.specs,
+        reading=resolved.reading,
+        identity=resolved.identity,
+        declared=resolved.declared,
     )
     result = cvpl.audit(original, protected, config, control=control)
     if result.threshold is None or inputs.matches is None:
         return Found(result, None)
-    done = attack(inputs.pair, plan.attackers["main"], seed=plan.config.seed)
+    done = attack(inputs.pair, resolved.attackers["main"], seed=resolved.config.seed)
     return Found(result, float(np.mean(done.found.best[np.unique(inputs.matches.original)] >= result.threshold)))
 
 
@@ -105,9 +110,9 @@ def show(name: str, similarity: str, alignment: str, found: list[Found]) -> None
     def mean(values: list[Any]) -> str:
         return "-" if None in values else f"{np.mean(values):.3f}"
 
-    warned = sum(any(it.rule == "top1_above_rate" for it in each.result.warnings) for each in found)
+    warned = sum(any(warning.rule == "top1_above_rate" for warning in each.result.warnings) for each in found)
     truths = [each.result.truth for each in found if each.result.truth is not None]
-    powers = [next((it.power for it in each.result.power or () if it.false_rate == 0.05), None) for each in found]
+    powers = [next((item.power for item in each.result.power or () if item.false_rate == 0.05), None) for each in found]
     cells = [
         mean([each.rate_of_matched for each in found]),
         mean([truth.top1_hit_rate for truth in truths]),

@@ -23,7 +23,7 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.cli.demo import CONFIG
 from cvpl.config.resolved import load
 from cvpl.evaluation.rates import linkage_rate
-from cvpl.evaluation.truth import Truth, top1_hit_rate, weigh
+from cvpl.evaluation.truth import Truth, evaluate_truth, top1_hit_rate
 from cvpl.experiments.baselines import distances, random_within_block, same_source
 from cvpl.experiments.baselines.agreement import Comparison
 from cvpl.experiments.baselines.fellegi_sunter import Estimation, Figures, figures, fit_fellegi_sunter, link
@@ -45,7 +45,7 @@ FORMS = ("chance_in_blocks", "estimated", "chance")
 
 def releases() -> Iterator[tuple[str, Attack, Truth]]:
     """One attack a mechanism."""
-    plan = load({**yaml.safe_load(CONFIG), "attacker": "paper"})
+    resolved = load({**yaml.safe_load(CONFIG), "attacker": "paper"})
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{name}.csv" for name in ("original", "released", "control")]
         people = Touchpoints().draw(stream(0, "people"))
@@ -53,11 +53,11 @@ def releases() -> Iterator[tuple[str, Attack, Truth]]:
         Touchpoints().draw(stream(0, "control")).write(files[2])
         for name, mechanism in MECHANISMS.items():
             mechanism.protect(people, stream(0, "noise")).write(files[1])
-            known = {"reading": plan.reading, "identity": plan.identity, "declared": plan.declared}
-            inputs = read_inputs(files[0], files[1], plan.specs, control=files[2], **known)
-            done = attack(inputs.pair, plan.attackers["main"], seed=0)
+            known = {"reading": resolved.reading, "identity": resolved.identity, "declared": resolved.declared}
+            inputs = read_inputs(files[0], files[1], resolved.specs, control=files[2], **known)
+            done = attack(inputs.pair, resolved.attackers["main"], seed=0)
             if inputs.matches is not None:
-                yield name, done, weigh(done, inputs.matches)
+                yield name, done, evaluate_truth(done, inputs.matches)
 
 
 def table(title: str, head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

@@ -54,12 +54,17 @@ def config(**attacker: Any) -> dict[str, Any]:
 
 def attacked(files: Iterable[Path], settings: dict[str, Any]) -> Attack:
     """One attack, without the evaluation."""
-    plan = load(settings)
+    resolved = load(settings)
     original, protected, _ = files
     inputs = read_inputs(
-        original, protected, plan.specs, reading=plan.reading, identity=plan.identity, declared=plan.declared
+        original,
+        protected,
+        resolved.specs,
+        reading=resolved.reading,
+        identity=resolved.identity,
+        declared=resolved.declared,
     )
-    return attack(inputs.pair, plan.attackers["main"], seed=0)
+    return attack(inputs.pair, resolved.attackers["main"], seed=0)
 
 
 def audited(files: tuple[Path, Path, Path], settings: dict[str, Any]) -> Any:
@@ -162,7 +167,7 @@ def recall(place: Path) -> None:
     def rows() -> Iterable[Iterable[object]]:
         for name, blocking in schemes.items():
             found = audited(files, config(blocking=blocking))
-            rules = ", ".join(it.rule for it in found.warnings) or "none"
+            rules = ", ".join(warning.rule for warning in found.warnings) or "none"
             rates = found.truth.blocking_recall, found.linkage_rate.estimate, found.control.rate
             yield name, *rates, found.truth.top1_hit_rate, rules
 
@@ -192,7 +197,7 @@ def zero(place: Path) -> None:
     text = original.read_text()
     columns = text.splitlines()[0].count(",")
     original.write_text(text + "".join(f"{RECORDS + i}{',' * columns}\n" for i in range(100)))
-    columns_without_id = {name: it for name, it in config()["columns"].items() if name != "person_id"}
+    columns_without_id = {name: item for name, item in config()["columns"].items() if name != "person_id"}
     settings = {**config(), "columns": columns_without_id, "truth": None}
     found = attacked((original, released, control), settings)
     embedded = found.representation.embed(found.original)
@@ -286,7 +291,9 @@ def tiles(place: Path) -> None:
     table("Tile against formula", ("similarity", "largest difference", "tolerance"), rows())
 
 
-TABLES = {it.__name__: it for it in (perturbation, random, lsh, recall, missing, zero, variance, labels, pairs, tiles)}
+TABLES = {
+    item.__name__: item for item in (perturbation, random, lsh, recall, missing, zero, variance, labels, pairs, tiles)
+}
 
 
 def main() -> None:

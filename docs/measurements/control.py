@@ -45,9 +45,9 @@ def simulated() -> Table:
 def adult(data: Path) -> Table:
     """The training people of the Adult study."""
     file = data / "adult_study_2021" / "trn.csv.gz"
-    with gzip.open(file, "rt") as text:
-        header = text.readline().strip().split(",")
-    specs = [ColumnSpec(it, "attribute", "numeric" if it in NUMBERS else "category") for it in header]
+    with gzip.open(file, "rt") as describe:
+        header = describe.readline().strip().split(",")
+    specs = [ColumnSpec(item, "attribute", "numeric" if item in NUMBERS else "category") for item in header]
     return read_inputs(file, file, specs).pair.original
 
 
@@ -61,7 +61,7 @@ def false_alarms(name: str, table: Table, splits: int) -> None:
             rng = stream(at, f"split {name} {n} {m}")
             rows = rng.permutation(table.rows)[: n + m]
             found = control_likeness(table.take(rows[:n]), table.take(rows[n:]), rng)
-            alarms["column"] += any(it.differs for it in found.columns)
+            alarms["column"] += any(column.differs for column in found.columns)
             alarms["joint"] += found.joint.differs
             alarms["copies"] += found.copies.suspicious
             alarms["any"] += not found.alike
@@ -74,11 +74,11 @@ def false_alarms(name: str, table: Table, splits: int) -> None:
         )
 
 
-def told(name: str, found: ControlLikeness) -> None:
+def describe(name: str, found: ControlLikeness) -> None:
     """One line of what is found."""
-    far = max(found.columns, key=lambda it: it.distance)
+    far = max(found.columns, key=lambda item: item.distance)
     print(  # noqa: T201
-        f"| {name} | {sum(it.differs for it in found.columns)} of {len(found.columns)} | {far.distance:.2f} "
+        f"| {name} | {sum(column.differs for column in found.columns)} of {len(found.columns)} | {far.distance:.2f} "
         f"| {found.joint.area:.2f}{' !' if found.joint.differs else ''} | {found.copies.control_share:.3f} against "
         f"{found.copies.original_share:.3f}{' !' if found.copies.suspicious else ''} |",
         flush=True,
@@ -91,27 +91,29 @@ def finds(table: Table, name: str) -> None:
     rows = rng.permutation(table.rows)
     half, other = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     mine = table.take(half)
-    told(f"{name}, a random half", control_likeness(mine, table.take(other), rng))
+    describe(f"{name}, a random half", control_likeness(mine, table.take(other), rng))
     small = rng.permutation(other)[:1_000]
-    told(f"{name}, 1,000 at random", control_likeness(mine, table.take(small), rng))
+    describe(f"{name}, 1,000 at random", control_likeness(mine, table.take(small), rng))
     for share in (0.02, 0.05, 0.2):
         mixed = np.concatenate([small[: int(1_000 * (1 - share))], half[: int(1_000 * share)]])
-        told(f"{name}, 1,000 with {share:.0%} originals", control_likeness(mine, table.take(mixed), rng))
+        describe(f"{name}, 1,000 with {share:.0%} originals", control_likeness(mine, table.take(mixed), rng))
     there = table.take(other)
-    each = {it.name: there.columns[it.name].take(rng.permutation(there.rows)) for it in table.specs}
+    each = {spec.name: there.columns[spec.name].take(rng.permutation(there.rows)) for spec in table.specs}
     loose = Table("control", there.rows, table.specs, each)
-    told(f"{name}, columns drawn independently", control_likeness(mine, loose, rng))
+    describe(f"{name}, columns drawn independently", control_likeness(mine, loose, rng))
     for column in ("sex", "gender"):
         data = table.columns.get(column)
         if isinstance(data, Labels):
             apart = [table.take(np.flatnonzero(data.codes == code)) for code in (0, 1)]
-            told(f"{name}, one {column} against the other", control_likeness(*apart, rng))
-            only = tuple(it.name for it in table.specs if it.name != column)
-            told(f"{name}, the same without that column", control_likeness(*(it.only(only) for it in apart), rng))
+            describe(f"{name}, one {column} against the other", control_likeness(*apart, rng))
+            only = tuple(spec.name for spec in table.specs if spec.name != column)
+            describe(
+                f"{name}, the same without that column", control_likeness(*(item.only(only) for item in apart), rng)
+            )
     ages = table.columns["age"].values
     older = ages + rng.normal(0, 30, len(ages)) > np.nanmedian(ages)
     apart = [table.take(np.flatnonzero(side)) for side in (older, ~older)]
-    told(f"{name}, older against younger", control_likeness(*apart, rng))
+    describe(f"{name}, older against younger", control_likeness(*apart, rng))
 
 
 if __name__ == "__main__":

@@ -29,9 +29,16 @@ from threadpoolctl import threadpool_limits
 
 from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.evaluation.groups.units import FEWEST_BLOCKS
-from cvpl.evaluation.intervals.bounds import Sample, attributable_ends, paired_ends, power_ends, rate_ends, top1_ends
+from cvpl.evaluation.intervals.bounds import (
+    Sample,
+    attributable_bounds,
+    paired_bounds,
+    power_bounds,
+    rate_bounds,
+    top1_bounds,
+)
 from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND
-from cvpl.evaluation.intervals.shares import quantile, wilson_ends
+from cvpl.evaluation.intervals.shares import quantile, wilson_bounds
 from cvpl.randomness import stream
 
 LEVELS = (0.95, 0.999)
@@ -79,15 +86,15 @@ def analytic(world: World, found: Found, at: list[float]) -> Iterator[Any]:
                 linked, control, wrong = (
                     float(np.mean(scores >= tau)) for scores in (found.best, found.control_best, found.wrong)
                 )
-                yield "linkage", kind, rate, level, linked, rate_ends(mine, tau, level)
-                yield "control", kind, rate, level, control, rate_ends(base, tau, level)
+                yield "linkage", kind, rate, level, linked, rate_bounds(mine, tau, level)
+                yield "control", kind, rate, level, control, rate_bounds(base, tau, level)
                 yield (
                     "attributable",
                     kind,
                     rate,
                     level,
                     attributable_rate(linked, control),
-                    attributable_ends(mine, base, tau, level),
+                    attributable_bounds(mine, base, tau, level),
                 )
                 yield (
                     "left out",
@@ -95,22 +102,22 @@ def analytic(world: World, found: Found, at: list[float]) -> Iterator[Any]:
                     rate,
                     level,
                     attributable_rate(linked, wrong),
-                    paired_ends(mine, found.wrong, tau, level),
+                    paired_bounds(mine, found.wrong, tau, level),
                 )
                 if kind == "people" and level == LEVELS[0]:
-                    yield "linkage", "Wilson", rate, level, linked, wilson_ends(linked, len(mine.best), NORMAL)
+                    yield "linkage", "Wilson", rate, level, linked, wilson_bounds(linked, len(mine.best), NORMAL)
                     half = NORMAL * (linked * (1 - linked) / len(mine.best)) ** 0.5
                     yield "linkage", "normal", rate, level, linked, (linked - half, linked + half)
             for alpha in FALSE_RATES if level == LEVELS[0] else FALSE_RATES[1:2]:
                 power = power_at(found.best, found.control_best, alpha)
-                yield "power", kind, alpha, level, power, power_ends(mine, base, alpha, level)
+                yield "power", kind, alpha, level, power, power_bounds(mine, base, alpha, level)
                 if alpha == FALSE_RATES[1]:
                     power = power_at(found.best, found.wrong, alpha)
                     other = Sample(found.wrong, mine.unit, mine.kind)
-                    yield "power, left out", kind, alpha, level, power, power_ends(mine, other, alpha, level)
+                    yield "power, left out", kind, alpha, level, power, power_bounds(mine, other, alpha, level)
             if found.has_match.any():
                 hits = float(found.hit[found.has_match].mean())
-                yield "top-1", kind, 0.0, level, hits, top1_ends(mine, found.hit, found.has_match, level)
+                yield "top-1", kind, 0.0, level, hits, top1_bounds(mine, found.hit, found.has_match, level)
 
 
 def resampled(world: World, found: Found, at: list[float], rng: np.random.Generator) -> Iterator[Any]:
@@ -139,8 +146,8 @@ def resampled(world: World, found: Found, at: list[float], rng: np.random.Genera
         if found.has_match.any():
             size = drawn.weights.shape[1]
             hits, whole = (
-                drawn.weights @ np.bincount(drawn.unit[:n], it, minlength=size)
-                for it in (found.hit * found.has_match, found.has_match.astype(float))
+                drawn.weights @ np.bincount(drawn.unit[:n], item, minlength=size)
+                for item in (found.hit * found.has_match, found.has_match.astype(float))
             )
             with np.errstate(divide="ignore", invalid="ignore"):
                 yield "top-1", name, 0.0, 0.95, float(found.hit[found.has_match].mean()), _ends(hits / whole)
@@ -174,7 +181,7 @@ def measure(world: World, runs: int, writer: Any) -> None:
         true = truth[key[:2]]
         under, over = np.mean(high < true - 1e-12), np.mean(low > true + 1e-12)
         figures = (true, 1 - under - over, over, under, np.mean(high - low))
-        writer.writerow((world.name, *key, *(f"{it:.4f}" for it in figures), len(rows), missing[key]))
+        writer.writerow((world.name, *key, *(f"{item:.4f}" for item in figures), len(rows), missing[key]))
 
 
 def counted(row: dict[str, str], world: World) -> bool:
@@ -218,7 +225,7 @@ def tell(paths: list[Path]) -> None:
                 )
                 for level in ("0.95", "0.999")
             ]
-            low, strict = (math.floor(1000 * it + 1e-9) / 1000 for it in lowest)
+            low, strict = (math.floor(1000 * item + 1e-9) / 1000 for item in lowest)
             print(f'    ("{figure}", "{kind}"): Lowest({low:.3f}, {strict:.3f}),')
     print("}\n")
     figures = ("linkage", "control", "attributable", "left out", "power", "power, left out", "top-1")
@@ -253,18 +260,18 @@ def _lowest(rows: list[dict[str, str]], world: str | None, figure: str, method: 
 def main(arguments: list[str]) -> None:
     """Measure, and write what was found; or tell what was written."""
     if arguments[:1] == ["table"]:
-        tell([Path(it) for it in arguments[1:]] or [Path("docs/measurements/coverage.csv")])
+        tell([Path(argument) for argument in arguments[1:]] or [Path("docs/measurements/coverage.csv")])
         return
     runs, path, names = 1000, Path("docs/measurements/coverage.csv"), []
     arguments = arguments[1:] if arguments[:1] == ["measure"] else arguments
     while arguments:
-        it = arguments.pop(0)
-        if it == "--runs":
+        item = arguments.pop(0)
+        if item == "--runs":
             runs = int(arguments.pop(0))
-        elif it == "--out":
+        elif item == "--out":
             path = Path(arguments.pop(0))
         else:
-            names.append(it)
+            names.append(item)
     with path.open("w", newline="") as file, threadpool_limits(limits=1):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEAD)

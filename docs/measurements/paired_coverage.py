@@ -30,13 +30,13 @@ from cvpl.evaluation.groups.units import FEWEST_BLOCKS
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND
 from cvpl.evaluation.intervals.paired import (
-    Asked,
-    Told,
-    attributable_told,
+    FigureEstimate,
+    SearchedRows,
+    attributable_estimate,
     confidence_of_picked,
     correlation,
-    difference_ends,
-    power_told,
+    difference_bounds,
+    power_estimate,
 )
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.randomness import stream
@@ -119,7 +119,9 @@ def kinds(two: Two) -> list[str]:
     return ["people", *(["blocks"] if two.first.blocks >= FEWEST_BLOCKS else [])]
 
 
-def told(found: Found, kind: Any, control: Any, at: list[float]) -> Iterator[tuple[str, float, Told | None]]:
+def describe(
+    found: Found, kind: Any, control: Any, at: list[float]
+) -> Iterator[tuple[str, float, FigureEstimate | None]]:
     """Every figure of one attack, with its name and where it is read; `control` are the rows that serve as control."""
     units: tuple[Any, Any] = None, None
     if kind == "blocks":
@@ -131,16 +133,16 @@ def told(found: Found, kind: Any, control: Any, at: list[float]) -> Iterator[tup
         found.control_best[control], units[1], kind, found.control_row[control], found.control_second[control]
     )
     n, m = len(found.best), len(found.control_best)
-    asked = Asked(np.arange(n), control, (n, m))
+    asked = SearchedRows(np.arange(n), control, (n, m))
     with_control = Uncertainty(mine, base, "control")
     left_out = Uncertainty(mine, Sample(found.wrong, mine.unit, kind), "own_match_left_out")
     for rate, tau in zip(RATES, at, strict=True):
-        yield "attributable_rate", rate, attributable_told(with_control, asked, tau)
-        yield "left_out", rate, attributable_told(left_out, asked, tau)
+        yield "attributable_rate", rate, attributable_estimate(with_control, asked, tau)
+        yield "left_out", rate, attributable_estimate(left_out, asked, tau)
     if FALSE_RATE * len(control) >= FEWEST_BEYOND:
-        yield "power", FALSE_RATE, power_told(with_control, asked, FALSE_RATE)
+        yield "power", FALSE_RATE, power_estimate(with_control, asked, FALSE_RATE)
     if n * FALSE_RATE >= FEWEST_BEYOND:
-        yield "power_left_out", FALSE_RATE, power_told(left_out, asked, FALSE_RATE)
+        yield "power_left_out", FALSE_RATE, power_estimate(left_out, asked, FALSE_RATE)
 
 
 def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Any]:
@@ -161,7 +163,7 @@ def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Any]:
     every = np.arange(two.first.controls)
     rows = [every[::2] if two.half else every, every]
     powers = [
-        [power_at(it.best, it.control_best[part], FALSE_RATE) for it in side]
+        [power_at(item.best, item.control_best[part], FALSE_RATE) for item in side]
         for side, part in zip(found, rows, strict=True)
     ]
     picked = tuple(int(np.argmax(side)) for side in powers)
@@ -170,7 +172,9 @@ def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Any]:
         groups = None
         if kind == "groups":
             groups = drawn.group, drawn.control_group + int(drawn.group.max()) + 1
-        sides = [[list(told(it, kind, part, at)) for it in side] for side, part in zip(found, rows, strict=True)]
+        sides = [
+            [list(describe(item, kind, part, at)) for item in side] for side, part in zip(found, rows, strict=True)
+        ]
         for i, first in enumerate(sides[0]):
             for j, second in enumerate(sides[1]):
                 for (figure, place, a), (_, _, b) in zip(first, second, strict=True):
@@ -183,19 +187,19 @@ def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Any]:
                     yield figure, kind, place, (i, j), value, list(ends(a, b, counts, groups))
 
 
-def ends(a: Told, b: Told, counts: Any, groups: Any) -> Iterator[Any]:
+def ends(a: FigureEstimate, b: FigureEstimate, counts: Any, groups: Any) -> Iterator[Any]:
     """The ends of a difference, paired and as if the two had nothing to do with each other, at every level."""
     together = correlation(a, b, groups)
     for level in LEVELS:
         # What is left for the pair that was picked, at a level other than 95% in the same proportion.
         confidence = confidence_of_picked(*counts, by_this_figure=a.figure.startswith("power"))
         confidence = 1 - (1 - level) * (1 - confidence) / 0.05
-        alone = [it.interval(confidence) for it in (a, b)]
+        alone = [item.interval(confidence) for item in (a, b)]
         if alone[0].low is None or alone[1].low is None:
             continue
-        sides: Any = [(it.estimate, (own.low, own.high)) for it, own in zip((a, b), alone, strict=True)]
-        yield level, "paired", difference_ends(*sides, together)
-        yield level, "unpaired", difference_ends(*sides, 0.0)
+        sides: Any = [(item.estimate, (own.low, own.high)) for item, own in zip((a, b), alone, strict=True)]
+        yield level, "paired", difference_bounds(*sides, together)
+        yield level, "unpaired", difference_bounds(*sides, 0.0)
 
 
 def measure(two: Two, runs: int) -> dict[Any, tuple[float, float]]:
@@ -250,7 +254,7 @@ def main(arguments: list[str]) -> None:
                     if (name, unit, level, method) == (figure, kind, LEVELS[0], "paired")
                 ]
                 cells.append(f"{min(here):.3f}" if here else "")
-            widths = [found.get(("power", FALSE_RATE, kind, LEVELS[0], it)) for it in ("paired", "unpaired")]
+            widths = [found.get(("power", FALSE_RATE, kind, LEVELS[0], item)) for item in ("paired", "unpaired")]
             ratio = "" if widths[0] is None or widths[1] is None else f"{widths[0][1] / widths[1][1]:.2f}"
             size = f"{two.first.originals:,}, {two.first.controls:,}"
             print(f"| {two.first.name} | {size} | {kind} | {' | '.join(cells)} | {ratio} |", flush=True)

@@ -152,14 +152,14 @@ def show(name: str, results: list[Any]) -> None:
 
     assessable = sum(result.validity.assessable for result in results)
     cells = [
-        mean(lambda it: it.linkage_rate.estimate),
-        mean(lambda it: it.control and it.control.rate),
-        mean(lambda it: it.truth and it.truth.top1_hit_rate),
-        mean(lambda it: it.truth and it.truth.blocking_recall),
-        mean(lambda it: it.validity.shift),
-        mean(lambda it: it.validity.perturbed_top1),
-        mean(lambda it: it.validity.attainable_top1),
-        mean(lambda it: max(it.validity.zero_share_original, it.validity.zero_share_protected)),
+        mean(lambda item: item.linkage_rate.estimate),
+        mean(lambda item: item.control and item.control.rate),
+        mean(lambda item: item.truth and item.truth.top1_hit_rate),
+        mean(lambda item: item.truth and item.truth.blocking_recall),
+        mean(lambda item: item.validity.shift),
+        mean(lambda item: item.validity.perturbed_top1),
+        mean(lambda item: item.validity.attainable_top1),
+        mean(lambda item: max(item.validity.zero_share_original, item.validity.zero_share_protected)),
         "yes" if assessable == len(results) else "no" if not assessable else f"{assessable} of {len(results)}",
     ]
     print(f"| {name} | {' | '.join(cells)} |", flush=True)

@@ -19,7 +19,7 @@ from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.measurement import Measurement, measure
@@ -41,7 +41,7 @@ Report = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Contender:
+class AttackerOutcome:
     """One attacker: its measurement, its representation's validity, and its canaries where they were run."""
 
     measured: Measurement
@@ -65,57 +65,57 @@ class Contender:
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class EnsembleOutcome:
     """All contenders, the name of the headline, the false rate they are read at, and those that could not be run."""
 
-    contenders: Mapping[str, Contender]
+    outcomes: Mapping[str, AttackerOutcome]
     headline: str
     reading: Reading
     left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, contenders: Mapping[str, Contender], left_out: tuple[str, ...] = (), reading: Reading | None = None
-    ) -> Standing:
+        cls, outcomes: Mapping[str, AttackerOutcome], left_out: tuple[str, ...] = (), reading: Reading | None = None
+    ) -> EnsembleOutcome:
         """The strongest of those without a fault; without any, of all. `reading` is chosen where it is not given.
 
         Strongest is the largest risk: by power at the false rate that all are read at or, where no control can be
         read, by the top-1 hit rate. Of equal risk, who finds more of the right persons; then the first.
         """
-        able = {name: it for name, it in contenders.items() if not it.faults} or dict(contenders)
-        reading = reading or choose_reading(it.measured for it in able.values())
+        able = {name: outcome for name, outcome in outcomes.items() if not outcome.faults} or dict(outcomes)
+        reading = reading or choose_reading(item.measured for item in able.values())
         strength = {
-            name: (it.power_at(reading.false_rate), it.top1)
-            for name, it in able.items()
-            if reading.false_rate is None or it.measured.has_control
+            name: (item.power_at(reading.false_rate), item.top1)
+            for name, item in able.items()
+            if reading.false_rate is None or item.measured.has_control
         }
-        return cls(contenders, max(strength, key=lambda name: strength[name]), reading, left_out)
+        return cls(outcomes, max(strength, key=lambda name: strength[name]), reading, left_out)
 
     @property
-    def chosen(self) -> Contender:
+    def chosen(self) -> AttackerOutcome:
         """The headline attacker."""
-        return self.contenders[self.headline]
+        return self.outcomes[self.headline]
 
     @property
-    def qualified(self) -> dict[str, Contender]:
+    def qualified(self) -> dict[str, AttackerOutcome]:
         """Those without a fault."""
-        return {name: it for name, it in self.contenders.items() if not it.faults}
+        return {name: outcome for name, outcome in self.outcomes.items() if not outcome.faults}
 
     @property
     def basis(self) -> RiskBasis | None:
         """What the risk rests on: a control, else the true matches; None where neither can be read."""
         if self.reading.false_rate is not None:
             return "control"
-        known = any(best_candidate(it.measured) is not None for it in self.contenders.values())
+        known = any(best_candidate(outcome.measured) is not None for outcome in self.outcomes.values())
         return "true_matches" if known else None
 
     @cached_property
     def counted(self) -> dict[str, Measurement]:
         """The attackers that count: without a fault, and with a figure on the basis of the risk."""
-        able = {name: it.measured for name, it in (self.qualified or self.contenders).items()}
+        able = {name: item.measured for name, item in (self.qualified or self.outcomes).items()}
         if self.basis == "control":
-            return {name: it for name, it in able.items() if it.has_control}
-        return {name: it for name, it in able.items() if self.basis is None or best_candidate(it) is not None}
+            return {name: item for name, item in able.items() if item.has_control}
+        return {name: item for name, item in able.items() if self.basis is None or best_candidate(item) is not None}
 
     @property
     def not_read(self) -> list[str]:
@@ -134,7 +134,7 @@ class Standing:
 
     def risk_of(self, name: str) -> Risk | None:
         """The risk of one attacker, whether it counts or not, with the interval corrected for the pick."""
-        measured = self.contenders[name].measured
+        measured = self.outcomes[name].measured
         rate = self.reading.false_rate
         if rate is not None:
             return risk_by_control(name, measured, rate, self.confidence) if measured.has_control else None
@@ -162,8 +162,8 @@ class Standing:
     @cached_property
     def best_candidate(self) -> tuple[str, float, Interval, int] | None:
         """Who finds the right person most often, how often, the corrected interval, and of how many it was picked."""
-        able = self.qualified or self.contenders
-        hits = {name: best_candidate(it.measured) for name, it in able.items()}
+        able = self.qualified or self.outcomes
+        hits = {name: best_candidate(item.measured) for name, item in able.items()}
         known = {name: rate for name, rate in hits.items() if rate is not None}
         if not known:
             return None
@@ -182,7 +182,7 @@ class Standing:
         """Why nothing can be read as risk: the faults of all, where none is without; nothing otherwise."""
         if self.qualified:
             return ()
-        if len(self.contenders) == 1:
+        if len(self.outcomes) == 1:
             return self.chosen.faults
         return tuple(f"{fault} ({_named(names)})" for fault, names in self._by_fault().items())
 
@@ -193,8 +193,8 @@ class Standing:
 
     def _by_fault(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for name, it in self.contenders.items():
-            for fault in it.faults:
+        for name, outcome in self.outcomes.items():
+            for fault in outcome.faults:
                 found.setdefault(fault, []).append(name)
         # What speaks against most of them comes first.
         return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
@@ -206,25 +206,27 @@ def _named(names: list[str]) -> str:
     return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
 
 
-def contest(plan: Plan, inputs: Inputs, say: Report) -> Standing:
+def run_attackers(resolved: ResolvedConfig, inputs: Inputs, say: Report) -> EnsembleOutcome:
     """Run every attacker of the plan that can be run, and see who stands."""
     control = inputs.pair.control
-    running = plan.able(0 if control is None else control.rows)
+    running = resolved.able(0 if control is None else control.rows)
     alone = len(running) == 1
-    contenders = {name: contend(name, it, plan, inputs, say, alone=alone) for name, it in running.items()}
-    return Standing.of(contenders, tuple(name for name in plan.attackers if name not in running))
+    outcomes = {name: run_attacker(name, item, resolved, inputs, say, alone=alone) for name, item in running.items()}
+    return EnsembleOutcome.of(outcomes, tuple(name for name in resolved.attackers if name not in running))
 
 
-def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Report, *, alone: bool) -> Contender:
+def run_attacker(
+    name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs, say: Report, *, alone: bool
+) -> AttackerOutcome:
     """Let one attacker attack, measure it, and see what speaks against it."""
     label = "searching" if alone else f"searching ({name})"
     done = attack(
         inputs.pair,
         attacker,
-        seed=plan.config.seed,
-        budget=plan.budget,
-        levers=plan.levers,
-        most=plan.most_asked(attacker, inputs.pair.protected.rows),
+        seed=resolved.config.seed,
+        budget=resolved.budget,
+        levers=resolved.levers,
+        most=resolved.most_asked(attacker, inputs.pair.protected.rows),
         progress=lambda share: say(label, share),
     )
     control = done.search_control(lambda share: say(f"{label}, control", share))
@@ -233,8 +235,8 @@ def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Repo
         done,
         inputs.matches,
         control,
-        grid=plan.config.grid.values(),
-        method=plan.config.intervals.method,
+        grid=resolved.config.grid.values(),
+        method=resolved.config.intervals.method,
         groups=inputs.groups,
     )
     copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"))
@@ -242,9 +244,9 @@ def contend(name: str, attacker: Attacker, plan: Plan, inputs: Inputs, say: Repo
     released = truth.has_match if truth is not None and truth.complete else None
     valid = validity(done, copied, stream(done.seed, "validity"), released=released)
     found = None
-    if plan.runs_canaries and done.representation.maps_others:
+    if resolved.runs_canaries and done.representation.maps_others:
         say("canaries" if alone else f"canaries ({name})", None)
-        found = canaries(inputs.pair, attacker, measured.threshold, seed=plan.config.seed, budget=plan.budget)
+        found = canaries(inputs.pair, attacker, measured.threshold, seed=resolved.config.seed, budget=resolved.budget)
     if not alone:
         done.representation.forget()
-    return Contender(measured, copied, valid, found)
+    return AttackerOutcome(measured, copied, valid, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cvpl import result as out
-from cvpl.assessment.ensemble import Standing
+from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.sections import measurements
 from cvpl.assessment.verdict import missing
 from cvpl.config.written import PolicyConfig
@@ -28,7 +28,7 @@ _AT_THE_THRESHOLD = ("attributable_rate", "linkage_rate", "maximum_subgroup_rate
 
 
 def gate(
-    standing: Standing,
+    ensemble: EnsembleOutcome,
     headline: Measurement,
     policy: PolicyConfig | tuple[PolicyConfig, ...] | None,
     fail_above: float | None,
@@ -46,8 +46,8 @@ def gate(
     closing = [f"before the attack: {finding.message}" for finding in findings if finding.closes_gate]
     outcomes = []
     for one in _policies(policy, fail_above):
-        value, attacker, unknown = _value(standing, headline, one, people)
-        found = (*closing, *doubts(standing, headline, one.figure), *_without_control(standing, headline, one))
+        value, attacker, unknown = _value(ensemble, headline, one, people)
+        found = (*closing, *doubts(ensemble, headline, one.figure), *_without_control(ensemble, headline, one))
         judged = judge(one.figure, one.bound, one.max, value, found, unknown)
         outcomes.append(
             out.PolicyOutcome(
@@ -74,22 +74,22 @@ def _policies(policy: PolicyConfig | tuple[PolicyConfig, ...] | None, fail_above
 
 
 def _value(
-    standing: Standing, headline: Measurement, policy: PolicyConfig, people: Mapping[str, Subgroups | None]
+    ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig, people: Mapping[str, Subgroups | None]
 ) -> tuple[float | None, str | None, str]:
     """The end of the figure that the policy looks at, whose it is, and why it is not known, if so."""
     if policy.figure == "risk":
         ends: dict[str, Ends] = {
-            name: (None if risk.high is None else risk.estimate, risk.high) for name, risk in standing.risks.items()
+            name: (None if risk.high is None else risk.estimate, risk.high) for name, risk in ensemble.risks.items()
         }
-        if (left := standing.not_read) and standing.basis == "control":
+        if (left := ensemble.not_read) and ensemble.basis == "control":
             return None, None, f"attacker '{left[0]}' cannot be read against the control"
-        if standing.certain is not None:
-            certain = standing.certain
+        if ensemble.certain is not None:
+            certain = ensemble.certain
             before = ends.get(certain.attacker, (certain.estimate, certain.high))
             ends[certain.attacker] = _larger(before[0], certain.estimate), _larger(before[1], certain.high)
-        unknown = missing(standing)
+        unknown = missing(ensemble)
     else:
-        ends = _ends_of_all(standing, headline, policy.figure, people)
+        ends = _ends_of_all(ensemble, headline, policy.figure, people)
         unknown = ""
     values = {name: pair[0] if policy.bound == "estimate" else pair[1] for name, pair in ends.items()}
     without = [name for name, value in values.items() if value is None]
@@ -108,29 +108,29 @@ def _larger(one: float | None, other: float | None) -> float | None:
 
 
 def _ends_of_all(
-    standing: Standing, headline: Measurement, figure: Figure, people: Mapping[str, Subgroups | None]
+    ensemble: EnsembleOutcome, headline: Measurement, figure: Figure, people: Mapping[str, Subgroups | None]
 ) -> dict[str, Ends]:
     """The ends of a figure for every attacker that speaks on it."""
-    running = {name: one.measured for name, one in (standing.qualified or standing.contenders).items()}
-    if figure in _AT_THE_THRESHOLD and standing.basis is not None:
-        running = {standing.headline: headline}
+    running = {name: one.measured for name, one in (ensemble.qualified or ensemble.outcomes).items()}
+    if figure in _AT_THE_THRESHOLD and ensemble.basis is not None:
+        running = {ensemble.headline: headline}
     elif figure in ("linkage_rate", "attributable_rate"):
         # Without anything to read it against, a score that has no threshold has no rate either.
         running = {name: measured for name, measured in running.items() if measured.rate is not None}
     else:
-        running = {name: measured.at_confidence(standing.confidence) for name, measured in running.items()}
+        running = {name: measured.at_confidence(ensemble.confidence) for name, measured in running.items()}
     return {name: _ends(measured, figure, people.get(name)) for name, measured in running.items()}
 
 
-def doubts(standing: Standing, headline: Measurement, figure: Figure) -> tuple[str, ...]:
+def doubts(ensemble: EnsembleOutcome, headline: Measurement, figure: Figure) -> tuple[str, ...]:
     """Why a figure cannot pass a gate however low it is."""
     seen = measurements.figures(headline)
-    found = [f"not assessable: {reason}" for reason in standing.reasons]
+    found = [f"not assessable: {reason}" for reason in ensemble.reasons]
     if not headline.attack.exact:
         found.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
     if figure == "risk":
-        risk = standing.risk
-        if risk is not None and _hits(standing) - max(0.0, risk.estimate) > TOP1_ABOVE_ATTRIBUTABLE:
+        risk = ensemble.risk
+        if risk is not None and _hits(ensemble) - max(0.0, risk.estimate) > TOP1_ABOVE_ATTRIBUTABLE:
             found.append("the top-1 hit rate is far above the risk")
         if risk is not None and risk.high is not None and risk.high < 0:
             found.append(out.LINKED_MORE_OFTEN)
@@ -145,21 +145,21 @@ def doubts(standing: Standing, headline: Measurement, figure: Figure) -> tuple[s
     return tuple(found)
 
 
-def _hits(standing: Standing) -> float:
+def _hits(ensemble: EnsembleOutcome) -> float:
     """How many of all originals the best candidate is right for; where not all matches are known, of those known."""
-    best = standing.best_candidate
+    best = ensemble.best_candidate
     if best is None:
         return 0.0
-    truth = standing.contenders[best[0]].measured.truth
+    truth = ensemble.outcomes[best[0]].measured.truth
     share = float(truth.has_match.mean()) if truth is not None and truth.complete else 1.0
     return best[1] * share
 
 
-def _without_control(standing: Standing, headline: Measurement, policy: PolicyConfig) -> tuple[str, ...]:
+def _without_control(ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig) -> tuple[str, ...]:
     """Without a control a rate is blind to releases of equal records; the top-1 hit rate must stay below too."""
     if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate"):
         return ()
-    best = standing.best_candidate
+    best = ensemble.best_candidate
     if best is None:
         return ()
     _, estimate, interval, _ = best

@@ -17,13 +17,13 @@ import numpy as np
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.table_blocks import assign_blocks, narrowed
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError
 from cvpl.operators.alignment import detect
 from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
 from cvpl.result import Finding
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
-from cvpl.tables.column_store import Shelf
+from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import Labels, Place
 from cvpl.tables.pair import Inputs
 
@@ -61,7 +61,7 @@ _TREE_SECONDS = (1.5e-6, 10e-6)
 
 
 @dataclass(frozen=True)
-class AttackerPlan:
+class AttackerResources:
     """What one attacker will compare: blocks with records of both tables, their pairs, the most candidates in one.
 
     `asked` are the originals that it asks; the pairs are theirs.
@@ -79,7 +79,7 @@ class AttackerPlan:
 
 
 @dataclass(frozen=True)
-class AuditPlan:
+class ResourceEstimate:
     """Records by table, the attackers, bytes needed and allowed, and the expected seconds, from and to.
 
     `disk` are the bytes that the tables take on disk, where they are kept there. `findings` are those of the checks
@@ -87,7 +87,7 @@ class AuditPlan:
     """
 
     rows: Mapping[str, int]
-    attackers: tuple[AttackerPlan, ...]
+    attackers: tuple[AttackerResources, ...]
     needed: int
     allowed: int
     disk: int | None
@@ -96,56 +96,59 @@ class AuditPlan:
     findings: tuple[Finding, ...] = ()
 
 
-def needed_bytes(rows: Mapping[str, int], plan: Plan, *, on_disk: bool, labels: int | None = None) -> int:
+def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: bool, labels: int | None = None) -> int:
     """What an audit takes at its fullest: what is held for all records, and the largest of its steps.
 
     The tables are held, with a perturbed copy of the originals, unless they are on disk; so are the embeddings of
     attackers who do not make them block by block, whose width may depend on the number of labels.
     """
-    records, asked, attackers = sum(rows.values()), rows["original"] + rows.get("control", 0), len(plan.attackers)
-    features = _FEATURE * _features(plan) * attackers
-    tables = 0 if on_disk else (records + rows["original"]) * (_cells(plan) + features) + _aligned(plan) * asked
-    searching = records * _BLOCK + asked * _FOUND + min(plan.budget.group_bytes, records * _GROUPED)
+    records, asked, attackers = sum(rows.values()), rows["original"] + rows.get("control", 0), len(resolved.attackers)
+    features = _FEATURE * _features(resolved) * attackers
+    tables = 0 if on_disk else (records + rows["original"]) * (_cells(resolved) + features) + _aligned(resolved) * asked
+    searching = records * _BLOCK + asked * _FOUND + min(resolved.budget.group_bytes, records * _GROUPED)
     evaluating = records * _BLOCK + asked * _FINDING
     # The findings of the attackers before are held while the last one is at work.
     before = (attackers - 1) * evaluating
     if labels is None:
-        labels = _LABELS * sum(spec.type == "category" for spec in plan.specs)
-    width = sum(_whole_width(it, labels + _features(plan), len(plan.specs)) for it in plan.attackers.values())
+        labels = _LABELS * sum(spec.type == "category" for spec in resolved.specs)
+    width = sum(
+        _whole_width(attacker, labels + _features(resolved), len(resolved.specs))
+        for attacker in resolved.attackers.values()
+    )
     embeddings = _COPIES * 8 * width * records
     compiler = _COMPILER if rows["original"] * rows["protected"] >= TREE_PAIRS else 0
     return _BASE + compiler + tables + before + embeddings + max(records * _READING, searching, evaluating)
 
 
-def disk_bytes(rows: Mapping[str, int], plan: Plan) -> int:
+def disk_bytes(rows: Mapping[str, int], resolved: ResolvedConfig) -> int:
     """What tables on disk take there: as they are, by blocks for every attacker, and two copies of the originals.
 
     Aligned attackers each have the originals and the control once more.
     """
-    aligned = _aligned(plan) * (rows["original"] + rows.get("control", 0))
-    return _cells(plan) * (sum(rows.values()) * (1 + len(plan.attackers)) + 2 * rows["original"]) + aligned
+    aligned = _aligned(resolved) * (rows["original"] + rows.get("control", 0))
+    return _cells(resolved) * (sum(rows.values()) * (1 + len(resolved.attackers)) + 2 * rows["original"]) + aligned
 
 
-def place_for(rows: Mapping[str, int], plan: Plan) -> Place:
+def place_for(rows: Mapping[str, int], resolved: ResolvedConfig) -> Place:
     """Where the tables are kept: in memory if they fit, else on disk; what does not fit either way is refused."""
-    if needed_bytes(rows, plan, on_disk=False) <= plan.budget.memory:
+    if needed_bytes(rows, resolved, on_disk=False) <= resolved.budget.memory:
         return Place()
-    needed = needed_bytes(rows, plan, on_disk=True)
+    needed = needed_bytes(rows, resolved, on_disk=True)
     people = " and ".join(f"{count:,} {name}" for name, count in rows.items())
-    if needed > plan.budget.memory:
+    if needed > resolved.budget.memory:
         raise LimitError(
             f"auditing {people} records takes about {gigabytes(needed)} of memory, even with the tables on disk, and "
-            f"{gigabytes(plan.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or audit a "
+            f"{gigabytes(resolved.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or audit a "
             "sample of the originals against the whole release."
         )
-    wanted, free = disk_bytes(rows, plan), _free_bytes()
+    wanted, free = disk_bytes(rows, resolved), _free_bytes()
     if wanted > free:
         raise LimitError(
             f"auditing {people} records takes about {gigabytes(wanted)} in the folder for temporary files, which has "
             f"{gigabytes(free)} free. Name another folder in the environment variable TMPDIR, or allow more memory "
             "with --memory or `search.memory`."
         )
-    return Shelf()
+    return ColumnStore()
 
 
 def _free_bytes() -> int:
@@ -156,49 +159,51 @@ def _free_bytes() -> int:
         return 0
 
 
-def check_embeddings(plan: Plan, inputs: Inputs) -> None:
+def check_embeddings(resolved: ResolvedConfig, inputs: Inputs) -> None:
     """Refuse attackers who compare whole embedded tables, where these do not fit; their width shows after reading."""
-    needed = _needed(plan, inputs)
-    if needed > plan.budget.memory:
+    needed = _needed(resolved, inputs)
+    if needed > resolved.budget.memory:
         raise LimitError(
             f"comparing the embeddings of whole tables takes about {gigabytes(needed)} of memory, and "
-            f"{gigabytes(plan.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or choose "
+            f"{gigabytes(resolved.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or choose "
             "`similarity: cosine` with a linear projection, which embeds block by block."
         )
 
 
-def make_plan(plan: Plan, inputs: Inputs) -> AuditPlan:
+def estimate_resources(resolved: ResolvedConfig, inputs: Inputs) -> ResourceEstimate:
     """What the audit of these tables will do."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
-    able = plan.able(rows.get("control", 0))
-    attackers = tuple(_attacker_plan(name, attacker, plan, inputs) for name, attacker in able.items())
-    needed, on_disk = _needed(plan, inputs), not inputs.pair.original.place.in_memory
-    low, high = (_seconds(attackers, rows, plan, end) for end in (0, 1))
-    disk = disk_bytes(rows, plan) if on_disk else None
-    return AuditPlan(rows, attackers, needed, plan.budget.memory, disk, plan.budget.workers, (low, high))
+    able = resolved.able(rows.get("control", 0))
+    attackers = tuple(_attacker_resources(name, attacker, resolved, inputs) for name, attacker in able.items())
+    needed, on_disk = _needed(resolved, inputs), not inputs.pair.original.place.in_memory
+    low, high = (_seconds(attackers, rows, resolved, end) for end in (0, 1))
+    disk = disk_bytes(rows, resolved) if on_disk else None
+    return ResourceEstimate(rows, attackers, needed, resolved.budget.memory, disk, resolved.budget.workers, (low, high))
 
 
-def _seconds(attackers: tuple[AttackerPlan, ...], rows: Mapping[str, int], plan: Plan, end: int) -> float:
+def _seconds(
+    attackers: tuple[AttackerResources, ...], rows: Mapping[str, int], resolved: ResolvedConfig, end: int
+) -> float:
     """The searches for originals and control people, and what is tried on a sample beside them."""
     total = 0.0
-    for it in attackers:
-        asked = it.asked + min(rows.get("control", 0), it.asked)
-        pairs = it.pairs * it.examined * asked / max(1, it.asked)
+    for attacker in attackers:
+        asked = attacker.asked + min(rows.get("control", 0), attacker.asked)
+        pairs = attacker.pairs * attacker.examined * asked / max(1, attacker.asked)
         total += _SECONDS + sum(rows.values()) * _RECORD_SECONDS[end]
-        total += asked * _TREE_SECONDS[end] if it.trees else pairs * _PAIR_SECONDS[end]
-    repeats = 2 * len(attackers) * plan.runs_canaries + _VARIATIONS * plan.runs_sensitivity
+        total += asked * _TREE_SECONDS[end] if attacker.trees else pairs * _PAIR_SECONDS[end]
+    repeats = 2 * len(attackers) * resolved.runs_canaries + _VARIATIONS * resolved.runs_sensitivity
     sampled = min(_SAMPLE, rows["original"]) * rows["protected"]
     total += repeats * (sampled * _PAIR_SECONDS[end] + sum(rows.values()) * _RECORD_SECONDS[end])
-    return total * (2 / plan.budget.workers if plan.budget.workers < 2 else 1.0)
+    return total * (2 / resolved.budget.workers if resolved.budget.workers < 2 else 1.0)
 
 
-def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) -> AttackerPlan:
+def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs) -> AttackerResources:
     original, protected = attacker.view(inputs.pair.original), attacker.view(inputs.pair.protected)
     if attacker.alignment == "release":
         original = detect(original, protected).apply(original)
     space = attacker.vectorization.fit([original, protected])
-    declared = assign_blocks(attacker.blocking, [original, protected], space, plan.config.seed)
-    searched = narrowed(declared, plan.levers, [original, protected], space, plan.config.seed)
+    declared = assign_blocks(attacker.blocking, [original, protected], space, resolved.config.seed)
+    searched = narrowed(declared, resolved.levers, [original, protected], space, resolved.config.seed)
     sizes = [partition.sizes() for partition in searched.partitions("original", "protected")]
     heights, widths = (np.concatenate(side) for side in zip(*sizes, strict=True))
     both = (heights > 0) & (widths > 0)
@@ -206,10 +211,10 @@ def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) ->
     large = np.minimum(heights, widths) >= TREE_RECORDS
     trees = large if int((heights * widths)[large].sum()) >= TREE_PAIRS else np.zeros(len(large), dtype=bool)
     pairs, asked = declared.pairs, original.rows
-    most = plan.most_asked(attacker, protected.rows)
+    most = resolved.most_asked(attacker, protected.rows)
     if most is not None and most < asked:
         pairs, asked = pairs * most // asked, most
-    return AttackerPlan(
+    return AttackerResources(
         name=name,
         asked=asked,
         blocks=len(heights),
@@ -221,12 +226,12 @@ def _attacker_plan(name: str, attacker: Attacker, plan: Plan, inputs: Inputs) ->
     )
 
 
-def _needed(plan: Plan, inputs: Inputs) -> int:
+def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
     """What the audit of these tables takes, now that they are read."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
     columns = inputs.pair.original.columns.values()
     labels = sum(len(column.labels) for column in columns if isinstance(column, Labels))
-    return needed_bytes(rows, plan, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
+    return needed_bytes(rows, resolved, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
 
 
 def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
@@ -244,19 +249,21 @@ def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
     return min(features, projection.robust_pca.max if isinstance(projection, RobustPca) else settings.max)
 
 
-def _cells(plan: Plan) -> int:
+def _cells(resolved: ResolvedConfig) -> int:
     """Bytes of a record's columns."""
-    return sum(_COLUMN[spec.type] for spec in plan.specs)
+    return sum(_COLUMN[spec.type] for spec in resolved.specs)
 
 
-def _aligned(plan: Plan) -> int:
+def _aligned(resolved: ResolvedConfig) -> int:
     """Bytes of a record's columns as aligned attackers hold them."""
-    return _cells(plan) * sum(attacker.alignment == "release" for attacker in plan.attackers.values())
+    return _cells(resolved) * sum(attacker.alignment == "release" for attacker in resolved.attackers.values())
 
 
-def _features(plan: Plan) -> int:
+def _features(resolved: ResolvedConfig) -> int:
     """At most so many numeric features a record."""
-    return sum(max(1, len(plan.config.columns[spec.name].features)) for spec in plan.specs if spec.type != "category")
+    return sum(
+        max(1, len(resolved.config.columns[spec.name].features)) for spec in resolved.specs if spec.type != "category"
+    )
 
 
 def gigabytes(size: float) -> str:

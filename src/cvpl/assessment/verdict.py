@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl import result as out
-from cvpl.assessment.ensemble import Standing
+from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
@@ -22,13 +22,13 @@ COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value ch
 """The checks that look for rows of originals in the release, and how these rows stand there."""
 
 
-def risk_section(risk: Risk | None, standing: Standing) -> out.Risk | None:
-    """A risk of this standing as a section of the result."""
+def risk_section(risk: Risk | None, ensemble: EnsembleOutcome) -> out.Risk | None:
+    """A risk of this ensemble as a section of the result."""
     if risk is None:
         return None
     # A risk at another false rate, or of another attacker, allows for both false rates having been read.
-    looked_at = standing.among * (2 if risk is standing.certain else 1)
-    return risk_at(risk, standing.among, 1 - (1 - CONFIDENCE) / looked_at)
+    looked_at = ensemble.among * (2 if risk is ensemble.certain else 1)
+    return risk_at(risk, ensemble.among, 1 - (1 - CONFIDENCE) / looked_at)
 
 
 def risk_at(risk: Risk, among: int, confidence: float) -> out.Risk:
@@ -48,27 +48,27 @@ def risk_at(risk: Risk, among: int, confidence: float) -> out.Risk:
     )
 
 
-def best_candidate_section(standing: Standing) -> out.BestCandidate | None:
+def best_candidate_section(ensemble: EnsembleOutcome) -> out.BestCandidate | None:
     """How often the best candidate is the right person, by the attacker that finds most."""
-    if standing.best_candidate is None:
+    if ensemble.best_candidate is None:
         return None
-    name, estimate, interval, among = standing.best_candidate
+    name, estimate, interval, among = ensemble.best_candidate
     return out.BestCandidate(estimate=estimate, low=interval.low, high=interval.high, attacker=name, among=among)
 
 
-def verdict(standing: Standing, findings: Sequence[out.Finding]) -> out.Verdict:
+def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding]) -> out.Verdict:
     """The verdict on the release."""
     small = [finding.message for finding in findings if finding.check == TOO_FEW]
     copies = [_copies(finding) for finding in findings if finding.check in COPIES and finding.closes_gate]
     figures = out.VerdictFigures(
-        reasons=[*standing.reasons, *small],
-        risk=risk_section(standing.risk, standing),
-        certain=risk_section(standing.certain, standing),
-        best_candidate=best_candidate_section(standing),
-        missing=missing(standing),
+        reasons=[*ensemble.reasons, *small],
+        risk=risk_section(ensemble.risk, ensemble),
+        certain=risk_section(ensemble.certain, ensemble),
+        best_candidate=best_candidate_section(ensemble),
+        missing=missing(ensemble),
         copies=copies[0] if copies else None,
         control_fault=control_fault(findings),
-        lower_bound=not standing.chosen.measured.attack.exact,
+        lower_bound=not ensemble.chosen.measured.attack.exact,
     )
     return out.verdict_of(figures)
 
@@ -84,9 +84,9 @@ def _copies(finding: out.Finding) -> str:
     return f"{rows} in it {COPIES[finding.check]}"
 
 
-def missing(standing: Standing) -> str:
+def missing(ensemble: EnsembleOutcome) -> str:
     """What the risk lacks where it has no interval."""
-    measured = standing.chosen.measured
+    measured = ensemble.chosen.measured
     control = measured.attack.control
     if control is None:
         return "there is no control"
@@ -98,5 +98,5 @@ def missing(standing: Standing) -> str:
         rows = measured.attack.original.rows
         return f"there are too few originals ({rows:,}; an interval needs at least {FEWEST_RECORDS})"
     return (
-        f"no interval is offered ({standing.reading.refused or measured.power_interval(0.05).refused or 'unmeasured'})"
+        f"no interval is offered ({ensemble.reading.refused or measured.power_interval(0.05).refused or 'unmeasured'})"
     )

@@ -5,33 +5,33 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cvpl import result as out
-from cvpl.assessment.ensemble import Standing
+from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.sections import measurements
 from cvpl.config.resolved import FEWEST_WITH_REFERENCE
-from cvpl.evaluation.contradictions import Notice, contradictions
+from cvpl.evaluation.contradictions import AuditWarning, contradictions
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.measurement import Measurement
 from cvpl.tables.pair import Inputs
 
 
-def attackers_left_out(standing: Standing) -> Notice:
+def attackers_left_out(ensemble: EnsembleOutcome) -> AuditWarning:
     """Which members of the family were not run, and why."""
-    names = ", ".join(f"'{name}'" for name in standing.left_out)
+    names = ", ".join(f"'{name}'" for name in ensemble.left_out)
     why = f"without a control of at least {FEWEST_WITH_REFERENCE} people there are too few for reference"
-    return Notice("attackers_left_out", f"{why}: {names} were not run")
+    return AuditWarning("attackers_left_out", f"{why}: {names} were not run")
 
 
 def notices(
     measured: Measurement,
-    standing: Standing,
+    ensemble: EnsembleOutcome,
     inputs: Inputs,
     likeness: ControlLikeness | None,
     swings: out.Sensitivity | None,
-) -> list[Notice]:
+) -> list[AuditWarning]:
     """All of them, what speaks against the whole first."""
-    found = [Notice("not_assessable", reason) for reason in standing.reasons]
-    if not standing.reasons:
-        found += [Notice("attacker_disqualified", told) for told in standing.disqualified]
+    found = [AuditWarning("not_assessable", reason) for reason in ensemble.reasons]
+    if not ensemble.reasons:
+        found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
     seen = measurements.figures(measured)
     if swings is not None:
         seen = replace(
@@ -41,13 +41,13 @@ def notices(
             spread_by_encoding=swings.spread_by_encoding,
         )
     found += contradictions(seen)
-    found += [Notice("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
-    if standing.left_out:
-        found.append(attackers_left_out(standing))
+    found += [AuditWarning("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
+    if ensemble.left_out:
+        found.append(attackers_left_out(ensemble))
     if not measured.attack.exact:
         asked, share = ", ".join(measured.attack.levers.used), f"{measured.attack.share_examined:.2%}"
         found.append(
-            Notice(
+            AuditWarning(
                 "pairs_left_out",
                 f"by request ({asked}) only {share} of the pairs that share a block were examined: the linkage rate is "
                 "a lower bound, and may be far too low",
@@ -55,13 +55,13 @@ def notices(
         )
     if measured.threshold is None and measured.attack.attacker.on_scale:
         found.append(
-            Notice("threshold_not_attainable", "no threshold keeps the false link rate as low as was asked for")
+            AuditWarning("threshold_not_attainable", "no threshold keeps the false link rate as low as was asked for")
         )
-    if standing.basis == "control":
+    if ensemble.basis == "control":
         why = "does not count: its projection has no map for people outside the two tables"
-        found += [Notice("control_unused", f"attacker '{name}' {why}") for name in standing.not_read]
+        found += [AuditWarning("control_unused", f"attacker '{name}' {why}") for name in ensemble.not_read]
     if inputs.pair.control is not None and measured.control is None:
-        found.append(Notice("control_unused", "this projection has no map for people outside the two tables"))
+        found.append(AuditWarning("control_unused", "this projection has no map for people outside the two tables"))
     if inputs.matches is not None and not len(inputs.matches.original):
-        found.append(Notice("no_matches", "the declared identities have nobody in common: no match is known"))
-    return found + [Notice("columns", notice) for notice in inputs.pair.notices]
+        found.append(AuditWarning("no_matches", "the declared identities have nobody in common: no match is known"))
+    return found + [AuditWarning("columns", notice) for notice in inputs.pair.notices]

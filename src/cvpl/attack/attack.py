@@ -172,7 +172,7 @@ def attack(
     if attacker.alignment == "release":
         granularity = detect(held, protected)
         original = granularity.apply(held)
-        control, reference = (None if it is None else granularity.apply(it) for it in (control, reference))
+        control, reference = (None if item is None else granularity.apply(item) for item in (control, reference))
     # Phases 2 and 3: vectors, fitted projection, similarity.
     representation = fit_representation(original, protected, attacker, seed, reference)
     # Phase 1: blocks. They may look at vectors (locality-sensitive hashing), hence after the fit.

@@ -73,14 +73,14 @@ def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> fl
     if not len(asked):
         return 0.0
     ascending = np.sort(released[~np.isnan(released)])
-    told = []
+    parts = []
     for cut in CUTS:
         within = cut * width
         ends = np.searchsorted(ascending, asked - within), np.searchsorted(ascending, asked + within, side="right")
         chance = (float(np.sum(ends[1] - ends[0])) + 0.5) / (len(asked) * len(ascending) + 1)
-        told.append(_information((float(np.sum(near <= within)) + 0.5) / (len(asked) + 1), chance))
-    best = int(np.argmax(told))
-    return CUTS[best] * width if told[best] > CLEARLY * told[0] + ENOUGH else 0.0
+        parts.append(_information((float(np.sum(near <= within)) + 0.5) / (len(asked) + 1), chance))
+    best = int(np.argmax(parts))
+    return CUTS[best] * width if parts[best] > CLEARLY * parts[0] + ENOUGH else 0.0
 
 
 def _information(alike: float, chance: float) -> float:

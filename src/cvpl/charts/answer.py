@@ -72,10 +72,10 @@ def scale(result: AuditResult) -> Chart | None:
     layers.append(alt.Chart(here).mark_point(filled=True, size=170, color=BLUE, opacity=1).encode(x=x))
     name = alt.Chart(here).mark_text(align=_side(here_at), dy=-20, fontSize=13, fontWeight="bold", color=INK)
     layers.append(name.encode(x=x, text="label:N"))
-    told = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
+    words = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
     description = (
         f"The risk on a scale from 0% to 100%. {names[0].capitalize()} lies at {percent(low)}, {names[1]} at "
-        f"{percent(high)}, this release at {percent(own.estimate)}{told}."
+        f"{percent(high)}, this release at {percent(own.estimate)}{words}."
     )
     table = [
         (names[0], percent(low), ""),
@@ -107,7 +107,7 @@ def risk_curve(result: AuditResult) -> Chart | None:
             "linked": (point.low, point.high),
             "attributable": (point.attributable_low, point.attributable_high),
         }
-        rows += [{"at": at, "series": name, "rate": it} for name, it in values.items() if it is not None]
+        rows += [{"at": at, "series": name, "rate": value} for name, value in values.items() if value is not None]
         bands += [
             {"at": at, "series": name, "low": max(0.0, low), "high": max(0.0, high)}
             for name, (low, high) in ends.items()

@@ -57,18 +57,18 @@ def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         for label, row in zip(labels, known, strict=True)
         for series, (value, low, high) in _figures(row).items()
     ]
-    used = {kind: colour for kind, colour in _SERIES.items() if any(it["series"] == kind for it in points)}
+    used = {kind: colour for kind, colour in _SERIES.items() if any(point["series"] == kind for point in points)}
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None, labelOverlap=False))
     x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=whole_axis("share of the people"))
     layers: list[Any] = []
     for kind in used:
-        mine = [it for it in points if it["series"] == kind]
-        ends = [it for it in mine if it["low"] is not None and it["high"] is not None]
+        mine = [point for point in points if point["series"] == kind]
+        ends = [item for item in mine if item["low"] is not None and item["high"] is not None]
         if ends:
             bar = alt.Chart(data(ends)).mark_rule(strokeWidth=2, yOffset=_OFFSET[kind])
             low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1], clamp=True))
             layers.append(bar.encode(x=low, x2="high:Q", y=y, color=colours(used)))
-        shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_SHAPES[it] for it in used]))
+        shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_SHAPES[item] for item in used]))
         dots = alt.Chart(data(mine)).mark_point(filled=True, size=45, opacity=1, yOffset=_OFFSET[kind])
         layers.append(dots.encode(x=x, y=y, color=colours(used), shape=shape))
     plot = alt.layer(*layers).properties(width=WIDTH - 60, height=_EACH * len(known))
@@ -92,15 +92,15 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     most = min(1.0, max(0.01, 1.08 * max(_risk(row) or 0.0 for row in known)))
     beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
     points = [
-        {"name": label, "series": _basis(row), "risk": _risk(row), "utility": it, "edge": most, "beside": place}
-        for label, row, it, place in zip(labels, known, utilities, beside, strict=True)
+        {"name": label, "series": _basis(row), "risk": _risk(row), "utility": item, "edge": most, "beside": place}
+        for label, row, item, place in zip(labels, known, utilities, beside, strict=True)
     ]
-    used = {kind: colour for kind, colour in _BASES.items() if any(it["series"] == kind for it in points)}
+    used = {kind: colour for kind, colour in _BASES.items() if any(point["series"] == kind for point in points)}
     x = alt.X("risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis("risk", tickCount=4))
     scale = alt.Scale(domain=[bottom, top], nice=False)
     y = alt.Y("utility:Q", scale=scale, axis=alt.Axis(title="utility", tickCount=5, format=".2f"))
     base = alt.Chart(data(points))
-    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_BASE_SHAPES[it] for it in used]))
+    shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[_BASE_SHAPES[item] for item in used]))
     names = base.mark_text(align="left", baseline="middle", dx=5, color=INK, fontSize=11)
     layers: list[Any] = [
         base.mark_rule(color=FAINT).encode(x=x, y=y, x2="edge:Q", y2="beside:Q"),
@@ -147,8 +147,8 @@ def _figures(row: BenchmarkRow) -> dict[str, Ends]:
 def _cells(row: BenchmarkRow) -> list[str]:
     found = _figures(row)
     nothing: tuple[None, None, None] = None, None, None
-    told = [found.get(kind, nothing) for kind in _SERIES]
-    return [cell for value, low, high in told for cell in (percent(value), span(low, high))]
+    parts = [found.get(kind, nothing) for kind in _SERIES]
+    return [cell for value, low, high in parts for cell in (percent(value), span(low, high))]
 
 
 def _kept(row: BenchmarkRow) -> float | None:

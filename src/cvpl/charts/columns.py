@@ -18,22 +18,22 @@ def contributions(result: AuditResult) -> Chart | None:
         (
             "power_drop",
             "fall of the power at 5% without the column",
-            lambda it: (it.power_drop_low, it.power_drop_high),
+            lambda item: (item.power_drop_low, item.power_drop_high),
         ),
-        ("link", "share of the links' similarity", lambda it: (None, None)),
-        ("structural", "share of the space of comparison", lambda it: (it.structural_low, it.structural_high)),
+        ("link", "share of the links' similarity", lambda item: (None, None)),
+        ("structural", "share of the space of comparison", lambda item: (item.structural_low, item.structural_high)),
     ]
-    chosen = next((way for way in ways if any(getattr(it, way[0]) is not None for it in columns)), None)
+    chosen = next((way for way in ways if any(getattr(column, way[0]) is not None for column in columns)), None)
     if chosen is None:
         return None
     field, title, ends_of = chosen
-    known = [it for it in columns if getattr(it, field) is not None]
-    known.sort(key=lambda it: -getattr(it, field))
-    labels = unlike([printable(it.column) for it in known])
+    known = [column for column in columns if getattr(column, field) is not None]
+    known.sort(key=lambda item: -getattr(item, field))
+    labels = unlike([printable(item.column) for item in known])
     rows = []
-    for label, it in zip(labels, known, strict=True):
-        low, high = ends_of(it)
-        rows.append({"name": label, "value": getattr(it, field), "low": low, "high": high, "zero": 0})
+    for label, item in zip(labels, known, strict=True):
+        low, high = ends_of(item)
+        rows.append({"name": label, "value": getattr(item, field), "low": low, "high": high, "zero": 0})
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
     x = alt.X("value:Q", axis=percent_axis(title, tickCount=4))
     layers: list[Any] = [
@@ -53,16 +53,16 @@ def contributions(result: AuditResult) -> Chart | None:
         description += " Lines are the spread over people or records drawn anew."
     table = [
         (
-            printable(it.column),
-            it.role.replace("_", "-"),
-            points(None if it.power_drop is None else -it.power_drop),
-            _ends(it.power_drop_low, it.power_drop_high),
-            percent(it.link),
-            percent(it.structural),
-            span(it.structural_low, it.structural_high),
-            points(None if it.removal is None else -it.removal),
+            printable(column.column),
+            column.role.replace("_", "-"),
+            points(None if column.power_drop is None else -column.power_drop),
+            _ends(column.power_drop_low, column.power_drop_high),
+            percent(column.link),
+            percent(column.structural),
+            span(column.structural_low, column.structural_high),
+            points(None if column.removal is None else -column.removal),
         )
-        for it in sorted(columns, key=lambda it: known.index(it) if it in known else len(known))
+        for column in sorted(columns, key=lambda item: known.index(item) if item in known else len(known))
     ]
     heads = ("column", "role", "power if gone", "spread", "links", "structure", "spread", "rate if gone")
     return finished(drawn, "Which columns give people away", description, heads, table, labels)

@@ -39,28 +39,28 @@ def frontier(result: ComparisonResult) -> Chart | None:
 
     Names stand in a column beside the plot, a line leads to each, so that they never meet.
     """
-    known = [it for it in result.releases if it.on_frontier is not None]
+    known = [release for release in result.releases if release.on_frontier is not None]
     if not known:
         return None
-    labels = unlike([printable(it.name) for it in known], _LONGEST)
+    labels = unlike([printable(item.name) for item in known], _LONGEST)
     height = max(HEIGHT, _LINE * (len(known) + 1))
-    utilities = [it.utility.score or 0.0 for it in known]
+    utilities = [item.utility.score or 0.0 for item in known]
     room = max(0.01, 0.08 * (max(utilities) - min(utilities)))
     bottom, top = min(utilities) - room, max(utilities) + room
-    most = min(1.0, 1.06 * max(_high(it) for it in known))
+    most = min(1.0, 1.06 * max(_high(item) for item in known))
     beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
     rows: list[dict[str, Any]] = [
         {
             "name": label,
-            "series": "efficient" if it.on_frontier else "beaten by another",
-            "risk": _risk(it),
-            "low": None if it.shown[1] is None else max(0.0, it.shown[1]),
-            "high": None if it.shown[2] is None else max(0.0, it.shown[2]),
+            "series": "efficient" if item.on_frontier else "beaten by another",
+            "risk": _risk(item),
+            "low": None if item.shown[1] is None else max(0.0, item.shown[1]),
+            "high": None if item.shown[2] is None else max(0.0, item.shown[2]),
             "utility": utility,
             "edge": most,
             "beside": place,
         }
-        for label, it, utility, place in zip(labels, known, utilities, beside, strict=True)
+        for label, item, utility, place in zip(labels, known, utilities, beside, strict=True)
     ]
     x = alt.X("risk:Q", scale=alt.Scale(domain=[0, most], nice=False), axis=percent_axis("risk", tickCount=4))
     scale = alt.Scale(domain=[bottom, top], nice=False)
@@ -90,7 +90,7 @@ def frontier(result: ComparisonResult) -> Chart | None:
         f"Efficient, from the lowest risk: {efficient}. Lines across are 95% intervals of the risk."
     )
     heads = ("release", "place by risk", "risk", "95% interval", "utility", "efficient", "beaten by")
-    return finished(plot, "Utility against risk", description, heads, [_row(it) for it in result.releases])
+    return finished(plot, "Utility against risk", description, heads, [_row(release) for release in result.releases])
 
 
 def contributions(result: ComparisonResult) -> Chart | None:
@@ -100,27 +100,29 @@ def contributions(result: ComparisonResult) -> Chart | None:
         ("link", "share of the links' similarity"),
         ("structural", "share of the space of comparison"),
     )
-    told = [{it.column: it for it in release.feature_contribution.columns} for release in result.releases]
-    names = list(dict.fromkeys(name for found in told for name in found))
+    parts = [{column.column: column for column in release.feature_contribution.columns} for release in result.releases]
+    names = list(dict.fromkeys(name for found in parts for name in found))
 
     def value(found: dict[str, Contribution], name: str, field: str) -> float | None:
         return None if name not in found else getattr(found[name], field)
 
     def most(name: str, field: str) -> float:
-        return max((value(found, name, field) or 0.0 for found in told), default=0.0)
+        return max((value(found, name, field) or 0.0 for found in parts), default=0.0)
 
-    chosen = next((way for way in ways if any(value(it, name, way[0]) is not None for it in told for name in it)), None)
+    chosen = next(
+        (way for way in ways if any(value(item, name, way[0]) is not None for item in parts for name in item)), None
+    )
     if chosen is None:
         return None
     field, title = chosen
     names.sort(key=lambda name: -most(name, field))
-    releases = unlike([printable(it.name) for it in result.releases], _LONGEST)
+    releases = unlike([printable(item.name) for item in result.releases], _LONGEST)
     drawn = names[:_MOST_COLUMNS]
     columns = unlike([printable(name) for name in drawn], _LONGEST)
     rows = [
         {"column": label, "release": release, "value": figure}
         for name, label in zip(drawn, columns, strict=True)
-        for release, found in zip(releases, told, strict=True)
+        for release, found in zip(releases, parts, strict=True)
         if (figure := value(found, name, field)) is not None
     ]
     header = alt.Header(
@@ -141,10 +143,10 @@ def contributions(result: ComparisonResult) -> Chart | None:
         f"{percent(most(names[0], field))} at most."
     )
     table = [
-        (printable(name), *(_shown(value(found, name, field), drop=field == "power_drop") for found in told))
+        (printable(name), *(_shown(value(found, name, field), drop=field == "power_drop") for found in parts))
         for name in names
     ]
-    heads = ("column", *(printable(it.name) for it in result.releases))
+    heads = ("column", *(printable(item.name) for item in result.releases))
     return finished(plot, "Which columns give people away, release by release", description, heads, table, releases)
 
 
@@ -152,23 +154,23 @@ def _shown(value: float | None, *, drop: bool) -> str:
     return points(None if value is None else -value) if drop else percent(value)
 
 
-def _risk(it: ComparedRelease) -> float:
-    return max(0.0, it.shown[0] or 0.0)
+def _risk(release: ComparedRelease) -> float:
+    return max(0.0, release.shown[0] or 0.0)
 
 
-def _high(it: ComparedRelease) -> float:
-    return _risk(it) if it.shown[2] is None else max(0.0, it.shown[2])
+def _high(release: ComparedRelease) -> float:
+    return _risk(release) if release.shown[2] is None else max(0.0, release.shown[2])
 
 
-def _row(it: ComparedRelease) -> tuple[str, ...]:
-    ends = span(it.shown[1], it.shown[2])
-    efficient = UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no"
+def _row(release: ComparedRelease) -> tuple[str, ...]:
+    ends = span(release.shown[1], release.shown[2])
+    efficient = UNKNOWN if release.on_frontier is None else "yes" if release.on_frontier else "no"
     return (
-        printable(it.name),
-        UNKNOWN if it.risk_places is None else places(it.risk_places.first, it.risk_places.last),
-        percent(it.shown[0]) if it.assessable else "not assessable",
-        ends if it.assessable else "",
-        UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
+        printable(release.name),
+        UNKNOWN if release.risk_places is None else places(release.risk_places.first, release.risk_places.last),
+        percent(release.shown[0]) if release.assessable else "not assessable",
+        ends if release.assessable else "",
+        UNKNOWN if release.utility.score is None else f"{release.utility.score:.3f}",
         efficient,
-        ", ".join(map(printable, it.beaten_by)),
+        ", ".join(map(printable, release.beaten_by)),
     )

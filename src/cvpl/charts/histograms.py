@@ -24,7 +24,7 @@ def evidence(result: AuditResult) -> Chart | None:
         "What speaks for a link",
         "the attacker's evidence, low to high",
         found.edges,
-        {name: it for name, it in shares.items() if it is not None},
+        {name: share for name, share in shares.items() if share is not None},
         series,
         found.read_at,
         "The originals' best evidence"
@@ -91,11 +91,13 @@ def _histogram(
 
 def block_sizes(result: AuditResult) -> Chart | None:
     """How many blocks there are of each size; None without blocking."""
-    scheme = next((it for it in result.blocks.schemes if it.count > 1 and it.sizes), None)
+    scheme = next((item for item in result.blocks.schemes if item.count > 1 and item.sizes), None)
     if scheme is None:
         return None
-    names = [f"{it.fewest}" if it.fewest == it.most else f"{it.fewest:,}-{it.most:,}" for it in scheme.sizes]
-    rows = [{"name": name, "blocks": it.blocks} for name, it in zip(names, scheme.sizes, strict=True)]
+    names = [
+        f"{size.fewest}" if size.fewest == size.most else f"{size.fewest:,}-{size.most:,}" for size in scheme.sizes
+    ]
+    rows = [{"name": name, "blocks": item.blocks} for name, item in zip(names, scheme.sizes, strict=True)]
     base = alt.Chart(data(rows))
     x = alt.X("name:N", sort=names, axis=alt.Axis(title="released records in a block", labelAngle=-40))
     drawn = base.mark_bar(color=PALE).encode(x=x, y=alt.Y("blocks:Q", axis=alt.Axis(title="blocks", tickMinStep=1)))
@@ -105,8 +107,8 @@ def block_sizes(result: AuditResult) -> Chart | None:
     )
     pairs = max(1, scheme.pairs)
     table = [
-        (name, f"{it.blocks:,}", f"{it.pairs:,}", percent(it.pairs / pairs))
-        for name, it in zip(names, scheme.sizes, strict=True)
+        (name, f"{item.blocks:,}", f"{item.pairs:,}", percent(item.pairs / pairs))
+        for name, item in zip(names, scheme.sizes, strict=True)
     ]
     heads = ("records in a block", "blocks", "pairs", "share of the pairs")
     return finished(drawn.properties(width=WIDTH, height=HEIGHT - 60), "Block sizes", description, heads, table)

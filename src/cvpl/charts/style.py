@@ -158,7 +158,7 @@ def unlike(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
     """Short names that are still unlike each other: equal ones get a number."""
     seen: dict[str, int] = {}
     found = []
-    for name in (short(it, longest) for it in names):
+    for name in (short(item, longest) for item in names):
         seen[name] = seen.get(name, 0) + 1
         found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return found

@@ -82,13 +82,13 @@ def heat_map(result: SurfaceResult) -> Chart | None:
     shade = colours(_LEVELS, legend=alt.Legend(orient="bottom"))
     layers: list[Any] = [alt.Chart(data(rows)).mark_rect().encode(x=x, y=y, color=shade)]
     for kind, height in _HEIGHTS.items():
-        of_kind = [it for it in marks if it["mark"] == kind]
+        of_kind = [mark for mark in marks if mark["mark"] == kind]
         if of_kind:
             layers.append(_marks(of_kind, height, labels, places, framed=result.target is not None))
     frame = list(_frame(result.settings, labels, places))
     for colour, thickness in ((PAPER, 5), (INK, 2)):
         for side in ("top", "bottom", "left", "right"):
-            if edges := [it for it in frame if it["side"] == side]:
+            if edges := [item for item in frame if item["side"] == side]:
                 layers.append(_edges(edges, side, labels, places, colour, thickness))
     drawn = alt.layer(*layers).resolve_scale(color="independent").properties(width=WIDTH, height=BAR * len(labels))
     heads = ("strength" if result.sweep == "mechanism" else "blocking", *places)
@@ -121,8 +121,8 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
         ]
         if low is not None and high is not None:
             ends.append({"strength": label, "low": max(0.0, low), "high": max(0.0, high)})
-        told = {True: "within", False: "outside", None: ""}[row.safe]
-        table.append((printable(str(row.strength)), percent(estimate), span(low, high), score(useful), told))
+        text = {True: "within", False: "outside", None: ""}[row.safe]
+        table.append((printable(str(row.strength)), percent(estimate), span(low, high), score(useful), text))
     if not rows:
         return None
     named = {name: BLUE, "utility": ORANGE}
@@ -220,15 +220,15 @@ def _described(result: SurfaceResult, by_rate: bool) -> str:
     judged = FIGURES["attributable_rate" if known else "linkage_rate"]
     over = "false rates of the others" if by_rate else "thresholds"
     cells = [cell for row in result.settings for cell in row.cells]
-    told = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; "
-    told += "the stronger the shade, the higher."
+    text = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; "
+    text += "the stronger the shade, the higher."
     if result.target is not None:
         count = sum(bool(cell.safe) for cell in cells)
         limit = percent(result.target.rate)
-        told += f" Framed: {count} cells within the target, at most {limit} by the upper interval end."
-    told += (
+        text += f" Framed: {count} cells within the target, at most {limit} by the upper interval end."
+    text += (
         f" A dot: a neighbour differs by more than {100 * result.high_sensitivity:.0f} points"
         f" ({sum(cell.steep for cell in cells)} cells)."
         f" A cross: another figure says that more people are found ({sum(cell.contradicted for cell in cells)} cells)."
     )
-    return told
+    return text

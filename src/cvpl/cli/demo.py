@@ -64,13 +64,13 @@ def command(
     with Progress() as progress:
         result = audit(original, released, config, control=holdout, report=progress)
     path, page_at = result.write(out), write_report(result, out / "report.html")
-    told = (
+    text = (
         f"{records:,} simulated people, released with noise on ages, times and categories; as many others as control."
     )
     call = ["cvpl", "audit", original, released, "--config", config, "--control", holdout, "--out", out]
     with reader_may_leave():
         console = page()
-        console.print(told)
+        console.print(text)
         show(result, console)
         typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}. The same by hand:")
         typer.echo("  " + shlex.join(str(part) for part in call))

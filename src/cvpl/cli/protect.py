@@ -21,7 +21,7 @@ class Method(StrEnum):
     synthetic = "synthetic"
 
 
-class Ending(StrEnum):
+class TableFormat(StrEnum):
     """The formats that are written."""
 
     csv = "csv"
@@ -45,7 +45,7 @@ def command(
         "kept for synthetic. Give it several times for several releases; without it, all of the paper's strengths.",
     ),
     out: Path = typer.Option(Path("releases"), metavar="DIR", help="Folder for the releases."),
-    ending: Ending = typer.Option(Ending.csv, "--format", help="How they are written."),
+    ending: TableFormat = typer.Option(TableFormat.csv, "--format", help="How they are written."),
     seed: int | None = typer.Option(None, min=0, metavar="NUMBER", help="In place of the configuration's seed."),
 ) -> None:
     """Protect a table: by k-anonymity (full-domain or Mondrian), by noise, or by synthetic rows.
@@ -59,8 +59,8 @@ def command(
     from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     protector, left_out = Protector.read(table, config)
-    made = [protector.release(method.value, it, seed) for it in strength or FAMILIES[method.value].usual]
-    twice = {release.name for release in made if sum(it.name == release.name for it in made) > 1}
+    made = [protector.release(method.value, item, seed) for item in strength or FAMILIES[method.value].usual]
+    twice = {release.name for release in made if sum(item.name == release.name for item in made) > 1}
     if twice:
         raise UsageError(f"--strength: {', '.join(sorted(twice))} would be written twice. Name each strength once.")
     out.mkdir(parents=True, exist_ok=True)

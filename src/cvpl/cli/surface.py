@@ -82,7 +82,7 @@ def command(
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.workflows.surface.surface import BLOCKING, surface  # noqa: PLC0415
 
-    listed = None if strengths is None else [it.strip() for it in strengths.split(",") if it.strip()]
+    listed = None if strengths is None else [item.strip() for item in strengths.split(",") if item.strip()]
     with Progress() as progress:
         result = surface(
             original,

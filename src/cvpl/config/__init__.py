@@ -1,1 +1,1 @@
-"""The settings file: what a person writes (`written`), and what it means (`plan`)."""
+"""The settings file: what a person writes (`written`), and what it means (`resolved`)."""

@@ -73,7 +73,9 @@ def written_attackers(config: AuditConfig, name: str, problems: list[Problem]) -
 def drawn_attackers(config: AuditConfig, seed: int, *, reference: bool) -> dict[str, Attacker]:
     """Attackers drawn by a seed that is made at audit time, so that no release can be made to fit them."""
     known = config.attacker.knows if config.attacker is not None else None
-    columns = [column for column, it in config.columns.items() if it.observable and (known is None or column in known)]
+    columns = [
+        column for column, item in config.columns.items() if item.observable and (known is None or column in known)
+    ]
     people = config.attacker.knows_people if config.attacker is not None else 1.0
     blockable = any(entry.block is not None for entry in config.columns.values())
     problems: list[Problem] = []

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from cvpl.config.problems import problems_of
-from cvpl.config.resolved import Based, Plan, load
+from cvpl.config.resolved import ConfigWithBase, ResolvedConfig, load
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingConfig, TruthConfig
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
@@ -96,8 +96,8 @@ class Entry:
     made: ReleaseConfig
     original: Path
     file: Path
-    config: Based
-    plan: Plan
+    config: ConfigWithBase
+    resolved: ResolvedConfig
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,37 +126,39 @@ def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) 
     problems: list[Problem] = []
     for given in paths:
         path = Path(given) / FILE if Path(given).is_dir() else Path(given)
-        told = f"{path.parent.name}/{path.name}" if path.name == FILE and path.parent.name else path.name
+        text = f"{path.parent.name}/{path.name}" if path.name == FILE and path.parent.name else path.name
         try:
-            found.append(_read(path, path.parent if data is None else Path(data), told))
+            found.append(_read(path, path.parent if data is None else Path(data), text))
         except InputError as error:
-            problems.extend(replace(it, where=told) if it.where == path.name else it for it in error.problems)
+            problems.extend(
+                replace(problem, where=text) if problem.where == path.name else problem for problem in error.problems
+            )
             continue
-        if found[-1].name.lower() in [it.name.lower() for it in found[:-1]]:
+        if found[-1].name.lower() in [item.name.lower() for item in found[:-1]]:
             what = "another manifest has the same `name`"
-            problems.append(Problem(told, what, "Give each manifest its own name, and each once."))
+            problems.append(Problem(text, what, "Give each manifest its own name, and each once."))
     if problems:
         raise InputError(problems)
     return found
 
 
-def _read(path: Path, base: Path, told: str) -> Manifest:
+def _read(path: Path, base: Path, text: str) -> Manifest:
     content = read_yaml(path, "manifest", _CURE)
     if not isinstance(content, Mapping):
-        raise InputError([Problem(told, "the manifest is not a mapping of settings", _CURE)])
+        raise InputError([Problem(text, "the manifest is not a mapping of settings", _CURE)])
     try:
         config = ManifestConfig.model_validate(content)
     except ValidationError as error:
-        raise InputError([*problems_of(error, told), *_missing(_files(content), base, told)]) from None
-    problems = _missing(_files(content), base, told)
+        raise InputError([*problems_of(error, text), *_missing(_files(content), base, text)]) from None
+    problems = _missing(_files(content), base, text)
     entries, faults = [], []
     for name, release in config.releases.items():
         try:
-            based = Based(config.audit_config(name), base, told)
+            based = ConfigWithBase(config.audit_config(name), base, text)
             entries.append(Entry(name, release, base / config.original, base / release.file, based, load(based)))
         except InputError as error:
             faults.append((name, error.problems))
-    problems += _of_releases(faults, len(config.releases), told)
+    problems += _of_releases(faults, len(config.releases), text)
     if problems:
         raise InputError(problems)
     return Manifest(config, tuple(entries))
@@ -176,10 +178,10 @@ def _inner(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, Mapping) else None
 
 
-def _missing(files: Sequence[tuple[str, object]], base: Path, told: str) -> list[Problem]:
+def _missing(files: Sequence[tuple[str, object]], base: Path, text: str) -> list[Problem]:
     cure = "Correct the path; paths are relative to --data, or without it to the manifest's folder."
     return [
-        Problem(told, f"`{where}`: there is no such file: {_as_looked_for(file, base)}", cure)
+        Problem(text, f"`{where}`: there is no such file: {_as_looked_for(file, base)}", cure)
         for where, file in files
         if isinstance(file, str) and not (base / file).is_file()
     ]
@@ -190,12 +192,12 @@ def _as_looked_for(file: str, base: Path) -> str:
     return f"'{file}'" if Path(file).is_absolute() else f"'{file}' in the folder {base.absolute()}"
 
 
-def _of_releases(faults: Sequence[tuple[str, tuple[Problem, ...]]], releases: int, told: str) -> list[Problem]:
+def _of_releases(faults: Sequence[tuple[str, tuple[Problem, ...]]], releases: int, text: str) -> list[Problem]:
     """The problems of all releases, each once: those that all share as the manifest's, others with their release."""
     found = []
     for name, problems in faults:
         for problem in problems:
             shared = sum(problem in others for _, others in faults) == releases
-            own = problem.where != told or shared
-            found.append(problem if own else replace(problem, where=f"{told}, release '{name}'"))
+            own = problem.where != text or shared
+            found.append(problem if own else replace(problem, where=f"{text}, release '{name}'"))
     return list(dict.fromkeys(found))

@@ -9,7 +9,7 @@ from cvpl.errors import Problem
 
 def problems_of(error: ValidationError, name: str) -> list[Problem]:
     """One problem a place; of a union's many complaints the first is told."""
-    told: dict[str, Problem] = {}
+    text: dict[str, Problem] = {}
     for item in error.errors(include_url=False, include_input=False, include_context=False):
         path = ".".join(str(part) for part in item["loc"] if not _is_type_name(part))
         message = item["msg"].removeprefix("Value error, ")
@@ -18,8 +18,8 @@ def problems_of(error: ValidationError, name: str) -> list[Problem]:
         elif item["type"] == "missing":
             message = "this setting is required"
         what = f"`{path}`: {message[0].lower()}{message[1:]}" if path else message
-        told.setdefault(path, Problem(name, what, "Correct the setting."))
-    return list(told.values())
+        text.setdefault(path, Problem(name, what, "Correct the setting."))
+    return list(text.values())
 
 
 _UNION_MEMBERS = (

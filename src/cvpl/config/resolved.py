@@ -37,7 +37,7 @@ FEWEST_WITH_REFERENCE = 2 * FEWEST_RECORDS
 
 
 @dataclass(frozen=True)
-class Plan:
+class ResolvedConfig:
     """A configuration with every shorthand spelled out: what the audit runs."""
 
     config: AuditConfig
@@ -86,8 +86,8 @@ class Plan:
         """
         if control >= (FEWEST_WITH_REFERENCE if self.is_family else 2):
             return self.attackers
-        unable = [name for name, it in self.attackers.items() if it.needs_reference]
-        rest = {name: it for name, it in self.attackers.items() if name not in unable}
+        unable = [name for name, attacker in self.attackers.items() if attacker.needs_reference]
+        rest = {name: attacker for name, attacker in self.attackers.items() if name not in unable}
         if unable and (not self.is_family or not rest):
             cure = "Pass a control (`--control FILE`); half of it serves as reference. Or take its `evidence` out."
             what = f"attacker '{unable[0]}' compares with people outside the release, and none are given"
@@ -101,7 +101,7 @@ class Plan:
         pairs = MOST_DISTANCES if attacker.similarity in ("euclidean", "mahalanobis") else MOST_PAIRS
         return max(FEWEST_ASKED, pairs // max(1, released))
 
-    def only(self, names: Sequence[str]) -> Plan:
+    def only(self, names: Sequence[str]) -> ResolvedConfig:
         """The same plan with some of its attackers, in the order in which they are named."""
         unknown = [name for name in names if name not in self.attackers]
         if unknown or not names:
@@ -109,11 +109,11 @@ class Plan:
             raise UsageError(f"there is no attacker {named}; choose among {', '.join(self.attackers)}")
         return replace(self, attackers={name: self.attackers[name] for name in names})
 
-    def within(self, memory: int | None) -> Plan:
+    def within(self, memory: int | None) -> ResolvedConfig:
         """The same plan within so many bytes of memory; None leaves it as it is."""
         return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
 
-    def with_drawn(self, seed: int, *, reference: bool) -> Plan:
+    def with_drawn(self, seed: int, *, reference: bool) -> ResolvedConfig:
         """The same plan with attackers drawn by `seed` as well."""
         return replace(self, attackers=self.attackers | drawn_attackers(self.config, seed, reference=reference))
 
@@ -127,7 +127,7 @@ class WithPolicy:
 
 
 @dataclass(frozen=True)
-class Based:
+class ConfigWithBase:
     """A configuration whose paths are relative to the folder `base`; problems are told under `name`."""
 
     config: AuditConfig
@@ -135,18 +135,18 @@ class Based:
     name: str = WHERE
 
 
-ConfigLike = AuditConfig | Mapping[str, Any] | str | Path | WithPolicy | Based
+ConfigLike = AuditConfig | Mapping[str, Any] | str | Path | WithPolicy | ConfigWithBase
 
 
-def load(config: ConfigLike) -> Plan:
+def load(config: ConfigLike) -> ResolvedConfig:
     """Read, check and resolve a configuration: a path to a YAML file, a mapping, or an AuditConfig.
 
     Paths inside a file are relative to the file. Raises InputError with every problem.
     """
     if isinstance(config, WithPolicy):
-        plan = load(config.config)
-        return replace(plan, config=plan.config.model_copy(update={"policy": config.policy}))
-    if isinstance(config, Based):
+        resolved = load(config.config)
+        return replace(resolved, config=resolved.config.model_copy(update={"policy": config.policy}))
+    if isinstance(config, ConfigWithBase):
         return _resolve(config.config, config.base, config.name)
     base, name = Path(), WHERE
     if isinstance(config, str | Path):
@@ -168,7 +168,7 @@ def _read_yaml(path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
+def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
     problems: list[Problem] = []
     specs = tuple(
         _spec(column, entry, base, name, problems) for column, entry in config.columns.items() if entry.observable
@@ -191,10 +191,10 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         cure = "Declare complete truth (`truth`, or a column with the role id), or name a control file."
         problems.append(Problem(name, what, cure))
     levers = _levers(config, name, problems)
-    told_apart = _subgroups(config, base, name, problems)
+    classifier_test = _subgroups(config, base, name, problems)
     if problems:
         raise InputError(problems)
-    return Plan(
+    return ResolvedConfig(
         config=config,
         specs=specs,
         declared=(*config.columns, *((identity.original, identity.protected) if identity else ())),
@@ -205,7 +205,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> Plan:
         budget=Budget(config.search.memory or usual_memory(), config.search.threads),
         levers=levers,
         groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),
-        subgroups=told_apart,
+        subgroups=classifier_test,
     )
 
 
@@ -238,7 +238,7 @@ def _spec(column: str, entry: ColumnConfig, base: Path, name: str, problems: lis
         try:
             parents = read_hierarchy(base / entry.hierarchy)
         except InputError as error:
-            problems.extend(replace(it, where=f"{name}, {entry.hierarchy}") for it in error.problems)
+            problems.extend(replace(problem, where=f"{name}, {entry.hierarchy}") for problem in error.problems)
     if entry.type is None:
         what = "an observable column has no type"
         problems.append(Problem(name, what, "Set `type` to numeric, category or datetime.", column))

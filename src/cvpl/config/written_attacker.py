@@ -131,7 +131,9 @@ class AttackerConfig(Settings):
     @model_serializer(mode="wrap")
     def _without_operators_of_the_family(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = write(self)
-        return {name: it for name, it in written.items() if name in _COMMON} if self.preset == "default" else written
+        return (
+            {name: item for name, item in written.items() if name in _COMMON} if self.preset == "default" else written
+        )
 
 
 _COMMON = frozenset({"preset", "knows", "knows_people", "threshold"})

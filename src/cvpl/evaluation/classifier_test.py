@@ -29,7 +29,7 @@ SPREAD = 1.5
 independent ones: up to 1.43 times as much on random splits of simulated people and of Adult."""
 
 
-def told_apart(first: Table, second: Table, rng: np.random.Generator) -> tuple[float, float]:
+def classifier_test(first: Table, second: Table, rng: np.random.Generator) -> tuple[float, float]:
     """The cross-fitted area under the ROC curve of a ridge rule, and its standard error were there no difference.
 
     0.5 is chance. Each fold's rows are scored by a rule fitted on the others; the area is the mean over folds. Given
@@ -42,14 +42,14 @@ def told_apart(first: Table, second: Table, rng: np.random.Generator) -> tuple[f
     X = _features(first, second, rng)
     y = np.repeat([0.0, 1.0], sizes)
     fold = np.concatenate([rng.permutation(size) % FOLDS for size in sizes])
-    grams = [_gram(X[fold == it], y[fold == it]) for it in range(FOLDS)]
+    grams = [_gram(X[fold == item], y[fold == item]) for item in range(FOLDS)]
     areas, variances = [], []
-    for it in range(FOLDS):
-        others = [gram for at, gram in enumerate(grams) if at != it]
+    for item in range(FOLDS):
+        others = [gram for at, gram in enumerate(grams) if at != item]
         A, b = np.sum([gram[0] for gram in others], axis=0), np.sum([gram[1] for gram in others], axis=0)
         A[1:, 1:] += PENALTY * A[0, 0] * np.eye(len(A) - 1)
         weights = np.linalg.solve(A, b)
-        mine = fold == it
+        mine = fold == item
         scores = X[mine] @ weights
         apart = scores[y[mine] == 1], scores[y[mine] == 0]
         areas.append(area(*apart))
@@ -72,7 +72,7 @@ def _gram(X: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 def _features(first: Table, second: Table, rng: np.random.Generator) -> Floats:
     """An intercept, each column's features and products of features of different columns, all standardized."""
-    blocks = [_column(first.columns[it.name], second.columns[it.name]) for it in first.specs]
+    blocks = [_column(first.columns[spec.name], second.columns[spec.name]) for spec in first.specs]
     owner = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
     plain = _standard(np.concatenate(blocks, axis=1))
     left, right = np.triu_indices(len(owner), 1)

@@ -49,7 +49,7 @@ RULES = (
 
 
 @dataclass(frozen=True)
-class Notice:
+class AuditWarning:
     """A rule's name and its sentence."""
 
     rule: str
@@ -85,16 +85,16 @@ class Figures:
     swinging: str = ""
 
 
-def contradictions(figures: Figures) -> list[Notice]:
+def contradictions(figures: Figures) -> list[AuditWarning]:
     """Every rule that the figures set off."""
     return [*_by_truth(figures), *_by_base(figures), *_by_choice(figures)]
 
 
-def _by_truth(figures: Figures) -> list[Notice]:
+def _by_truth(figures: Figures) -> list[AuditWarning]:
     found = []
     if top1_far_above(figures):
         found.append(
-            Notice(
+            AuditWarning(
                 "top1_above_rate",
                 f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
                 f"but only {figures.linkage_rate_of_matched:.1%} of them are linked: the rate understates the risk; "
@@ -103,7 +103,7 @@ def _by_truth(figures: Figures) -> list[Notice]:
         )
     if top1_unexplained(figures):
         found.append(
-            Notice(
+            AuditWarning(
                 "top1_above_attributable",
                 f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
                 f"but only {max(0.0, figures.attributable_rate or 0.0):.1%} is attributed to the release: look-alikes "
@@ -112,7 +112,7 @@ def _by_truth(figures: Figures) -> list[Notice]:
         )
     if power_unexplained(figures):
         found.append(
-            Notice(
+            AuditWarning(
                 "power_above_attributable",
                 f"{figures.power:.1%} of the originals are linked where 5% of the others are, but at this threshold "
                 f"only {max(0.0, figures.attributable_rate or 0.0):.1%} is attributed to the release: the threshold is "
@@ -121,7 +121,7 @@ def _by_truth(figures: Figures) -> list[Notice]:
         )
     if recall_near_zero(figures):
         found.append(
-            Notice(
+            AuditWarning(
                 "blocking_recall_near_zero",
                 f"blocking kept only {figures.blocking_recall:.1%} of the true pairs together: whatever follows is "
                 "about other people; block by coarser keys, or by none",
@@ -130,11 +130,11 @@ def _by_truth(figures: Figures) -> list[Notice]:
     return found
 
 
-def _by_base(figures: Figures) -> list[Notice]:
+def _by_base(figures: Figures) -> list[AuditWarning]:
     found = []
     if figures.basis is None:
         found.append(
-            Notice(
+            AuditWarning(
                 "base_rate_unknown",
                 "how much of the linkage rate is look-alikes, which anybody finds in any release, is not known: there "
                 "is no control that can be used, and the true matches are not all known; set people aside before "
@@ -143,7 +143,7 @@ def _by_base(figures: Figures) -> list[Notice]:
         )
     if figures.basis == "own_match_left_out":
         found.append(
-            Notice(
+            AuditWarning(
                 "base_rate_by_own_match",
                 "there is no control: what anybody finds is estimated by leaving each original's own match out; in a "
                 "release of equal records, as k-anonymity makes them, that finds nothing to attribute, whatever the "
@@ -157,15 +157,15 @@ def _by_base(figures: Figures) -> list[Notice]:
             if figures.basis == "control"
             else "without their own record the originals find another about as often"
         )
-        found.append(Notice("all_base_rate", f"the linkage rate of {rate:.1%} is nearly all base rate: {who}"))
+        found.append(AuditWarning("all_base_rate", f"the linkage rate of {rate:.1%} is nearly all base rate: {who}"))
     return found
 
 
-def _by_choice(figures: Figures) -> list[Notice]:
+def _by_choice(figures: Figures) -> list[AuditWarning]:
     found = []
     if figures.step is not None and figures.step > STEEP:
         found.append(
-            Notice(
+            AuditWarning(
                 "steep_threshold",
                 f"around the threshold the linkage rate falls by {figures.step:.1%} within 0.02: it says as much about "
                 "the choice of the threshold as about the release; read the curve, or power, which needs no threshold",
@@ -177,7 +177,7 @@ def _by_choice(figures: Figures) -> list[Notice]:
     ):
         if spread is not None and spread > SWINGS:
             found.append(
-                Notice(
+                AuditWarning(
                     rule,
                     f"the figures of attacker '{figures.swinging}' move by {100 * spread:.1f} points with {choice}: "
                     "say with the figure which choice it rests on; where power is known, the strongest counts",
@@ -186,7 +186,7 @@ def _by_choice(figures: Figures) -> list[Notice]:
     few = {"originals": figures.records, "people in the control": figures.controls}
     for who, count in few.items():
         if count is not None and count < FEW_RECORDS:
-            found.append(Notice("few_records", f"{count} {who} are few: read the intervals, not the estimates"))
+            found.append(AuditWarning("few_records", f"{count} {who} are few: read the intervals, not the estimates"))
     return found
 
 

@@ -14,8 +14,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.classifier_test import ordinal, told_apart
-from cvpl.evaluation.intervals.shares import wilson_ends
+from cvpl.evaluation.classifier_test import classifier_test, ordinal
+from cvpl.evaluation.intervals.shares import wilson_bounds
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.tables.columns import ColumnData, Labels, Table
 from cvpl.tables.row_keys import row_keys
@@ -115,7 +115,7 @@ def control_likeness(original: Table, control: Table, rng: np.random.Generator) 
         _column(name, mine.columns[name], others.columns[name], level / len(names), enough=enough) for name in names
     )
     mine, others = (_sample(table, MOST_JOINT, rng) for table in (mine, others))
-    found, error = told_apart(mine, others, rng)
+    found, error = classifier_test(mine, others, rng)
     limit = max(FAR_AREA, 0.5 - error * NormalDist().inv_cdf(level))
     differs = enough and found > limit
     joint = JointLikeness(found, error if math.isfinite(error) else None, differs, _joint_message(found, differs))
@@ -142,11 +142,11 @@ def _column(name: str, first: ColumnData, second: ColumnData, level: float, *, e
     if isinstance(first, Labels) and isinstance(second, Labels):
         if first.labels != second.labels:
             raise ValueError(f"column {name!r}: the two tables' labels have different codes")
-        sides = (np.bincount(it.codes[it.codes >= 0], minlength=len(it.labels)) for it in (first, second))
+        sides = (np.bincount(item.codes[item.codes >= 0], minlength=len(item.labels)) for item in (first, second))
         distance, p_value = total_variation(*sides)
     else:
         distance, p_value = kolmogorov_smirnov(ordinal(first)[known[0]], ordinal(second)[known[1]])
-    missing, p_missing = total_variation(*(np.bincount(it.astype(np.int64), minlength=2) for it in known))
+    missing, p_missing = total_variation(*(np.bincount(item.astype(np.int64), minlength=2) for item in known))
     apart = [distance > FAR_COLUMN and p_value < level / 2, missing > FAR_COLUMN and p_missing < level / 2]
     differs = enough and any(apart)
     message = f"column '{name}' is spread alike in the control and the originals"
@@ -169,8 +169,8 @@ def _copies(original: Table, control: Table, level: float, rng: np.random.Genera
     beyond = 0.0 if base >= 1 else max(0.0, (share - base) / (1 - base))
     # A double is a property of two originals, so their share varies up to twice as much as that of independent rows.
     far = -NormalDist().inv_cdf(level)
-    above = share - wilson_ends(share, len(strangers), far)[0]
-    below = wilson_ends(base, len(asked) / 4, far)[1] - base
+    above = share - wilson_bounds(share, len(strangers), far)[0]
+    below = wilson_bounds(base, len(asked) / 4, far)[1] - base
     is_far = share - base > max(FAR_COPIES * (1 - base), math.hypot(above, below))  # Newcombe's interval
     suspicious = enough and base < TOO_ALIKE and is_far
     if suspicious:

@@ -19,7 +19,7 @@ from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_f
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.rates import linkage_rate, risk_curve
-from cvpl.evaluation.truth import Truth, own_match_left_out, weigh
+from cvpl.evaluation.truth import Truth, evaluate_truth, own_match_left_out
 from cvpl.operators.threshold import Calibrate
 from cvpl.randomness import stream
 from cvpl.search.best import BestCandidates
@@ -125,9 +125,13 @@ class Measurement:
         rate_end = base_end = attributable_end = None
         if self.threshold is not None:
             at = [self.threshold]
-            rate_end, base_ends, attributable_ends = spread.rates(at)[0], spread.base_rates(at), spread.attributable(at)
+            rate_end, base_ends, attributable_bounds = (
+                spread.rates(at)[0],
+                spread.base_rates(at),
+                spread.attributable(at),
+            )
             base_end = None if base_ends is None else base_ends[0]
-            attributable_end = None if attributable_ends is None else attributable_ends[0]
+            attributable_end = None if attributable_bounds is None else attributable_bounds[0]
         elif not on_scale and powers is not None:
             rate_end = powers[FALSE_RATES.index(OFF_SCALE_FALSE_RATE)]
             attributable_end = attributable_from_power(rate_end, OFF_SCALE_FALSE_RATE)
@@ -155,7 +159,7 @@ def measure(
     groups: Mapping[str, Ints] | None = None,
 ) -> Measurement:
     """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` which rows belong together."""
-    truth = None if matches is None else weigh(attack, matches)
+    truth = None if matches is None else evaluate_truth(attack, matches)
     best = attack.scores
     basis: Basis | None = None
     base: Floats | None = None

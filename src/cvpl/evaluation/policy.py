@@ -69,7 +69,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 @dataclass(frozen=True)
-class Judgement:
+class PolicyDecision:
     """The value that was held against `limit`, and why the gate is closed, if it is: one line each."""
 
     figure: Figure
@@ -86,7 +86,7 @@ class Judgement:
 
 def judge(
     figure: Figure, bound: Bound, limit: float, value: float | None, doubts: tuple[str, ...] = (), unknown: str = ""
-) -> Judgement:
+) -> PolicyDecision:
     """Hold a figure's `bound` against `limit`; a doubt about the figures, or no figure, closes the gate as well.
 
     `unknown` says why there is no value, where that is known.
@@ -97,4 +97,4 @@ def judge(
         reasons.append(f"{name} is not known" + (f": {unknown}" if unknown else ""))
     elif value > limit:
         reasons.append(f"{name} is {percent(value)}, above the limit of {percent(limit)}")
-    return Judgement(figure, bound, limit, value, tuple(reasons))
+    return PolicyDecision(figure, bound, limit, value, tuple(reasons))

@@ -39,7 +39,7 @@ class Truth:
     scenario: Scenario
 
 
-def weigh(attack: Attack, matches: TrueMatches) -> Truth:
+def evaluate_truth(attack: Attack, matches: TrueMatches) -> Truth:
     """Score the true pairs by name, and find the best wrong candidate of every original."""
     found, count = attack.found, len(attack.found)
     query, row = _of_known_people(attack, matches)

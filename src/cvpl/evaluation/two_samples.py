@@ -28,7 +28,7 @@ def kolmogorov_smirnov(first: Floats, second: Floats) -> tuple[float, float]:
     if not n or not m:
         return 0.0, 1.0
     points = np.unique(np.concatenate([first, second]))
-    shares = [np.searchsorted(np.sort(it), points, side="right") / len(it) for it in (first, second)]
+    shares = [np.searchsorted(np.sort(item), points, side="right") / len(item) for item in (first, second)]
     distance = float(np.abs(shares[0] - shares[1]).max())
     scaled = distance * math.sqrt(n * m / (n + m))
     if scaled < 0.2:  # the series converges slowly there, and its value is 1 to twelve digits
@@ -48,7 +48,7 @@ def total_variation(first: Ints, second: Ints) -> tuple[float, float]:
         return 0.0, 1.0
     together = first + second
     rare = together * min(n, m) / (n + m) < FEWEST_EXPECTED
-    a, b = (np.append(it[~rare], it[rare].sum()) for it in (first, second))
+    a, b = (np.append(item[~rare], item[rare].sum()) for item in (first, second))
     kept = a + b > 0
     a, b = a[kept], b[kept]
     if len(a) < 2:

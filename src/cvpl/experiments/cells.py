@@ -41,7 +41,7 @@ from cvpl.experiments.baselines.fellegi_sunter import figures as linked_figures
 from cvpl.experiments.baselines.fellegi_sunter import fit_fellegi_sunter, link
 from cvpl.experiments.baselines.random_within_block import expected_linkage_rate, expected_top1_hit_rate
 from cvpl.experiments.baselines.same_source import same_source_share, training_share
-from cvpl.experiments.world import CONFIGURATIONS, THRESHOLD, people, plan, release
+from cvpl.experiments.world import CONFIGURATIONS, THRESHOLD, people, release, resolved
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import TrueMatches
@@ -131,19 +131,19 @@ def _tables(cell: Cell, configuration: str) -> tuple[Pair, TrueMatches]:
     original = people(cell.records, cell.outliers, cell.seed, "people")
     control = people(cell.records, cell.outliers, cell.seed, "control")
     protected = release(CONFIGURATIONS[configuration], original, cell.seed)
-    pair = pair_of([original, protected, control], plan().specs)
+    pair = pair_of([original, protected, control], resolved().specs)
     return pair, matches_of(original, protected)
 
 
 def _attacked(cell: Cell, pair: Pair, changes: Mapping[str, Any]) -> Attack:
-    settings = plan(changes)
+    settings = resolved(changes)
     attacker = settings.attackers["main"]
     return attack(pair, attacker, seed=cell.seed, budget=settings.budget, levers=settings.levers)
 
 
 def _measured(done: Attack, matches: TrueMatches) -> Measurement:
     control = done.search_control(lambda share: None)
-    return measure(done, matches, control, grid=plan().config.grid.values(), method="people")
+    return measure(done, matches, control, grid=resolved().config.grid.values(), method="people")
 
 
 def _grid(cell: Cell) -> Figures:
@@ -213,7 +213,7 @@ def _representation(done: Attack, cell: Cell) -> Figures:
     valid = validity(done, None, stream(cell.seed, "validity"))
     fitted = linear(done.representation.projection)
     choices = done.attacker.vectorization.columns
-    compared = [spec.name for spec in plan().specs if spec.name not in choices or choices[spec.name].vectorize]
+    compared = [spec.name for spec in resolved().specs if spec.name not in choices or choices[spec.name].vectorize]
     shares = dict.fromkeys(compared, 0.0)  # a column that the release suppresses throughout contributes nothing
     if fitted is not None and fitted.variances is not None:
         shares |= structural(done.representation.space, fitted.loadings, fitted.variances)

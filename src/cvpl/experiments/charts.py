@@ -10,7 +10,7 @@ import numpy as np
 import vl_convert
 
 from cvpl.experiments.collected import Collected, figure
-from cvpl.experiments.world import CONFIGURATIONS, plan
+from cvpl.experiments.world import CONFIGURATIONS, resolved
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -80,12 +80,12 @@ def _existential(run: Collected) -> Any:
 
 
 def _surface(run: Collected) -> Any:
-    grid = plan().config.grid.values()
+    grid = resolved().config.grid.values()
     rows = []
     for name in run.family("k-anonymity"):
-        curve = np.mean([it["curve"] for it in run.of("grid", name)], axis=0)
+        curve = np.mean([item["curve"] for item in run.of("grid", name)], axis=0)
         k = int(CONFIGURATIONS[name].strength)
-        rows += [{"k": k, "threshold": f"{at:.2f}", "rate": float(it)} for at, it in zip(grid, curve, strict=True)]
+        rows += [{"k": k, "threshold": f"{at:.2f}", "rate": float(item)} for at, item in zip(grid, curve, strict=True)]
     shown = [f"{at:.2f}" for at in grid if round(at * 100) % 5 == 0]
     return (
         alt.Chart(_data(rows), title="k-anonymity: linkage rate over k and threshold", width=WIDTH, height=HEIGHT)
@@ -106,7 +106,9 @@ def _distributions(run: Collected) -> Any:
         middles = [(a + b) / 2 for a, b in zip(found["edges"], found["edges"][1:], strict=False)]
         rows = []
         for what, shares in (("true matches", found["matches"]), ("wrong candidates", found["non_matches"])):
-            rows += [{"similarity": at, "share": it, "what": what} for at, it in zip(middles, shares, strict=True)]
+            rows += [
+                {"similarity": at, "share": middle, "what": what} for at, middle in zip(middles, shares, strict=True)
+            ]
         panels.append(
             alt.Chart(_data(rows), title=name, width=WIDTH // 2 - 20, height=HEIGHT // 2)
             .mark_area(opacity=0.55, interpolate="step", line=True)

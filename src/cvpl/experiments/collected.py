@@ -40,7 +40,7 @@ class Collected:
 
     def family(self, family: str) -> list[str]:
         """The names of a family's configurations, in the paper's order."""
-        return [name for name, it in CONFIGURATIONS.items() if it.family == family]
+        return [name for name, item in CONFIGURATIONS.items() if item.family == family]
 
     def variants(self, table: str) -> list[str]:
         """The variants of an ablation that were run."""

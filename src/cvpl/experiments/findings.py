@@ -17,8 +17,8 @@ def findings_page(run: Collected, how: str) -> str:
     """All findings, one by one, behind a summary."""
     found = all_findings(run)
     lines = ["# The paper's findings, re-examined", "", how, "", "| finding | claim | here |", "|---|---|---|"]
-    lines += [f"| {it.number} | {it.claim} | {'holds' if it.holds else 'does not hold'} |" for it in found]
-    return "\n".join([*lines, "", *(it.markdown() for it in found), method.oddities(run)])
+    lines += [f"| {item.number} | {item.claim} | {'holds' if item.holds else 'does not hold'} |" for item in found]
+    return "\n".join([*lines, "", *(item.markdown() for item in found), method.oddities(run)])
 
 
 def all_findings(run: Collected) -> list[Finding]:

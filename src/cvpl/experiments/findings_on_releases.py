@@ -42,7 +42,7 @@ def r1(run: Collected) -> Finding:
 def r2(run: Collected) -> Finding:
     """The risk surface."""
     names = run.family("k-anonymity")
-    curves = [np.mean([it["curve"] for it in run.of("grid", name)], axis=0) for name in names]
+    curves = [np.mean([item["curve"] for item in run.of("grid", name)], axis=0) for name in names]
     falls = all(np.all(np.diff(curve) <= 1e-12) for curve in curves)
     moderate = [float(np.mean(curve[:16])) for curve in curves]  # thresholds 0.70 to 0.85
     rises = spearman(np.arange(len(names), dtype=float), np.array(moderate)) > 0.5

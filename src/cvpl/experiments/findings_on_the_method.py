@@ -75,13 +75,13 @@ def r10(run: Collected) -> Finding:
 def r11(run: Collected) -> Finding:
     """Progressive blocking."""
     rates = [known(run.mean("ladder", figure("rates", at), kind="ladder")) for at in range(len(LADDER))]
-    told = "; ".join(f"{label}: {rate:.3f}" for (label, _), rate in zip(LADDER, rates, strict=True))
+    text = "; ".join(f"{label}: {rate:.3f}" for (label, _), rate in zip(LADDER, rates, strict=True))
     return Finding(
         "R11",
         "the linkage rate never falls as blocking is relaxed, and converges in three to four steps",
         "Rates along the ladder never fall, and the last step that the paper has adds less than 0.05.",
         bool(all(a <= b for a, b in pairwise(rates)) and rates[2] - rates[1] < 0.05),
-        f"{told}.",
+        f"{text}.",
         "That it never falls is a theorem, and holds on every run: looser blocks hold the tighter ones' candidates. "
         "Whether it has converged cannot be seen from a few rungs: the paper's last two are one and the same "
         "blocking, and the rate goes on rising where gender and age are dropped too. More candidates find more "

@@ -52,7 +52,7 @@ class PaperTable:
         for label, row in self.rows.items():
             for what, (theirs, ours) in row.items():
                 apart = None if theirs is None or ours is None else ours - theirs
-                cells = ["" if it is None else repr(it) for it in (theirs, ours, apart)]
+                cells = ["" if item is None else repr(item) for item in (theirs, ours, apart)]
                 writer.writerow([self.name, label, what, *cells])
         return text.getvalue()
 

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cvpl.assessment.diagnostics.power_drop import power_drops
-from cvpl.assessment.ensemble import Contender, Standing, contest
+from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
 from cvpl.assessment.sections import diagnostics
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import (
@@ -105,12 +105,12 @@ def _figures(cell: RealCell, place: Path) -> Figures:
     attackers = {**ATTACKERS, **(RARITY if cell.change == "kept" else {})}
     standing, inputs = _contest(original, protected, control, config | {"attackers": attackers})
     figures |= {
-        "attackers": {name: _measured(it) for name, it in standing.contenders.items()},
+        "attackers": {name: _measured(outcome) for name, outcome in standing.outcomes.items()},
         "association": association(*(frame.category(name) for name in table.pair)) if table.pair else None,
     }
     if cell.change:
         return figures
-    compatible = standing.contenders["compatible"].measured
+    compatible = standing.outcomes["compatible"].measured
     if control is None:
         return figures | _utility(compatible, inputs, cell)
     figures |= {"fellegi_sunter": weighed(compatible), "contribution": _contribution(cell, compatible, inputs)}
@@ -139,9 +139,11 @@ def _changed(cell: RealCell, table: RealTable, frame: Frame) -> Frame:
     return replace(frame, categories={**frame.categories, **{name: categories[name] for name in moved}})
 
 
-def _contest(original: Path, protected: Path, control: Path | None, config: dict[str, Any]) -> tuple[Standing, Inputs]:
-    plan, inputs = read_plan(original, protected, config, control, None)
-    return contest(plan, inputs, lambda phase, share: None), inputs
+def _contest(
+    original: Path, protected: Path, control: Path | None, config: dict[str, Any]
+) -> tuple[EnsembleOutcome, Inputs]:
+    resolved, inputs = read_plan(original, protected, config, control, None)
+    return run_attackers(resolved, inputs, lambda phase, share: None), inputs
 
 
 def association(one: Coded, other: Coded) -> float | None:
@@ -157,9 +159,9 @@ def association(one: Coded, other: Coded) -> float | None:
     return float(np.sqrt(chi / (counts.sum() * (min(counts.shape) - 1))))
 
 
-def _measured(contender: Contender) -> Figures:
+def _measured(outcome: AttackerOutcome) -> Figures:
     """The figures of one attacker; those at a threshold are None where it has none."""
-    measured = contender.measured
+    measured = outcome.measured
     truth, threshold = measured.truth, measured.threshold
     assert truth is not None  # noqa: S101 - releases made here know whose rows they are
     power = {} if measured.power is None else {f"{rate:g}": value for rate, value in measured.power.items()}
@@ -177,7 +179,7 @@ def _measured(contender: Contender) -> Figures:
         "top1_hit_rate": top1_hit_rate(truth),
         "power": power,
         "pairs": measured.attack.blocks.pairs,
-        "faults": list(contender.faults),
+        "faults": list(outcome.faults),
     }
 
 
@@ -195,14 +197,14 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
         return None
     found = diagnostics.contributions(measured, power_drops(measured, inputs))
     parts = ("structural", "link", "removal", "power_drop", "power_drop_low", "power_drop_high")
-    return {it.column: {part: getattr(it, part) for part in parts} for it in found.columns}
+    return {column.column: {part: getattr(column, part) for part in parts} for column in found.columns}
 
 
-def _family(standing: Standing) -> Figures:
+def _family(standing: EnsembleOutcome) -> Figures:
     """The headline, with intervals that allow for its having been picked, and the power of every member."""
     chosen = standing.chosen.measured.at_confidence(standing.confidence)
     ends = None if chosen.power_intervals is None else chosen.power_intervals[0.05]
-    members = {name: _measured(it) for name, it in standing.contenders.items()}
+    members = {name: _measured(outcome) for name, outcome in standing.outcomes.items()}
     return {
         "headline": standing.headline,
         "attributable_rate": chosen.attributable,

@@ -56,7 +56,10 @@ class RealData:
         ]
 
     def _changed(self, table: RealTable, seed: int) -> list[RealCell]:
-        changes = [*((it, "") for it in (CHANGES if table.pair else ())), *(("kept", it) for it in table.kept_out)]
+        changes = [
+            *((item, "") for item in (CHANGES if table.pair else ())),
+            *(("kept", item) for item in table.kept_out),
+        ]
         return [
             RealCell(self.data, table.name, way, STRONGEST, "two thirds", seed, change, column)
             for way in WAYS

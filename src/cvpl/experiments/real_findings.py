@@ -33,9 +33,9 @@ class RealFinding:
 
     def markdown(self) -> str:
         """As a section of the page."""
-        told = "\n".join(f"- {line}" for line in self.evidence)
+        text = "\n".join(f"- {line}" for line in self.evidence)
         head = f"### {self.number}: {self.claim}\n\nWhat must be seen: {self.predicate}"
-        return f"{head}\n\n**{self.verdict}**\n\n{told}\n\n{self.reason}\n"
+        return f"{head}\n\n**{self.verdict}**\n\n{text}\n\n{self.reason}\n"
 
 
 def shown(value: float | None) -> str:
@@ -73,13 +73,13 @@ def correlation(run: RealRun, table: RealTable) -> RealFinding:
             f"{shown(get('attackers', 'compatible', 'base_rate'))}. Cramér's V of {table.pair[0]} and "
             f"{table.pair[1]} in the release is {shown(get('association'))}."
         )
-        for changed, told in (
+        for changed, text in (
             ("apart", f"with {table.pair[1]} shuffled, so that the correlation is gone"),
             ("elsewhere", "with both shuffled together, so that it is kept, in other people's rows"),
             ("left out", "with neither compared"),
         ):
             evidence.append(
-                f"{release}, {told} (V {shown(get('association', changed=changed))}): {shown(rate(changed))} linked, "
+                f"{release}, {text} (V {shown(get('association', changed=changed))}): {shown(rate(changed))} linked, "
                 f"{shown(get('attackers', 'paper', 'base_rate', changed=changed))} of those outside, attributable "
                 f"{shown(get('attackers', 'paper', 'attributable_rate', changed=changed))}; best candidate "
                 f"right for {shown(get('attackers', 'compatible', 'top1_hit_rate', changed=changed))} in compatible "
@@ -94,7 +94,7 @@ def correlation(run: RealRun, table: RealTable) -> RealFinding:
         verdict,
         tuple(evidence),
         f"A rate above 0 is no news: people who are not in the release are linked as well, and the difference to them "
-        f"is {' and '.join(f'{it:+.3f}' for it in above)}. A correlation is a property of the table; it is the same "
+        f"is {' and '.join(f'{up:+.3f}' for up in above)}. A correlation is a property of the table; it is the same "
         "for everybody and singles out nobody. What singles people out is that their own untouched values stand "
         "together in one row, and that shows in the best candidate, not in the rate.",
     )
@@ -137,7 +137,9 @@ def contributions(run: RealRun, table: RealTable, release: str, measure: str) ->
     """Columns by their contribution, the largest first; those for which it is undefined are left out."""
     found = next(run.all(table.name, release, ASIDE), {}).get("contribution") or {}
     means = {name: run.mean(table.name, release, ASIDE, "contribution", name, measure) for name in found}
-    return sorted(((name, it) for name, it in means.items() if it is not None), key=lambda it: (-it[1], it[0]))
+    return sorted(
+        ((name, mean) for name, mean in means.items() if mean is not None), key=lambda item: (-item[1], item[0])
+    )
 
 
 def degradation(run: RealRun, table: RealTable) -> RealFinding:
@@ -161,7 +163,7 @@ def degradation(run: RealRun, table: RealTable) -> RealFinding:
         evidence.append(f"{who}: top-1 (and power at 5%) {', '.join(parts)}.")
         if name in (able, "CVPL"):
             kept.append([top1(release, *path) / max(top1("unprotected", *path), 1e-12) for release in STRONGEST])
-            kept_power.append([power(it, *path) / max(power("unprotected", *path), 1e-12) for it in STRONGEST])
+            kept_power.append([power(item, *path) / max(power("unprotected", *path), 1e-12) for item in STRONGEST])
     theirs, ours = kept
     degrades, less = max(theirs) < 0.9, all(mine > other for mine, other in zip(ours, theirs, strict=True))
     verdict = "Did not come true."

@@ -44,7 +44,7 @@ def page(run: RealRun) -> str:
 
 
 def _verdicts(run: RealRun, table: RealTable) -> str:
-    rows = [[it.number, it.claim, it.verdict] for it in all_findings(run, table)]
+    rows = [[all_finding.number, all_finding.claim, all_finding.verdict] for all_finding in all_findings(run, table)]
     return _table(["finding", f"what the paper expects of {table.title}", "here"], rows)
 
 
@@ -96,8 +96,8 @@ def not_assessable(run: RealRun, table: RealTable, people: str) -> str:
                 for fault in faults or ()
             ):
                 found.setdefault(fault, []).append(f"{who} on {release}")
-    told = "; ".join(f"{', '.join(who)}, since {fault}" for fault, who in found.items())
-    return f"Not assessable by an audit's own rules: {told or 'none'}."
+    text = "; ".join(f"{', '.join(who)}, since {fault}" for fault, who in found.items())
+    return f"Not assessable by an audit's own rules: {text or 'none'}."
 
 
 def _levels(run: RealRun, table: RealTable, release: str, people: str = EVERYBODY) -> str:
@@ -127,15 +127,15 @@ def _aside(run: RealRun, table: RealTable) -> str:
         who, most = most_found(run, table, release)
         rows.append([*row, f"{shown(most)} ({who})"])
     one = ["linkage rate", "strangers", "attributable", "power at 5%", "top-1"]
-    heads = ["release", *(f"paper: {it}" if it == one[0] else it for it in one)]
-    heads += [f"compatible: {it}" if it == one[0] else it for it in one]
+    heads = ["release", *(f"paper: {item}" if item == one[0] else item for item in one)]
+    heads += [f"compatible: {item}" if item == one[0] else item for item in one]
     heads += ["Fellegi-Sunter at its start: power at 5%", "top-1", "by EM: power at 5%", "top-1"]
     heads += ["family: headline", "attributable", "power at 5%", "top-1", "highest top-1 of all"]
-    chosen = [(it, _levels(run, table, it, ASIDE)) for it in run.releases(table.name)]
-    levels = "; ".join(f"{release}: {it}" for release, it in chosen if it != "-")
-    told = f"With fewer people other levels may lose least. Here (first draw): {levels}."
-    told = f"{not_assessable(run, table, ASIDE)} {told}"
-    return f"### {table.title}, people set aside\n\n{_table(heads, rows)}\n{told}\n"
+    chosen = [(item, _levels(run, table, item, ASIDE)) for item in run.releases(table.name)]
+    levels = "; ".join(f"{release}: {item}" for release, item in chosen if item != "-")
+    text = f"With fewer people other levels may lose least. Here (first draw): {levels}."
+    text = f"{not_assessable(run, table, ASIDE)} {text}"
+    return f"### {table.title}, people set aside\n\n{_table(heads, rows)}\n{text}\n"
 
 
 def beyond_the_family(run: RealRun, table: RealTable, release: str) -> str | None:
@@ -144,7 +144,7 @@ def beyond_the_family(run: RealRun, table: RealTable, release: str) -> str | Non
     members = next(run.all(*at))["family"]["members"]
     family = [run.mean(*at, "family", "members", name, "top1_hit_rate") or 0.0 for name in members]
     mine = [
-        max(run.mean(*at, "fellegi_sunter", it, *path) or 0.0 for it in ("start", "em"))
+        max(run.mean(*at, "fellegi_sunter", item, *path) or 0.0 for item in ("start", "em"))
         for path in (("top1_hit_rate",), ("power", "0.05"))
     ]
     theirs = [max(family), run.mean(*at, "family", "power") or 0.0]
@@ -197,16 +197,16 @@ def _likewise(run: RealRun, table: RealTable) -> str:
     for release in STRONGEST:
         power = contributions(run, table, release, "power_drop")[:2]
         rate, base = (
-            shown(run.mean(table.name, release, ASIDE, "attackers", "paper", it))
-            for it in ("linkage_rate", "base_rate")
+            shown(run.mean(table.name, release, ASIDE, "attackers", "paper", item))
+            for item in ("linkage_rate", "base_rate")
         )
         lines.append(
             f"- {release}: {rate} linked, {base} of the strangers; the columns whose removal costs most power are "
             f"{' and '.join(f'{name} ({value:+.3f})' for name, value in power)}."
         )
-    told = "\n".join(lines)
+    text = "\n".join(lines)
     return (
-        f"### {table.title}, the findings likewise\n\n{told}\n\nThere is no income and no education here, so that the "
+        f"### {table.title}, the findings likewise\n\n{text}\n\nThere is no income and no education here, so that the "
         "correlation of E1 cannot be broken. Labels that Mondrian writes as sets are read as sets by blocking and by "
         "the family's alignment; Fellegi-Sunter takes a set for a label of its own, which agrees with nobody's.\n"
     )
@@ -225,7 +225,7 @@ def _unknown(run: RealRun) -> str:
                 f"{shown(top1)}; that of {who} is right for {shown(best)}, and 1/k is {shown(1 / 20)}."
             )
         beyond = (beyond_the_family(run, table, release) for release in STRONGEST)
-        lines += [f"- {told}" for told in beyond if told is not None]
+        lines += [f"- {text}" for text in beyond if text is not None]
         power = run.mean(table.name, "unprotected", ASIDE, "attackers", "compatible", "power", "0.05")
         if power is not None and 0 < power < 1:
             lines.append(

@@ -74,7 +74,7 @@ class RealTable:
             columns[name]["hierarchy"] = str(data / file)
         for name in without:
             columns[name]["vectorize"] = False
-        widths = {name: list(it) for name, it in self.widths.items()}
+        widths = {name: list(width) for name, width in self.widths.items()}
         return {
             "columns": columns,
             "reading": {"strip": True, "missing": ["", "?"]},
@@ -140,4 +140,4 @@ GERMAN = RealTable(
     widths={"age": (5, 10, 20)},
 )
 
-TABLES: Mapping[str, RealTable] = {it.name: it for it in (ADULT, GERMAN)}
+TABLES: Mapping[str, RealTable] = {item.name: item for item in (ADULT, GERMAN)}

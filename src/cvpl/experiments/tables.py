@@ -159,7 +159,7 @@ def _contribution(run: Collected) -> PaperTable:
         column: {"share": (theirs, shares[column])} for column, theirs in paper.CONTRIBUTION.items()
     }
     keys = ("region", "age", "gender")
-    groups = {"quasi-identifiers": keys, "other columns": tuple(it for it in shares if it not in keys)}
+    groups = {"quasi-identifiers": keys, "other columns": tuple(share for share in shares if share not in keys)}
     for label, members in groups.items():
         theirs = sum(paper.CONTRIBUTION[column] for column in members)
         rows[label] = {"share": (theirs, sum(shares[column] for column in members))}

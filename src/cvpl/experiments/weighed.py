@@ -28,7 +28,7 @@ def weighed(measured: Measurement) -> dict[str, Any]:
     done, truth = measured.attack, measured.truth
     assert truth is not None  # noqa: S101 - releases made here know whose rows they are
     model = fit_fellegi_sunter(done)
-    return {name: _figures(done, it, truth) for name, it in (("em", model), ("start", at_the_start(done, model)))}
+    return {name: _figures(done, item, truth) for name, item in (("em", model), ("start", at_the_start(done, model)))}
 
 
 def at_the_start(done: Attack, model: FellegiSunter) -> FellegiSunter:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cvpl.config.resolved import Plan, load
+from cvpl.config.resolved import ResolvedConfig, load
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.laboratory.simulation import Touchpoints
@@ -56,8 +56,8 @@ class Configuration:
 
 
 CONFIGURATIONS: Mapping[str, Configuration] = {
-    it.name: it
-    for it in (
+    item.name: item
+    for item in (
         *(Configuration("k-anonymity", "k-anonymity", k) for k in FAMILIES["k-anonymity"].usual),
         *(Configuration("perturbation", "perturbation", level) for level in FAMILIES["perturbation"].usual),
         *(Configuration("synthetic", "synthetic", retention) for retention in FAMILIES["synthetic"].usual),
@@ -66,7 +66,7 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
 """The paper's nineteen, by name."""
 
 
-def plan(changes: Mapping[str, Any] | None = None) -> Plan:
+def resolved(changes: Mapping[str, Any] | None = None) -> ResolvedConfig:
     """The paper's configuration, resolved; with settings of an attacker that differ from it."""
     return load({**CONFIG, "attacker": {**changes}} if changes else CONFIG)
 

@@ -81,19 +81,19 @@ def scheme_boxes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> tuple[list
         spec = next(spec for spec in tables[0].specs if spec.name == key.column)
         columns.append(cells(key.rule, spec, [table.columns[key.column] for table in tables]))
     rows = sum(table.rows for table in tables)
-    kinds = combined_codes(((it.codes, it.count) for it in columns), rows)
+    kinds = combined_codes(((column.codes, column.count) for column in columns), rows)
     count = int(kinds.max(initial=-1)) + 1
     # Any record of a kind has its cells.
     example = np.zeros(count, dtype=np.int64)
     example[kinds] = np.arange(rows)
     owner, low, high = np.arange(count), np.empty((count, 0)), np.empty((count, 0))
-    for it in columns:
-        first, last = (np.searchsorted(it.owner, it.codes[example[owner]], side) for side in ("left", "right"))
+    for column in columns:
+        first, last = (np.searchsorted(column.owner, column.codes[example[owner]], side) for side in ("left", "right"))
         many = last - first
         run = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
         box = np.repeat(np.arange(len(owner)), many)
         owner = owner[box]
-        low, high = np.column_stack([low[box], it.low[run]]), np.column_stack([high[box], it.high[run]])
+        low, high = np.column_stack([low[box], column.low[run]]), np.column_stack([high[box], column.high[run]])
     return list(np.split(kinds, np.cumsum([table.rows for table in tables])[:-1])), Boxes(count, owner, low, high)
 
 
@@ -105,12 +105,12 @@ def cells(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> Cells:
         return _label_cells(rule, spec, first.labels, codes.astype(np.int64))
     if isinstance(first, Numbers):
         numbers = [column for column in columns if isinstance(column, Numbers)]
-        low, high = (np.concatenate([getattr(it, end) for it in numbers]) for end in ("low", "high"))
+        low, high = (np.concatenate([getattr(number, end) for number in numbers]) for end in ("low", "high"))
         if isinstance(rule, Bin):
             low, high = np.floor(low / rule.bin), _last_bin(high, rule.bin)
     else:
         times = [column for column in columns if isinstance(column, Times)]
-        ends = [np.concatenate([getattr(it, end) for it in times]) for end in ("first", "last")]
+        ends = [np.concatenate([getattr(time, end) for time in times]) for end in ("first", "last")]
         # Microseconds since 1970 are exact numbers until the year 2255, and units are always.
         low, high = (truncated(end, rule.truncate if isinstance(rule, Truncate) else "microsecond") for end in ends)
     return _ranges(low, high)
@@ -143,7 +143,7 @@ def _label_cells(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], codes: C
     else:
         nodes = list(allowed.leaves)
     numbered: dict[object, int] = {}
-    node = np.array([numbered.setdefault(it, len(numbered)) for it in nodes], dtype=np.int64)
+    node = np.array([numbered.setdefault(item, len(numbered)) for item in nodes], dtype=np.int64)
     # Labels that allow the same nodes are one.
     sets: dict[tuple[int, ...], int] = {}
     own = [sets.setdefault(tuple(np.unique(node[list(members)])), len(sets)) for members in allowed.members]

@@ -76,13 +76,13 @@ def show_sensitivity(result: AuditResult, console: Console) -> None:
     heading("What other choices would have read", console)
     rows = plain_table(("choice", "left"), ("power 5%", "right"), ("linked", "right"), ("attributable", "right"))
     for kind, spread in (("blocking", found.spread_by_blocking), ("encoding and scaling", found.spread_by_encoding)):
-        of_kind = [it for it in found.variations if it.choice == kind]
+        of_kind = [variation for variation in found.variations if variation.choice == kind]
         if len(of_kind) < 2:
             continue
         rows.add_row(Text(f"{kind}: spread {points(spread).lstrip('+')} points", style="bold"), "", "", "")
-        for it in of_kind:
-            name = Text("  " + printable(it.name))
-            rows.add_row(name, percent(it.power), percent(it.linkage_rate), percent(it.attributable_rate))
+        for item in of_kind:
+            name = Text("  " + printable(item.name))
+            rows.add_row(name, percent(item.power), percent(item.linkage_rate), percent(item.attributable_rate))
     console.print(rows)
     note = f"Attacker '{printable(found.attacker)}', {found.asked:,} originals asked."
     console.print(Text(note, style="dim"))

@@ -44,7 +44,7 @@ class Choices(Numbers):
 
 def audit_page(result: AuditResult, *, opened: bool = False) -> str:
     """The page as HTML, from a result alone; `opened` for paper."""
-    names = {role: printable(it.name) for role, it in result.inputs.items()}
+    names = {role: printable(item.name) for role, item in result.inputs.items()}
     return page(
         "audit.html",
         opened=opened,
@@ -75,9 +75,9 @@ def audit_page(result: AuditResult, *, opened: bool = False) -> str:
 
 def setting(result: AuditResult) -> str:
     """Who was held against what."""
-    counts = {role: f"{it.rows:,}" for role, it in result.inputs.items()}
-    told = f"{counts['original']} originals, {counts['protected']} released records"
-    told += f", {counts['control']} people in the control" if "control" in counts else ", no control"
+    counts = {role: f"{item.rows:,}" for role, item in result.inputs.items()}
+    text = f"{counts['original']} originals, {counts['protected']} released records"
+    text += f", {counts['control']} people in the control" if "control" in counts else ", no control"
     truth = {
         "simulation": "the true matches are known",
         "controlled": "the true matches are known",
@@ -87,20 +87,20 @@ def setting(result: AuditResult) -> str:
     known = truth[result.scenario]
     if result.scenario != "blind" and (result.truth is None or not result.truth.originals_with_match):
         known = "identities are declared, but no original has a match in the release"
-    return f"{told}; {known}."
+    return f"{text}; {known}."
 
 
 def _attackers_told(result: AuditResult) -> str:
     count = len(result.attackers)
-    told = f"{count} attackers were run" if count > 1 else "One attacker was run"
+    text = f"{count} attackers were run" if count > 1 else "One attacker was run"
     if result.picked is not None:
-        told += (
+        text += (
             f"; '{printable(result.attacker)}' has the largest risk of the {result.picked.among} that count, and its "
             "intervals allow for the choice"
         )
     else:
-        told += f"; the figures are those of '{printable(result.attacker)}'"
-    found = f"{told}. Compare attackers by risk: a threshold means something else to each of them."
+        text += f"; the figures are those of '{printable(result.attacker)}'"
+    found = f"{text}. Compare attackers by risk: a threshold means something else to each of them."
     out = [row for row in result.attackers if row.disqualified]
     for row in out:
         found += f" '{printable(row.name)}' does not count: {printable(row.disqualified[0])}."
@@ -128,10 +128,10 @@ def blocks_told(result: AuditResult) -> str:
     if found.count == 1 and not found.without_candidates:
         return f"The headline attacker compares everybody with everybody: {found.pairs:,} pairs in one block."
     each = f"on average {found.mean_candidates:,.1f} candidates a person"
-    told = f"{found.pairs:,} pairs share one of {found.count:,} blocks, {each}."
+    text = f"{found.pairs:,} pairs share one of {found.count:,} blocks, {each}."
     if found.without_candidates:
-        told += f" {found.without_candidates:,} originals have no candidate at all, and cannot be linked."
-    return told
+        text += f" {found.without_candidates:,} originals have no candidate at all, and cannot be linked."
+    return text
 
 
 def trust(result: AuditResult) -> Numbers:
@@ -158,8 +158,8 @@ def trust(result: AuditResult) -> Numbers:
             rows.append(("canary: columns drawn independently, power at 5%", percent(ends.independent.power), ""))
     if result.control_likeness is not None:
         alike = "alike" if result.control_likeness.alike else "unlike"
-        told = "" if result.control_likeness.enough else "few people: little would show"
-        rows.append(("control and originals", alike, told))
+        text = "" if result.control_likeness.enough else "few people: little would show"
+        rows.append(("control and originals", alike, text))
     rows.append(("the result is", "assessable" if valid.assessable else "not assessable", "; ".join(valid.reasons)))
     cells = tuple(tuple(printable(cell) for cell in row) for row in rows)
     return Numbers("", "", ("what", "figure", "note"), cells)
@@ -175,20 +175,20 @@ def _sensitivity(result: AuditResult) -> Choices | None:
         return None
     rows = tuple(
         (
-            it.choice,
-            printable(it.name),
-            percent(it.power),
-            percent(it.linkage_rate),
-            percent(it.attributable_rate),
+            variation.choice,
+            printable(variation.name),
+            percent(variation.power),
+            percent(variation.linkage_rate),
+            percent(variation.attributable_rate),
         )
-        for it in found.variations
+        for variation in found.variations
     )
     figure = "the power at 5%" if found.variations[0].power is not None else "the linkage rate"
     spreads = {"blocking": found.spread_by_blocking, "encoding and scaling": found.spread_by_encoding}
-    told = "; ".join(
-        f"with {name} {figure} moves by {points(it).lstrip('+')} points"
-        for name, it in spreads.items()
-        if it is not None
+    text = "; ".join(
+        f"with {name} {figure} moves by {points(spread).lstrip('+')} points"
+        for name, spread in spreads.items()
+        if spread is not None
     )
     who = f"Attacker '{printable(found.attacker)}', {found.asked:,} originals asked"
     return Choices(
@@ -196,15 +196,15 @@ def _sensitivity(result: AuditResult) -> Choices | None:
         "",
         ("choice", "which", "power at 5%", "linked", "attributable"),
         rows,
-        f"{who}: {told}." if told else f"{who}.",
+        f"{who}: {text}." if text else f"{who}.",
     )
 
 
 def inputs(result: AuditResult) -> Numbers:
     """The tables with their fingerprints."""
     rows = tuple(
-        (role, printable(it.name), f"{it.rows:,}", f"{it.columns:,}", it.sha256 or UNKNOWN)
-        for role, it in result.inputs.items()
+        (role, printable(item.name), f"{item.rows:,}", f"{item.columns:,}", item.sha256 or UNKNOWN)
+        for role, item in result.inputs.items()
     )
     return Numbers("", "", ("table", "name", "rows", "columns", "SHA-256"), rows)
 
@@ -221,7 +221,7 @@ def command(result: AuditResult) -> str:
     named = [row.name for row in result.attackers if drawn_at is None or row.name not in drawn_at.attackers]
     written = result.provenance.config.get("attackers") or FAMILY
     # Members of the family who need a control are left out without being named.
-    able = [it for it in written if "control" in result.inputs or not _needs_control(written[it])]
+    able = [item for item in written if "control" in result.inputs or not _needs_control(written[item])]
     family = (result.provenance.config.get("attacker") or {}).get("preset") == "default"
     if (family or len(written) > 1) and named != able and not set(named) - set(written):
         words += ["--attackers", ",".join(named)]

@@ -38,15 +38,15 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     rows, groups = len(result.rows), len(result.groups)
     dead = sum(row.status == "not_assessable" for row in result.rows)
     failed = sum(row.status == "failed" for row in result.rows)
-    told = f"{rows} release{'s' * (rows != 1)} of {groups} data set{'s' * (groups != 1)}."
+    text = f"{rows} release{'s' * (rows != 1)} of {groups} data set{'s' * (groups != 1)}."
     known = [row for row in result.rows if row.risk is not None and row.risk.basis == "control"]
     if known:
         most = max(known, key=lambda row: row.shown[0] or 0.0)
-        told += (
+        text += (
             f" The risk is highest in '{printable(most.name)}' of {printable(most.group)}: {percent(most.shown[0])}."
         )
     without = [f"{dead} not assessable"] * bool(dead) + [f"{failed} could not be audited"] * bool(failed)
-    return told + (f" Without figures: {', '.join(without)}." if without else "")
+    return text + (f" Without figures: {', '.join(without)}." if without else "")
 
 
 def _show_risk(rows: list[BenchmarkRow], console: Console) -> None:

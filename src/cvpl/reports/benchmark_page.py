@@ -45,11 +45,11 @@ def _shown(result: BenchmarkResult, group: BenchmarkGroup) -> _Shown:
     rows = result.of(group.name)
     warnings: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        columns = sum(it.rule == "columns" for it in row.warnings)
-        told = [(it.message, it.docs or "") for it in row.warnings if it.rule != "columns"]
+        columns = sum(item.rule == "columns" for item in row.warnings)
+        parts = [(item.message, item.docs or "") for item in row.warnings if item.rule != "columns"]
         if columns:
-            told.append((f"{columns} on columns that are absent, empty or not declared; its own result has them", ""))
-        for warning in told:
+            parts.append((f"{columns} on columns that are absent, empty or not declared; its own result has them", ""))
+        for warning in parts:
             warnings.setdefault(warning, []).append(printable(row.name))
     return _Shown(
         group=group,

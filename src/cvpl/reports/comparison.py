@@ -37,25 +37,25 @@ def show_comparison(result: ComparisonResult, console: Console) -> None:
 
 def comparison_headline(result: ComparisonResult) -> str:
     """The order in one sentence."""
-    told = [it for it in result.releases if it.risk_places is not None]
+    parts = [release for release in result.releases if release.risk_places is not None]
     count = len(result.releases)
-    if not told:
+    if not parts:
         return "The releases cannot be put in order: no risk is known of any of them."
-    most = [it for it in told if it.risk_places is not None and it.risk_places.first == 1]
-    least = [it for it in told if it.risk_places is not None and it.risk_places.last == len(told)]
-    if len(told) == 1:
-        risk, low, high = told[0].shown
+    most = [item for item in parts if item.risk_places is not None and item.risk_places.first == 1]
+    least = [item for item in parts if item.risk_places is not None and item.risk_places.last == len(parts)]
+    if len(parts) == 1:
+        risk, low, high = parts[0].shown
         ends = span(low, high)
-        text = f"'{printable(told[0].name)}' has a risk of {percent(risk)} (95% interval {ends})."
+        text = f"'{printable(parts[0].name)}' has a risk of {percent(risk)} (95% interval {ends})."
         if not ends:
-            text = f"The risk of '{printable(told[0].name)}' has no interval."
-    elif len(most) == len(told) and len(least) == len(told):
-        text = f"The risks of {len(told)} releases cannot be told apart."
+            text = f"The risk of '{printable(parts[0].name)}' has no interval."
+    elif len(most) == len(parts) and len(least) == len(parts):
+        text = f"The risks of {len(parts)} releases cannot be told apart."
     else:
         text = f"{_named(most)} has the highest risk, {_named(least)} the lowest."
-    if len(told) < count:
-        text += f" Of {count - len(told)} nothing can be said."
-    if all(it.risk is not None and it.risk.basis == "true_matches" for it in told):
+    if len(parts) < count:
+        text += f" Of {count - len(parts)} nothing can be said."
+    if all(item.risk is not None and item.risk.basis == "true_matches" for item in parts):
         why = "The control is too small" if "control" in result.inputs else "There is no control"
         text += f" {why}: the risks rest on the true matches, by how often the best candidate is right."
     return text
@@ -63,9 +63,9 @@ def comparison_headline(result: ComparisonResult) -> str:
 
 def compared_risk(result: ComparisonResult) -> str:
     """What the column of risks holds, and how much of it is chance; nothing where no risk is known."""
-    risks = [it.risk for it in result.releases if it.risk is not None]
+    risks = [release.risk for release in result.releases if release.risk is not None]
     rates = sorted({risk.false_rate for risk in risks if risk.false_rate is not None})
-    if not risks and any(it.power is not None for it in result.releases):
+    if not risks and any(release.power is not None for release in result.releases):
         rates = [result.false_rate]
     if rates:
         chance = " or ".join(f"{rate:.0%}" for rate in rates)
@@ -89,10 +89,10 @@ def own_verdict(release: ComparedRelease) -> list[tuple[bool, str]]:
 
 def drop_or_share(result: ComparisonResult) -> tuple[str, str]:
     """Which figure of the columns is shown: drops of power where any is known, else shares of the links."""
-    columns = [it for release in result.releases for it in release.feature_contribution.columns]
-    if any(it.power_drop is not None for it in columns):
+    columns = [column for release in result.releases for column in release.feature_contribution.columns]
+    if any(column.power_drop is not None for column in columns):
         return "power_drop", "Change of the power at 5%, in points, if the column is left out."
-    if any(it.link is not None for it in columns):
+    if any(column.link is not None for column in columns):
         return "link", "Shares of the similarity of the links found."
     return "structural", "Shares of the space in which records are compared."
 
@@ -101,84 +101,86 @@ def _show_order(result: ComparisonResult, console: Console) -> None:
     heading("From the highest risk to the lowest", console)
     heads = [("place", "right"), ("release", "left"), ("risk", "right"), ("95% interval", "right")]
     table = plain_table(*heads, ("utility", "right"), ("by utility", "right"), ("efficient", "left"))
-    for it in result.releases:
-        risk, low, high = it.shown
-        efficient = UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no"
+    for release in result.releases:
+        risk, low, high = release.shown
+        efficient = UNKNOWN if release.on_frontier is None else "yes" if release.on_frontier else "no"
         table.add_row(
-            _place(it.risk_places),
-            Text(printable(it.name)),
-            percent(risk) if it.assessable else "not assessable",
-            span(low, high) if it.assessable else "",
-            UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
-            _place(it.utility_places),
+            _place(release.risk_places),
+            Text(printable(release.name)),
+            percent(risk) if release.assessable else "not assessable",
+            span(low, high) if release.assessable else "",
+            UNKNOWN if release.utility.score is None else f"{release.utility.score:.3f}",
+            _place(release.utility_places),
             efficient,
         )
     console.print(table)
     note = "Places such as 2-3 are tied: the difference is within error. Efficient: no other has less risk and more "
     console.print(Text(f"{compared_risk(result)} {note}utility.".lstrip(), style="dim"))
-    for it in result.releases:
-        for closes, line in own_verdict(it):
+    for release in result.releases:
+        for closes, line in own_verdict(release):
             mark, style = ("!", "bold red") if closes else ("-", "")
-            hanging(mark, f"'{printable(it.name)}': {line}", console, style=style)
-    for it in result.releases:
-        if it.beaten_by:
-            clear = " (risk lower beyond error)" if it.clearly_beaten_by else ""
-            by = ", ".join(f"'{printable(name)}'" for name in it.clearly_beaten_by or it.beaten_by)
-            hanging("-", f"'{printable(it.name)}' is beaten by {by}{clear}.", console)
+            hanging(mark, f"'{printable(release.name)}': {line}", console, style=style)
+    for release in result.releases:
+        if release.beaten_by:
+            clear = " (risk lower beyond error)" if release.clearly_beaten_by else ""
+            by = ", ".join(f"'{printable(name)}'" for name in release.clearly_beaten_by or release.beaten_by)
+            hanging("-", f"'{printable(release.name)}' is beaten by {by}{clear}.", console)
 
 
 def _show_figures(result: ComparisonResult, console: Console) -> None:
     heading("The strongest attacker of each", console)
     names = ("attributable", "95% interval", "linked", "control", "top-1")
     table = plain_table(("release", "left"), ("attacker", "left"), *((name, "right") for name in names))
-    for it in result.releases:
-        found = it.attributable_rate
+    for release in result.releases:
+        found = release.attributable_rate
         table.add_row(
-            Text(printable(it.name)),
-            Text(printable(it.attacker)),
+            Text(printable(release.name)),
+            Text(printable(release.attacker)),
             percent(None if found is None else found.estimate),
             "" if found is None else span(found.low, found.high),
-            percent(it.linkage_rate.estimate),
-            percent(it.control_rate),
-            percent(it.top1_hit_rate),
+            percent(release.linkage_rate.estimate),
+            percent(release.control_rate),
+            percent(release.top1_hit_rate),
         )
     console.print(table)
-    if len({it.attacker for it in result.releases}) > 1:
+    if len({release.attacker for release in result.releases}) > 1:
         text = "Attackers differ: compare releases by risk. A threshold means something else to each of them."
         console.print(Text(text, style="dim"))
 
 
 def _show_differences(result: ComparisonResult, console: Console) -> None:
-    found = [it for it in result.differences if it.figure in ("risk", "power")]
+    found = [difference for difference in result.differences if difference.figure in ("risk", "power")]
     if not found:
         return
     heading("Differences of risk, in points, paired person by person", console)
     table = plain_table(
         ("release", "left"), ("minus", "left"), ("points", "right"), ("interval", "right"), ("", "left")
     )
-    for it in found:
-        ends = "" if it.low is None or it.high is None else f"{points(it.low)} to {points(it.high)}"
-        names = Text(printable(it.first)), Text(printable(it.second))
-        table.add_row(*names, points(it.estimate), ends, "tied" if it.tied else "differ")
+    for item in found:
+        ends = "" if item.low is None or item.high is None else f"{points(item.low)} to {points(item.high)}"
+        names = Text(printable(item.first)), Text(printable(item.second))
+        table.add_row(*names, points(item.estimate), ends, "tied" if item.tied else "differ")
     console.print(table)
-    for reason in dict.fromkeys(it.method for it in found if it.low is None):
+    for reason in dict.fromkeys(item.method for item in found if item.low is None):
         hanging("-", sentence(f"no interval: {printable(reason.removeprefix(_REFUSED))}"), console)
 
 
 def _show_columns(result: ComparisonResult, console: Console) -> None:
     figure, meaning = drop_or_share(result)
-    told = {it.name: {c.column: c for c in it.feature_contribution.columns} for it in result.releases}
-    columns = dict.fromkeys(column for found in told.values() for column in found)
+    text = {release.name: {c.column: c for c in release.feature_contribution.columns} for release in result.releases}
+    columns = dict.fromkeys(column for found in text.values() for column in found)
     if not columns:
         return
     heading("What makes records alike, release by release", console)
-    names = [printable(it.name) for it in result.releases]
+    names = [printable(release.name) for release in result.releases]
     short = sum(map(len, names)) + 2 * len(names) + max(map(len, columns)) > console.width
     heads = [str(at) for at in range(1, len(names) + 1)] if short else names
     table = plain_table(("column", "left"), *((head, "right") for head in heads))
-    for column in sorted(columns, key=lambda name: -max(_value(it.get(name), figure) or 0.0 for it in told.values())):
-        cells = [_value(found.get(column), figure) for found in told.values()]
-        shown = [points(None if it is None else -it) if figure == "power_drop" else percent(it) for it in cells]
+    for column in sorted(
+        columns, key=lambda name: -max(_value(item.get(name), figure) or 0.0 for item in text.values())
+    ):
+        cells = [_value(found.get(column), figure) for found in text.values()]
+        shown = [points(None if cell is None else -cell) if figure == "power_drop" else percent(cell) for cell in cells]
         table.add_row(Text(printable(column)), *shown)
     console.print(table)
     if short:
@@ -190,33 +192,35 @@ def _show_utility(result: ComparisonResult, console: Console) -> None:
     heading("Utility", console)
     names = ("correlations", "marginals", "prediction", "distances")
     table = plain_table(("release", "left"), *((name, "right") for name in names))
-    for it in result.releases:
-        kept = {figure: getattr(it.utility, figure) for figure in _KEPT}
-        if it.utility.distance_basis == "distributions":  # close to 1 for almost anything, and not to be compared
+    for release in result.releases:
+        kept = {figure: getattr(release.utility, figure) for figure in _KEPT}
+        if release.utility.distance_basis == "distributions":  # close to 1 for almost anything, and not to be compared
             kept["distance_preservation"] = None
         values = kept.values()
-        table.add_row(Text(printable(it.name)), *(UNKNOWN if value is None else f"{value:.3f}" for value in values))
+        table.add_row(
+            Text(printable(release.name)), *(UNKNOWN if value is None else f"{value:.3f}" for value in values)
+        )
     console.print(table)
     counted = [name for name, figure in zip(names, _KEPT, strict=True) if figure in result.utility_figures]
     text = f"Compared is the mean of {', '.join(counted)}." if counted else "No figure is known of all releases."
     console.print(Text(text, style="dim"))
-    for it in result.releases:
-        if it.utility.reason is not None:
-            hanging("-", f"'{printable(it.name)}' has no place: {printable(it.utility.reason)}.", console)
+    for release in result.releases:
+        if release.utility.reason is not None:
+            hanging("-", f"'{printable(release.name)}' has no place: {printable(release.utility.reason)}.", console)
 
 
 def _show_doubts(result: ComparisonResult, console: Console) -> None:
     """Warnings, those that stand for every release once."""
-    told: dict[str, list[str]] = {}
-    for it in result.releases:
-        for warning in it.warnings:
-            told.setdefault(warning.message, []).append(it.name)
-    if not told:
+    text: dict[str, list[str]] = {}
+    for release in result.releases:
+        for warning in release.warnings:
+            text.setdefault(warning.message, []).append(release.name)
+    if not text:
         return
     heading("Read this before using a figure", console, style="bold yellow")
     everywhere = len(result.releases)
     lines = []
-    for message, names in told.items():
+    for message, names in text.items():
         whose = "" if len(names) == everywhere else _quoted(names)
         lines.append(f"{whose}{message if whose else sentence(message)}" + ("." if whose else ""))
     bullets(lines, console)
@@ -232,7 +236,9 @@ def _value(found: Contribution | None, figure: str) -> float | None:
 def _named(found: list[ComparedRelease]) -> str:
     """One of them, where several are tied."""
     return (
-        " or ".join(f"'{printable(it.name)}'" for it in found) if len(found) <= 3 else f"one of {len(found)} releases"
+        " or ".join(f"'{printable(item.name)}'" for item in found)
+        if len(found) <= 3
+        else f"one of {len(found)} releases"
     )
 
 

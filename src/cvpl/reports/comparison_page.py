@@ -30,7 +30,9 @@ def comparison_page(result: ComparisonResult, *, opened: bool = False) -> str:
         contributions=drawn(charts.compared_contributions(result)),
         order=_order(result),
         risk_read=compared_risk(result),
-        verdicts=[(printable(it.name), own_verdict(it)) for it in result.releases if own_verdict(it)],
+        verdicts=[
+            (printable(release.name), own_verdict(release)) for release in result.releases if own_verdict(release)
+        ],
         figures=_figures(result),
         differences=_differences(result),
         utility=_utility(result),
@@ -46,7 +48,7 @@ def comparison_page(result: ComparisonResult, *, opened: bool = False) -> str:
 
 def command(result: ComparisonResult) -> str:
     """The command that repeats the comparison, with the configuration saved as audit.yaml."""
-    words = ["cvpl", "compare", result.inputs["original"].name, *(it.name for it in result.releases)]
+    words = ["cvpl", "compare", result.inputs["original"].name, *(release.name for release in result.releases)]
     words += ["--config", "audit.yaml"]
     if "control" in result.inputs:
         words += ["--control", result.inputs["control"].name]
@@ -54,23 +56,23 @@ def command(result: ComparisonResult) -> str:
 
 
 def _setting(result: ComparisonResult) -> str:
-    told = f"{result.inputs['original'].rows:,} originals, {len(result.releases)} releases"
+    text = f"{result.inputs['original'].rows:,} originals, {len(result.releases)} releases"
     if "control" in result.inputs:
-        return f"{told}, {result.inputs['control'].rows:,} people in the control."
-    return f"{told}, no control."
+        return f"{text}, {result.inputs['control'].rows:,} people in the control."
+    return f"{text}, no control."
 
 
 def _order(result: ComparisonResult) -> Numbers:
     rows = []
-    for it in result.releases:
+    for release in result.releases:
         rows.append(
             (
-                printable(it.name),
-                UNKNOWN if it.risk_places is None else places(it.risk_places.first, it.risk_places.last),
-                percent(it.shown[0]) if it.assessable else "not assessable",
-                span(it.shown[1], it.shown[2]) if it.assessable else "",
-                UNKNOWN if it.utility.score is None else f"{it.utility.score:.3f}",
-                UNKNOWN if it.on_frontier is None else "yes" if it.on_frontier else "no",
+                printable(release.name),
+                UNKNOWN if release.risk_places is None else places(release.risk_places.first, release.risk_places.last),
+                percent(release.shown[0]) if release.assessable else "not assessable",
+                span(release.shown[1], release.shown[2]) if release.assessable else "",
+                UNKNOWN if release.utility.score is None else f"{release.utility.score:.3f}",
+                UNKNOWN if release.on_frontier is None else "yes" if release.on_frontier else "no",
             )
         )
     heads = ("release", "place by risk", "risk", "95% interval", "utility", "efficient")
@@ -80,15 +82,17 @@ def _order(result: ComparisonResult) -> Numbers:
 def _figures(result: ComparisonResult) -> Numbers:
     rows = tuple(
         (
-            printable(it.name),
-            printable(it.attacker),
-            percent(None if it.attributable_rate is None else it.attributable_rate.estimate),
-            "" if it.attributable_rate is None else span(it.attributable_rate.low, it.attributable_rate.high),
-            percent(it.linkage_rate.estimate),
-            percent(it.control_rate),
-            percent(it.top1_hit_rate),
+            printable(release.name),
+            printable(release.attacker),
+            percent(None if release.attributable_rate is None else release.attributable_rate.estimate),
+            ""
+            if release.attributable_rate is None
+            else span(release.attributable_rate.low, release.attributable_rate.high),
+            percent(release.linkage_rate.estimate),
+            percent(release.control_rate),
+            percent(release.top1_hit_rate),
         )
-        for it in result.releases
+        for release in result.releases
     )
     heads = ("release", "attacker", "attributable", "95% interval", "linked", "control", "top-1")
     return Numbers("", "", heads, rows)
@@ -97,21 +101,23 @@ def _figures(result: ComparisonResult) -> Numbers:
 def _differences(result: ComparisonResult) -> Numbers:
     rows = tuple(
         (
-            f"{printable(it.first)} - {printable(it.second)}",
-            "attributable rate" if it.figure == "attributable_rate" else "risk",
-            points(it.estimate),
-            it.method if it.low is None or it.high is None else f"{points(it.low)} to {points(it.high)}",
-            "tied" if it.tied else "differ",
+            f"{printable(difference.first)} - {printable(difference.second)}",
+            "attributable rate" if difference.figure == "attributable_rate" else "risk",
+            points(difference.estimate),
+            difference.method
+            if difference.low is None or difference.high is None
+            else f"{points(difference.low)} to {points(difference.high)}",
+            "tied" if difference.tied else "differ",
         )
-        for it in result.differences
+        for difference in result.differences
     )
     return Numbers("", "", ("releases", "figure", "points", "interval", "outcome"), rows)
 
 
 def _utility(result: ComparisonResult) -> Numbers:
     rows = []
-    for it in result.releases:
-        kept = it.utility
+    for release in result.releases:
+        kept = release.utility
         distances = kept.distance_preservation if kept.distance_basis == "same_people" else None
         values = (
             kept.correlation_preservation,
@@ -121,27 +127,27 @@ def _utility(result: ComparisonResult) -> Numbers:
             kept.score,
         )
         cells = (UNKNOWN if value is None else f"{value:.3f}" for value in values)
-        rows.append((printable(it.name), *cells, "" if kept.reason is None else printable(kept.reason)))
+        rows.append((printable(release.name), *cells, "" if kept.reason is None else printable(kept.reason)))
     heads = ("release", "correlations", "marginals", "prediction", "distances", "compared", "why not")
     return Numbers("", "", heads, tuple(rows))
 
 
 def _beaten(result: ComparisonResult) -> list[str]:
-    told = []
-    for it in result.releases:
-        if it.beaten_by:
-            by = ", ".join(printable(name) for name in it.clearly_beaten_by or it.beaten_by)
-            clear = "with less risk beyond error" if it.clearly_beaten_by else "within error"
-            told.append(f"{printable(it.name)} is beaten by {by}, {clear}.")
-    return told
+    parts = []
+    for release in result.releases:
+        if release.beaten_by:
+            by = ", ".join(printable(name) for name in release.clearly_beaten_by or release.beaten_by)
+            clear = "with less risk beyond error" if release.clearly_beaten_by else "within error"
+            parts.append(f"{printable(release.name)} is beaten by {by}, {clear}.")
+    return parts
 
 
 def _warnings(result: ComparisonResult) -> list[tuple[str, str, str]]:
     """Message, docs and whose it is; those that stand for every release once."""
     found: dict[tuple[str, str], list[str]] = {}
-    for it in result.releases:
-        for warning in it.warnings:
-            found.setdefault((warning.message, warning.docs or ""), []).append(printable(it.name))
+    for release in result.releases:
+        for warning in release.warnings:
+            found.setdefault((warning.message, warning.docs or ""), []).append(printable(release.name))
     whole = len(result.releases)
     return [
         (message, docs, "all releases" if len(names) == whole else ", ".join(names))
@@ -155,10 +161,10 @@ def _steps(result: ComparisonResult) -> list[str]:
         steps.append("Pass a control, or tables with true matches: without either no risk is known.")
     elif len(result.frontier) > 1:
         steps.append("Choose among the efficient releases; which trade-off is right is no figure's to say.")
-    if any(it.tied for it in result.differences if it.figure in ("risk", "power")):
+    if any(difference.tied for difference in result.differences if difference.figure in ("risk", "power")):
         more = "a larger control" if "control" in result.inputs else "a control"
         steps.append(f"Where releases are tied, more originals and {more} might tell them apart.")
-    if len({len(it.attackers) for it in result.releases}) == 1 and len(result.releases[0].attackers) == 1:
+    if len({len(release.attackers) for release in result.releases}) == 1 and len(result.releases[0].attackers) == 1:
         again = typed("attacker: default")
         steps.append(f"Compare again with {again}: one attacker alone may miss what another finds.")
     steps.append(f"Audit the release that you choose: {typed(_NEXT)}. It tells who is at risk, and what to coarsen.")
@@ -166,8 +172,9 @@ def _steps(result: ComparisonResult) -> list[str]:
 
 
 def _inputs(result: ComparisonResult) -> Numbers:
-    tables = [*result.inputs.items(), *(("release", it.input) for it in result.releases)]
+    tables = [*result.inputs.items(), *(("release", release.input) for release in result.releases)]
     rows = tuple(
-        (role, printable(it.name), f"{it.rows:,}", f"{it.columns:,}", it.sha256 or UNKNOWN) for role, it in tables
+        (role, printable(item.name), f"{item.rows:,}", f"{item.columns:,}", item.sha256 or UNKNOWN)
+        for role, item in tables
     )
     return Numbers("", "", ("table", "name", "rows", "columns", "SHA-256"), rows)

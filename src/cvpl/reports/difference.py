@@ -103,7 +103,7 @@ def _cautions(before: AuditResult, after: AuditResult) -> list[str]:
     """What makes figures of the same name mean different things, or nothing."""
     found = []
     for side, which in ((before, "first"), (after, "second")):
-        few = [it.message for it in side.preflight if it.check == TOO_FEW]
+        few = [item.message for item in side.preflight if item.check == TOO_FEW]
         if not side.validity.assessable or few:
             reasons = "; ".join([*side.validity.reasons, *few])
             found.append(f"the {which} audit is not assessable, so its figures are no measure of risk: {reasons}")
@@ -111,7 +111,7 @@ def _cautions(before: AuditResult, after: AuditResult) -> list[str]:
             found.append(f"the figures of the {which} audit are lower bounds")
     pair = before.threshold, after.threshold
     if pair[0] != pair[1]:
-        at = ["a false rate of 5%" if it is None else f"threshold {it:.4g}" for it in pair]
+        at = ["a false rate of 5%" if item is None else f"threshold {item:.4g}" for item in pair]
         found.append(f"the linkage rates are read at different places: {at[0]} and {at[1]}; compare by risk")
     if _attacker(before) != _attacker(after):
         found.append("the attackers differ: compare by risk, which means the same for each")
@@ -130,7 +130,10 @@ def _attacker(side: AuditResult) -> dict[str, Any]:
 
 def _warnings(side: AuditResult) -> dict[tuple[str, str], str]:
     """Each warning's sentence, by what makes it the same warning in another audit."""
-    return {(it.rule, it.message if it.rule in _BY_SENTENCE else ""): it.message for it in side.warnings}
+    return {
+        (warning.rule, warning.message if warning.rule in _BY_SENTENCE else ""): warning.message
+        for warning in side.warnings
+    }
 
 
 def _risk(before: AuditResult, after: AuditResult) -> Change:

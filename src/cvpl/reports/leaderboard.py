@@ -45,7 +45,7 @@ def place(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
     """The place among the rows that it is ranked against, such as `2-3 of 10`; "n/a" where it has none."""
     if row.place is None:
         return UNKNOWN
-    alike = [it for it in rows if it.place is not None and _ranked(it) == _ranked(row)]
+    alike = [item for item in rows if item.place is not None and _ranked(item) == _ranked(row)]
     return f"{places(row.place.first, row.place.last)} of {len(alike)}"
 
 
@@ -85,11 +85,11 @@ def linked(row: BenchmarkRow) -> str:
 
 def top1(row: BenchmarkRow) -> str:
     """The top-1 hit rate with its interval, and the largest where another attacker's is larger."""
-    told = interval(row.top1_hit_rate, row.top1_low, row.top1_high)
+    words = interval(row.top1_hit_rate, row.top1_low, row.top1_high)
     most = row.largest_top1
     if most is None or percent(most.top1_hit_rate) == percent(row.top1_hit_rate):
-        return told
-    return f"{told}; {percent(most.top1_hit_rate)} by {printable(most.attacker)}"
+        return words
+    return f"{words}; {percent(most.top1_hit_rate)} by {printable(most.attacker)}"
 
 
 def utility(found: BenchmarkUtility | None, *, short: bool = False) -> str:
@@ -97,8 +97,8 @@ def utility(found: BenchmarkUtility | None, *, short: bool = False) -> str:
     if found is None or found.score is None:
         return UNKNOWN
     here, whole = len(found.columns), len(found.columns) + len(found.withheld)
-    told = f" ({here}/{whole})" if short else f" ({here} of {whole} columns)"
-    return f"{found.score:.3f}" + (told if found.withheld else "")
+    words = f" ({here}/{whole})" if short else f" ({here} of {whole} columns)"
+    return f"{found.score:.3f}" + (words if found.withheld else "")
 
 
 def made(row: BenchmarkRow) -> str:
@@ -115,14 +115,14 @@ def seconds(row: BenchmarkRow) -> str:
 
 def rows_of(row: BenchmarkRow) -> str:
     """How many originals, strangers and released records there were."""
-    told = [f"{row.inputs[role].rows:,}" if role in row.inputs else UNKNOWN for role in ("original", "control")]
+    parts = [f"{row.inputs[role].rows:,}" if role in row.inputs else UNKNOWN for role in ("original", "control")]
     released = f"{row.inputs['protected'].rows:,}" if "protected" in row.inputs else UNKNOWN
-    return f"{told[0]} / {told[1]} / {released}"
+    return f"{parts[0]} / {parts[1]} / {released}"
 
 
 def rules(row: BenchmarkRow) -> list[str]:
     """The rules that warn, each once; columns that are left out are no rule to doubt a figure by."""
-    return list(dict.fromkeys(it.rule for it in row.warnings if it.rule != "columns"))
+    return list(dict.fromkeys(warning.rule for warning in row.warnings if warning.rule != "columns"))
 
 
 RISK = ("release", "place", "risk", "held against", "linked", "top-1", "utility")
@@ -153,10 +153,10 @@ def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
 
 def reasons(row: BenchmarkRow) -> str:
     """Why there is no figure, as one text: of a release that failed each reason is a sentence or more of its own."""
-    told = [printable(reason) for reason in row.reasons]
+    parts = [printable(reason) for reason in row.reasons]
     if row.status == "failed":
-        return " ".join(stopped(reason) for reason in told)
-    return stopped("; ".join(told)) if told else ""
+        return " ".join(stopped(reason) for reason in parts)
+    return stopped("; ".join(parts)) if parts else ""
 
 
 def note(row: BenchmarkRow) -> str:
@@ -175,7 +175,7 @@ def as_code(words: str) -> str:
 
     Only what has the name of an option's or a setting's form is: names of files and columns may hold backticks too.
     """
-    return _QUOTED.sub(lambda it: typed(it[1]) if it[2] or it[4] in _SETTINGS else it[0], words)
+    return _QUOTED.sub(lambda item: typed(item[1]) if item[2] or item[4] in _SETTINGS else item[0], words)
 
 
 def leaderboard_markdown(result: BenchmarkResult) -> str:
@@ -197,10 +197,10 @@ def leaderboard_markdown(result: BenchmarkResult) -> str:
 
 def _setting(group: BenchmarkGroup) -> list[str]:
     control = {None: "no control", "absent": "control: the originals that are not released"}
-    told = control.get(group.control, f"control {code(group.control or '')}")
+    message = control.get(group.control, f"control {code(group.control or '')}")
     # The texts of a manifest stay as they are: an address with a full stop behind it leads elsewhere.
-    words = [f"- {what}: {text(it)}" for what, it in (("Source", group.source), ("Licence", group.licence))]
-    return [f"Original {code(group.original)}, {told}.", "", *words]
+    words = [f"- {what}: {text(item)}" for what, item in (("Source", group.source), ("Licence", group.licence))]
+    return [f"Original {code(group.original)}, {message}.", "", *words]
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -232,7 +232,7 @@ def leaderboard_csv(result: BenchmarkResult) -> str:
 def _values(row: BenchmarkRow) -> tuple[object, ...]:
     attributed, strong, raw = row.attributable_rate, row.power, row.linkage_rate
     kept, most = row.utility, row.largest_top1
-    sizes = (row.inputs[it].rows if it in row.inputs else None for it in ("original", "control", "protected"))
+    sizes = (row.inputs[item].rows if item in row.inputs else None for item in ("original", "control", "protected"))
     return (
         *(row.group, row.name, row.file, row.made.family, row.made.mechanism),
         "; ".join(f"{name} = {value}" for name, value in row.made.strength.items()),

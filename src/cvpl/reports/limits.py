@@ -47,20 +47,20 @@ def limits(result: AuditResult) -> list[Part]:
 
 def _threat_model(result: AuditResult) -> tuple[str, ...]:
     settings = [row.settings for row in result.attackers]
-    known = {tuple(it.get("knows") or ()) for it in settings}
+    known = {tuple(setting.get("knows") or ()) for setting in settings}
     named = sorted({printable(column) for some in known for column in some})
     columns = "every observable column"
     if () not in known and named:
         columns = f"at most these columns: {', '.join(named)}"
-    shares = {float(it.get("knows_people", 1.0)) for it in settings}
+    shares = {float(setting.get("knows_people", 1.0)) for setting in settings}
     people = "every person" if shares <= {1.0} else f"{percent(max(shares))} of the people"
     lines = [
         f"They hold the release and, as background knowledge, the originals themselves: {people}, {columns}.",
         "They know neither the true matches nor how the release was made, and no sensitive column.",
         "They compare records, within blocks or everybody with everybody, and take the best candidate.",
     ]
-    if any(it.get("evidence") in ("reference", "density") for it in settings):
+    if any(setting.get("evidence") in ("reference", "density") for setting in settings):
         lines.append("Some also know of people who are not in the release: half of the control.")
-    if any(it.get("alignment") == "release" for it in settings):
+    if any(setting.get("alignment") == "release" for setting in settings):
         lines.append("Some coarsen their own data as they see the release coarsened.")
     return tuple(lines)

@@ -32,7 +32,12 @@ def audit_markdown(result: AuditResult) -> str:
     lines += [f"| {fact.name} | {fact.value} | {fact.interval} | {text(fact.meaning)} |" for fact in facts(result)]
     lines += ["", text(setting(result)), ""]
     if result.warnings:
-        lines += ["### Warnings", "", *(f"- {text(sentence(printable(it.message)))}" for it in result.warnings), ""]
+        lines += [
+            "### Warnings",
+            "",
+            *(f"- {text(sentence(printable(warning.message)))}" for warning in result.warnings),
+            "",
+        ]
     lines += ["### Next steps", "", *(f"{at}. {text(step)}" for at, step in enumerate(next_steps(result), start=1)), ""]
     if len(result.attackers) > 1:
         lines += ["<details><summary>The attackers</summary>", ""]

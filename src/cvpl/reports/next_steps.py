@@ -103,9 +103,9 @@ def _before_reading(result: AuditResult) -> list[str]:
 
 def _columns(result: AuditResult) -> list[str]:
     """Which column to coarsen first, and by how much the risk falls if it goes."""
-    known = [it for it in result.feature_contribution.columns if it.power_drop is not None]
-    telling = sorted((it for it in known if (it.power_drop_low or 0.0) > 0), key=_drop, reverse=True)
-    telling = [it for it in telling if _drop(it) >= MATTERS]
+    known = [column for column in result.feature_contribution.columns if column.power_drop is not None]
+    telling = sorted((item for item in known if (item.power_drop_low or 0.0) > 0), key=_drop, reverse=True)
+    telling = [item for item in telling if _drop(item) >= MATTERS]
     own = result.power_at(CHANCE)
     if result.verdict.kind == "indistinguishable_from_zero":
         if _closing(result) or not all(policy.met for policy in result.policies):
@@ -126,18 +126,18 @@ def _columns(result: AuditResult) -> list[str]:
             "protection of all columns, or release fewer of them together."
         ]
     first, *others = telling[:_MOST_COLUMNS]
-    told = f"Coarsen '{printable(first.column)}' first. Without it the power at 5% falls by {_points(_drop(first))}"
-    told += f" points ({_points(first.power_drop_low)} to {_points(first.power_drop_high)})"
-    told += "." if own is None else f" from {percent(own.power)}."
+    text = f"Coarsen '{printable(first.column)}' first. Without it the power at 5% falls by {_points(_drop(first))}"
+    text += f" points ({_points(first.power_drop_low)} to {_points(first.power_drop_high)})"
+    text += "." if own is None else f" from {percent(own.power)}."
     if others:
-        named = ", ".join(f"'{printable(it.column)}' (by {_points(_drop(it))})" for it in others)
-        told += f" Then {named}."
-    return [told + " Coarsening takes away less than leaving out; audit again after each step."]
+        named = ", ".join(f"'{printable(other.column)}' (by {_points(_drop(other))})" for other in others)
+        text += f" Then {named}."
+    return [text + " Coarsening takes away less than leaving out; audit again after each step."]
 
 
 def _by_links(result: AuditResult) -> list[str]:
     """Without drops of power, the column with the largest part in the links."""
-    parts = {it.column: it.link for it in result.feature_contribution.columns if it.link is not None}
+    parts = {column.column: column.link for column in result.feature_contribution.columns if column.link is not None}
     if not parts:
         return []
     first = max(parts, key=lambda name: parts[name])
@@ -152,8 +152,8 @@ def _points(drop: float | None) -> str:
     return points(drop).removeprefix("+")
 
 
-def _drop(it: Contribution) -> float:
-    return it.power_drop or 0.0
+def _drop(contribution: Contribution) -> float:
+    return contribution.power_drop or 0.0
 
 
 def _people(result: AuditResult) -> list[str]:
@@ -167,8 +167,8 @@ def _people(result: AuditResult) -> list[str]:
         return []
     most = found.maximum
     ends = span(most.low, most.high)
-    told = f"{'at least ' if most.at_least else ''}{percent(most.estimate)}{f' ({ends})' if ends else ''}"
+    text = f"{'at least ' if most.at_least else ''}{percent(most.estimate)}{f' ({ends})' if ends else ''}"
     return [
-        f"Protect some people more than others: in one group ({where(most)}) {told} are linked, on average "
+        f"Protect some people more than others: in one group ({where(most)}) {text} are linked, on average "
         f"{percent(found.average)}. Suppress or coarsen rare values, or leave these people out."
     ]

@@ -6,12 +6,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cvpl.assessment.resources import AttackerPlan, AuditPlan, gigabytes
+from cvpl.assessment.resources import AttackerResources, ResourceEstimate, gigabytes
 from cvpl.reports.preflight import before_the_audit
 from cvpl.wording import printable
 
 
-def show_plan(plan: AuditPlan, console: Console) -> None:
+def show_plan(plan: ResourceEstimate, console: Console) -> None:
     """Print what an audit would do."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
@@ -24,12 +24,12 @@ def show_plan(plan: AuditPlan, console: Console) -> None:
     console.print(Text("Nothing was audited: this is the plan (--plan).", style="dim"))
 
 
-def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
+def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
     """What is said, line by line."""
     lines = [("records", ", ".join(f"{count:,} {role}" for role, count in plan.rows.items()))]
     alone = len(plan.attackers) == 1
-    for it in plan.attackers:
-        lines.extend(_one(it) if alone else [(printable(it.name), _briefly(it))])
+    for attacker in plan.attackers:
+        lines.extend(_one(attacker) if alone else [(printable(attacker.name), _briefly(attacker))])
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
     if plan.disk is not None:
         lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, as they do not fit the memory"))
@@ -39,21 +39,21 @@ def plan_lines(plan: AuditPlan) -> list[tuple[str, str]]:
     return lines
 
 
-def _one(it: AttackerPlan) -> list[tuple[str, str]]:
+def _one(resources: AttackerResources) -> list[tuple[str, str]]:
     lines = [
-        ("blocks", f"{it.blocks:,}, the largest with {it.largest:,} protected records"),
-        ("pairs", f"{it.pairs:,} share a block, {it.share_of_all_pairs:.3g} of all"),
+        ("blocks", f"{resources.blocks:,}, the largest with {resources.largest:,} protected records"),
+        ("pairs", f"{resources.pairs:,} share a block, {resources.share_of_all_pairs:.3g} of all"),
     ]
-    if it.examined < 1:
-        lines.append(("examined", f"{it.examined:.2%} of them, by request: figures will be lower bounds"))
-    way = f"{it.trees:,} blocks through trees, the others pair by pair" if it.trees else "pair by pair"
-    return [*lines, ("search", f"exact, {way}" if it.examined == 1 else way)]
+    if resources.examined < 1:
+        lines.append(("examined", f"{resources.examined:.2%} of them, by request: figures will be lower bounds"))
+    way = f"{resources.trees:,} blocks through trees, the others pair by pair" if resources.trees else "pair by pair"
+    return [*lines, ("search", f"exact, {way}" if resources.examined == 1 else way)]
 
 
-def _briefly(it: AttackerPlan) -> str:
-    blocks = "no blocking" if it.blocks == 1 else f"{it.blocks:,} blocks"
-    examined = "" if it.examined == 1 else f", {it.examined:.2%} of them examined"
-    return f"{it.asked:,} people asked, {it.pairs:,} pairs, {blocks}{examined}"
+def _briefly(resources: AttackerResources) -> str:
+    blocks = "no blocking" if resources.blocks == 1 else f"{resources.blocks:,} blocks"
+    examined = "" if resources.examined == 1 else f", {resources.examined:.2%} of them examined"
+    return f"{resources.asked:,} people asked, {resources.pairs:,} pairs, {blocks}{examined}"
 
 
 def duration(seconds: float) -> str:

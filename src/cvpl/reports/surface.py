@@ -55,7 +55,7 @@ def _show_settings(result: SurfaceResult, console: Console) -> None:
         names = ["linked", "control", *names]
     if result.target is not None:
         names.append(f"<= {result.target.rate:.4g}")
-    table = plain_table((turned, "left"), *((it, "right") for it in names))
+    table = plain_table((turned, "left"), *((name, "right") for name in names))
     for row in result.settings:
         estimate, low, high = figure_of(result, row)
         figures = [percent(estimate), span(low, high), percent(row.top1_hit_rate)]
@@ -85,7 +85,7 @@ def _show_cells(result: SurfaceResult, console: Console) -> None:
     )
     first = result.settings[0].cells
     heads = [_at(first[at]) for at in columns]
-    table = plain_table(("", "left"), *((it, "right") for it in heads))
+    table = plain_table(("", "left"), *((head, "right") for head in heads))
     for row in result.settings:
         cells = [_cell(row, row.cells[at]) if at < len(row.cells) else UNKNOWN for at in columns]
         table.add_row(Text(printable(str(row.strength))), *cells)

@@ -41,7 +41,7 @@ def surface_page(result: SurfaceResult, *, opened: bool = False) -> str:
         trade=drawn(charts.risk_and_utility(result)),
         settings_table=settings_table(result),
         doubts=[(named(row.strength), row.doubts) for row in result.settings if row.doubts],
-        failed=[(named(it.strength), it.reason) for it in result.failed],
+        failed=[(named(item.strength), item.reason) for item in result.failed],
         warnings=[(warning, where) for warning, where in gathered_warnings(result)],
         inputs_table=_inputs(result),
         versions=", ".join(f"{name} {version}" for name, version in sorted(result.provenance.versions.items())),
@@ -54,11 +54,11 @@ def settings_table(result: SurfaceResult) -> Numbers:
     """A line for each strength."""
     rows = []
     for row in result.settings:
-        told = {True: "yes", False: "no", None: UNKNOWN}[row.safe]
+        text = {True: "yes", False: "no", None: UNKNOWN}[row.safe]
         base = None if row.control is None else row.control.rate
         estimate, low, high = figure_of(result, row)
         figures = percent(row.linkage_rate.estimate), percent(base), percent(estimate), span(low, high)
-        rows.append((named(row.strength), *figures, percent(row.top1_hit_rate), score(row.utility.mean), told))
+        rows.append((named(row.strength), *figures, percent(row.top1_hit_rate), score(row.utility.mean), text))
     heads = ("linked", "control", figure_shown(result), "95% interval", "top-1", "utility", "within the target")
     return Numbers("", "", ("strength" if result.sweep == "mechanism" else "blocking", *heads), tuple(rows))
 
@@ -69,13 +69,13 @@ def _read(result: SurfaceResult) -> str:
 
 def _inputs(result: SurfaceResult) -> Numbers:
     rows = [
-        (role, printable(it.name), f"{it.rows:,}", f"{it.columns:,}", it.sha256 or UNKNOWN)
-        for role, it in result.inputs.items()
+        (role, printable(item.name), f"{item.rows:,}", f"{item.columns:,}", item.sha256 or UNKNOWN)
+        for role, item in result.inputs.items()
     ]
     for row in result.settings if result.sweep == "mechanism" else result.settings[:1]:
-        it = row.release
+        item = row.release
         at = "release" if result.sweep == "blocking" else f"release at {named(row.strength)}"
-        rows.append((at, printable(it.name), f"{it.rows:,}", f"{it.columns:,}", it.sha256 or UNKNOWN))
+        rows.append((at, printable(item.name), f"{item.rows:,}", f"{item.columns:,}", item.sha256 or UNKNOWN))
     return Numbers("", "", ("table", "name", "rows", "columns", "SHA-256"), tuple(rows))
 
 
@@ -85,7 +85,7 @@ def _command(result: SurfaceResult) -> str | None:
     if result.sweep == "blocking":
         words += ["--blocking", "--release", result.settings[0].release.name]
     elif not result.function:
-        tried = [*(row.strength for row in result.settings), *(it.strength for it in result.failed)]
+        tried = [*(row.strength for row in result.settings), *(item.strength for item in result.failed)]
         words += ["--mechanism", result.mechanism, "--strengths", ",".join(map(str, tried))]
     else:
         return None

@@ -216,21 +216,21 @@ def _show_ladder(result: AuditResult, console: Console) -> None:
 def _show_columns(result: AuditResult, console: Console) -> None:
     found = result.feature_contribution
     shown: dict[str, Callable[[Contribution], tuple[float | None, str]]] = {
-        "structure": lambda it: (it.structural, percent(it.structural)),
-        "links": lambda it: (it.link, signed_percent(it.link)),
-        "rate": lambda it: (it.removal, points(None if it.removal is None else -it.removal)),
-        "power": lambda it: (it.power_drop, points(None if it.power_drop is None else -it.power_drop)),
+        "structure": lambda item: (item.structural, percent(item.structural)),
+        "links": lambda item: (item.link, signed_percent(item.link)),
+        "rate": lambda item: (item.removal, points(None if item.removal is None else -item.removal)),
+        "power": lambda item: (item.power_drop, points(None if item.power_drop is None else -item.power_drop)),
     }
-    known = [name for name, figure in shown.items() if any(figure(it)[0] is not None for it in found.columns)]
+    known = [name for name, figure in shown.items() if any(figure(column)[0] is not None for column in found.columns)]
     if not known:
         return
     wide = console.width >= NARROW
     heading("What makes records alike", console)
     heads = ["column"] + (["role"] if wide else [])
     table = plain_table(*((head, "left") for head in heads), *((name, "right") for name in known))
-    for it in sorted(found.columns, key=_weight):
-        role = [it.role.replace("_", "-")] if wide else []
-        table.add_row(Text(printable(it.column)), *role, *(shown[name](it)[1] for name in known))
+    for column in sorted(found.columns, key=_weight):
+        role = [column.role.replace("_", "-")] if wide else []
+        table.add_row(Text(printable(column.column)), *role, *(shown[name](column)[1] for name in known))
     console.print(table)
     console.print()
     asked = {"rate": found.removal_asked, "power": found.power_asked}
@@ -240,9 +240,12 @@ def _show_columns(result: AuditResult, console: Console) -> None:
         hanging(f"{name:<{len('structure')}}", f"{_LEGEND[name]}{some}.", console, style="dim")
 
 
-def _weight(it: Contribution) -> float:
+def _weight(contribution: Contribution) -> float:
     """The columns that give people away most come first."""
-    return -next((value for value in (it.power_drop, it.link, it.structural) if value is not None), 0.0)
+    return -next(
+        (value for value in (contribution.power_drop, contribution.link, contribution.structural) if value is not None),
+        0.0,
+    )
 
 
 def _show_warnings(result: AuditResult, console: Console) -> None:

@@ -93,9 +93,9 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
 def _attributed(rate: Attributable) -> str:
     ends = span(rate.low, rate.high)
     interval = f" ({ends})" if ends else ""
-    told = percent(rate.estimate)
+    text = percent(rate.estimate)
     if rate.low is not None and rate.low <= 0:
-        return f"the attributable rate, {told}{interval}, cannot be told from 0"
-    if told == BELOW_ZERO:
-        return f"the attributable rate is {told}{interval}"
-    return f"{told} is attributable to the release{interval}"
+        return f"the attributable rate, {text}{interval}, cannot be told from 0"
+    if text == BELOW_ZERO:
+        return f"the attributable rate is {text}{interval}"
+    return f"{text} is attributable to the release{interval}"

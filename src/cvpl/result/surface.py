@@ -145,14 +145,14 @@ class SurfaceResult(Document):
 
     def setting(self, strength: Strength) -> SurfaceSetting:
         """The row of one strength; KeyError where it was not tried or could not be made."""
-        for it in self.settings:
-            if it.strength == strength:
-                return it
+        for item in self.settings:
+            if item.strength == strength:
+                return item
         raise KeyError(strength)
 
     def _repr_html_(self) -> str:
         """The answer and a line for each strength, for a notebook."""
-        heads = "".join(f"<th>{it}</th>" for it in ("strength", figure_shown(self), "95% interval", "utility"))
+        heads = "".join(f"<th>{item}</th>" for item in ("strength", figure_shown(self), "95% interval", "utility"))
         rows = []
         for row in self.settings:
             estimate, low, high = figure_of(self, row)

@@ -162,4 +162,4 @@ def _risk(row: SurfaceSetting, target: float | None = None) -> str:
 
 
 def _named(strengths: list[Strength]) -> str:
-    return ", ".join(named(it) for it in strengths)
+    return ", ".join(named(strength) for strength in strengths)

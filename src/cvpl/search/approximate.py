@@ -13,7 +13,7 @@ import numpy as np
 
 from cvpl.errors import UsageError
 from cvpl.operators.similarity import CosineScorer
-from cvpl.search.best import Outcome
+from cvpl.search.best import SearchOutcome
 from cvpl.search.groups import Group
 from cvpl.search.levers import Approximate
 from cvpl.search.listing import candidates_only
@@ -29,7 +29,7 @@ class Approximated:
     group: Group
     settings: Approximate
 
-    def __call__(self) -> Outcome:
+    def __call__(self) -> SearchOutcome:
         """Train, look up and score; on one thread, so that a run repeats."""
         try:
             import faiss  # noqa: PLC0415 - an extra
@@ -53,4 +53,4 @@ class Approximated:
         keep = candidates_only(self.group, query, candidate)
         query, candidate = query[keep], candidate[keep]
         near = self.group.named(query, candidate, scorer.pairs(query, candidate))
-        return Outcome(len(a) * len(b), near, examined=int(sizes[probed[probed >= 0]].sum()))
+        return SearchOutcome(len(a) * len(b), near, examined=int(sizes[probed[probed >= 0]].sum()))

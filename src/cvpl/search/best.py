@@ -87,7 +87,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SearchOutcome:
     """What a part of a search came to: the pairs it settled, those near the best, and how many candidates it counted.
 
     `near` is None where the findings are written down already. `examined` says how many of the pairs were looked at

@@ -25,16 +25,16 @@ from threadpoolctl import threadpool_limits
 
 from cvpl.operators.similarity import AgreementScorer, CosineScorer, Source
 from cvpl.search.approximate import Approximated
-from cvpl.search.best import BestCandidates, Outcome, ScoredPairs
+from cvpl.search.best import BestCandidates, ScoredPairs, SearchOutcome
 from cvpl.search.blocks import LeftOut, Partition, layouts
 from cvpl.search.budget import Budget
 from cvpl.search.groups import Group, groups
 from cvpl.search.levers import Approximate
-from cvpl.search.listing import Listed
+from cvpl.search.listing import ListedPairs
 from cvpl.search.tiles import Tiled
 
 if TYPE_CHECKING:
-    from cvpl.search.tree.tree_search import Visit
+    from cvpl.search.tree.tree_search import TreeSearch
 
 Ints = NDArray[np.int64]
 Progress = Callable[[float], None]
@@ -104,7 +104,7 @@ def find_best(
     return found if ann is None else replace(found, examined=examined)
 
 
-Task = Callable[[], "Outcome | list[Task]"]
+Task = Callable[[], "SearchOutcome | list[Task]"]
 """A task gives its outcome, or the tasks that are to be done in its place."""
 
 
@@ -117,19 +117,19 @@ def _candidates(partition: Partition, left_out: LeftOut | None) -> Ints:
     return counts
 
 
-def _run(tasks: Iterator[Task], workers: int) -> Iterator[Outcome]:
+def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
     """The tasks' outcomes, a few tasks ahead at most, each task on one core; what a task leaves to do comes first."""
     with threadpool_limits(limits=1, user_api="blas"):
         ready: deque[Task] = deque()
         if workers == 1:
             while (task := ready.popleft() if ready else next(tasks, None)) is not None:
                 outcome = task()
-                if isinstance(outcome, Outcome):
+                if isinstance(outcome, SearchOutcome):
                     yield outcome
                 else:
                     ready.extend(outcome)
             return
-        finished: SimpleQueue[Future[Outcome | list[Task]]] = SimpleQueue()
+        finished: SimpleQueue[Future[SearchOutcome | list[Task]]] = SimpleQueue()
         waiting = 0
         with ThreadPoolExecutor(workers) as pool:
             while True:
@@ -143,7 +143,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[Outcome]:
                     return
                 outcome = finished.get().result()
                 waiting -= 1
-                if isinstance(outcome, Outcome):
+                if isinstance(outcome, SearchOutcome):
                     yield outcome
                 else:
                     ready.extend(outcome)
@@ -193,14 +193,14 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
     # Queries that share values look at the same zones: they follow one another.
     order = np.lexsort(scorer.a.T) if scorer.columns else np.arange(scorer.queries)
 
-    def search(queries: Ints) -> Outcome | list[Task]:
+    def search(queries: Ints) -> SearchOutcome | list[Task]:
         skips = group.skip_query, group.skip_candidate
         failed = index.search(scorer, queries, *skips, found, group.query_rows, group.candidate_rows)
-        outcome = Outcome((len(queries) - len(failed)) * scorer.candidates, None)
+        outcome = SearchOutcome((len(queries) - len(failed)) * scorer.candidates, None)
         if not len(failed):
             return outcome
         size, whole = budget.tile_bytes // 8, slice(0, scorer.candidates)
-        alone: list[Task] = [Tiled(group, slice(it, it + 1), whole, size) for it in map(int, failed)]
+        alone: list[Task] = [Tiled(group, slice(item, item + 1), whole, size) for item in map(int, failed)]
         return [lambda: outcome, *alone]
 
     return [partial(search, order[at : at + QUERIES_AT_ONCE]) for at in range(0, len(order), QUERIES_AT_ONCE)]
@@ -217,7 +217,7 @@ def _middling(group: Group, budget: Budget) -> list[Task]:
     numbers = np.cumsum(pairs[small]) // LISTED_PAIRS
     for members in np.split(small, np.flatnonzero(np.diff(numbers)) + 1):
         if members.size:
-            tasks.append(Listed(group, group.rectangles[members]))
+            tasks.append(ListedPairs(group, group.rectangles[members]))
     return tasks
 
 
@@ -247,15 +247,15 @@ class _Planted:
     found: BestCandidates | None
 
     def __call__(self) -> list[Task]:
-        from cvpl.search.tree.tree import plant  # noqa: PLC0415 - `_tasks` tells why
-        from cvpl.search.tree.tree_search import visit  # noqa: PLC0415
+        from cvpl.search.tree.tree import build_tree  # noqa: PLC0415 - `_tasks` tells why
+        from cvpl.search.tree.tree_search import search_tree  # noqa: PLC0415
 
         group, scorer = self.group, self.group.scorer
         assert isinstance(scorer, CosineScorer)  # noqa: S101 - `_large` has seen to it
         keep_copies = self.found is None or len(group.skip_query) > 0
-        tree = plant(scorer.b, keep_copies=keep_copies)
+        tree = build_tree(scorer.b, keep_copies=keep_copies)
         skips = group.skip_query, group.skip_candidate
-        here = visit(tree, scorer.a, *skips, scorer.one, keep_copies=keep_copies)
+        here = search_tree(tree, scorer.a, *skips, scorer.one, keep_copies=keep_copies)
         sample = here.sample(min(TREE_SAMPLE, scorer.queries // 16))
         products = here.count(sample).products(tree.coordinates) / len(sample)
         if TREE_PRODUCT * products + TREE_RECORD > scorer.candidates * scorer.a.shape[1]:
@@ -268,20 +268,20 @@ class _Searched:
     """Some of the queries of a planted block."""
 
     planted: _Planted
-    visit: Visit
+    search_tree: TreeSearch
     piece: slice
 
-    def __call__(self) -> Outcome | list[Task]:
+    def __call__(self) -> SearchOutcome | list[Task]:
         group, found = self.planted.group, self.planted.found
         candidates = len(group.candidate_rows)
         if found is not None:
-            queries, too_many = self.visit.search(self.piece, found, group.query_rows, group.candidate_rows)
+            queries, too_many = self.search_tree.search(self.piece, found, group.query_rows, group.candidate_rows)
             near = None
         else:
-            query, row, score, too_many = self.visit.near(self.piece)
+            query, row, score, too_many = self.search_tree.near(self.piece)
             near = group.named(query, row, score)
             queries = self.piece.stop - self.piece.start - len(too_many)
-        outcome = Outcome(queries * candidates, near)
+        outcome = SearchOutcome(queries * candidates, near)
         if not len(too_many):
             return outcome
         size = self.planted.budget.tile_bytes // 8

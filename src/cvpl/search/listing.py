@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search.best import Counts, Outcome
+from cvpl.search.best import Counts, SearchOutcome
 from cvpl.search.blocks import ranges
 from cvpl.search.groups import Group
 
@@ -15,13 +15,13 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ListedPairs:
     """All pairs of many small rectangles, scored by the formula."""
 
     group: Group
     rectangles: Ints
 
-    def __call__(self) -> Outcome:
+    def __call__(self) -> SearchOutcome:
         """List, score and count."""
         query, candidate = list_pairs(self.rectangles)
         total = len(query)
@@ -29,7 +29,7 @@ class Listed:
         query, candidate = query[keep], candidate[keep]
         found = self.group.named(query, candidate, self.group.scorer.pairs(query, candidate))
         who, counts = np.unique(query, return_counts=True)
-        return Outcome(total, found, Counts(self.group.query_rows[who], counts.astype(np.int64)))
+        return SearchOutcome(total, found, Counts(self.group.query_rows[who], counts.astype(np.int64)))
 
 
 def list_pairs(rectangles: Ints) -> tuple[Ints, Ints]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.search.best import TIE, Counts, Outcome
+from cvpl.search.best import TIE, Counts, SearchOutcome
 from cvpl.search.groups import Group
 
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ class Tiled:
     candidates: slice
     tile_size: int
 
-    def __call__(self) -> Outcome:
+    def __call__(self) -> SearchOutcome:
         """Score tile by tile."""
         rows = self.queries.stop - self.queries.start
         scorer, tolerance = self.group.scorer, self.group.scorer.tolerance
@@ -66,7 +66,7 @@ class Tiled:
         query, candidate = query[order], candidate[order]
         found = self.group.named(query, candidate, scorer.pairs(query, candidate))
         who = self.group.query_rows[self.queries]
-        return Outcome(rows * (self.candidates.stop - self.candidates.start), found, Counts(who, counts))
+        return SearchOutcome(rows * (self.candidates.stop - self.candidates.start), found, Counts(who, counts))
 
     def _exclude(self, tile: Scores, columns: slice) -> Ints:
         """Set the scores of pairs that are no candidates to -inf; how many there were, a query."""

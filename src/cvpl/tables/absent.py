@@ -29,10 +29,10 @@ def absent_as_control(inputs: Inputs) -> Inputs:
         there[matches.original] = True
     present, absent = np.flatnonzero(there), np.flatnonzero(~there)
     if matches is None or min(len(present), len(absent)) < FEWEST:
-        told = inputs.descriptions["original"].name
+        text = inputs.descriptions["original"].name
         what = f"`control: absent` finds {len(present):,} originals with a match, {len(absent):,} without"
         cure = "Take it out where nearly all or none of the originals are in the release, or check `truth`."
-        raise InputError([Problem(told, what, cure)])
+        raise InputError([Problem(text, what, cure)])
     stays, control = original.kept(present), replace(original.kept(absent), name="control")
     named = tuple(spec.name for spec in stays.specs if stays.columns[spec.name].known().any())
     protected = _only(inputs.pair.protected, named)

@@ -36,7 +36,7 @@ class _Stored:
     kind: np.dtype[Any]
 
 
-class Shelf(Place):
+class ColumnStore(Place):
     """The columns of one table on disk."""
 
     in_memory: ClassVar[bool] = False
@@ -61,14 +61,14 @@ class Shelf(Place):
         others = {"labels": column.labels} if isinstance(column, Labels) else {}
         return partial(self._fetch, type(column), parts, others)
 
-    def another(self) -> Shelf:
+    def another(self) -> ColumnStore:
         """A new shelf."""
-        return Shelf()
+        return ColumnStore()
 
     def _fetch(self, kind: type[ColumnData], parts: Mapping[str, _Stored], others: Mapping[str, Any]) -> ColumnData:
         opened = {stored: self._mapped(stored) for stored in parts.values()}
-        told: dict[str, Any] = {name: opened[stored] for name, stored in parts.items()}
-        return kind(**told, **others)
+        text: dict[str, Any] = {name: opened[stored] for name, stored in parts.items()}
+        return kind(**text, **others)
 
     def _write(self, array: Array) -> _Stored:
         end = self._file.seek(0, os.SEEK_END)

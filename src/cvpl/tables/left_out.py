@@ -42,8 +42,8 @@ def nowhere(
     sources: Sequence[Source], declared: Sequence[str], specs: Sequence[ColumnSpec], identity: IdentityKeys | None
 ) -> list[str]:
     """Declared columns that nobody compares and no table has: a slip in a name, perhaps."""
-    told = {spec.name for spec in specs} | ({identity.original, identity.protected} if identity else set())
+    text = {spec.name for spec in specs} | ({identity.original, identity.protected} if identity else set())
     there = {name for source in sources for name in source.types}
-    names = [name for name in dict.fromkeys(declared) if name not in told | there]
+    names = [name for name in dict.fromkeys(declared) if name not in text | there]
     listed = ", ".join(f"'{name}'" for name in names)
     return [f"declared, but in no table: {listed}"] if names else []

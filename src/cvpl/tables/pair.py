@@ -125,8 +125,8 @@ def read_inputs(
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices)
             bound = _groups(con, reader, sources, identity, groups)
-            told_apart = _subgroups(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
-            seen = Seen.of(con, sources, reading, specs, identity) if not problems else Seen()
+            classifier_test = _subgroups(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
+            seen = WholeTableFacts.of(con, sources, reading, specs, identity) if not problems else WholeTableFacts()
         except (duckdb.IOException, duckdb.InvalidInputException):
             # Parquet is read column by column, so a damaged one may show itself only now.
             cure = "Write it again, or check that the ending of its name is right."
@@ -155,7 +155,7 @@ def read_inputs(
         matches,
         _descriptions(tables, sources),
         bound,
-        told_apart,
+        classifier_test,
         _lacking(specs, sources),
         {source.table: tuple(source.types) for source in sources},
         seen.identifying,
@@ -164,7 +164,7 @@ def read_inputs(
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class WholeTableFacts:
     """What is seen of all columns, declared or not: those that name people, and whole rows as numbers."""
 
     identifying: tuple[IdentifyingColumn, ...] = ()
@@ -178,7 +178,7 @@ class Seen:
         reading: Reading,
         specs: Sequence[ColumnSpec],
         identity: IdentityKeys | None,
-    ) -> Seen:
+    ) -> WholeTableFacts:
         """Look at every column of the opened tables."""
         keys = () if identity is None else (identity.original, identity.protected)
         rows = shared_row_keys(con, sources, [spec.name for spec in specs], keys)
@@ -213,9 +213,9 @@ def open_all(
     names = [display_name(data, role) for role, data in tables.items()]
     sources = []
     for (role, data), name in zip(tables.items(), names, strict=True):
-        told = f"{name} ({role})" if names.count(name) > 1 else name
+        text = f"{name} ({role})" if names.count(name) > 1 else name
         try:
-            sources.append(open_source(con, data, role, reading, told))
+            sources.append(open_source(con, data, role, reading, text))
         except InputError as error:
             problems.extend(error.problems)
     return sources

@@ -74,7 +74,7 @@ def _read(text: str, earliest: datetime | None, latest: datetime | None, whole_d
         return _beyond(match[1], match[2], earliest, latest)
     if _SET.fullmatch(text):
         members = [_instant(member) for member in _PLAIN.findall(text)]
-        return _span(min(it.first for it in members), max(it.last for it in members))
+        return _span(min(item.first for item in members), max(item.last for item in members))
     if match := _MASKED.fullmatch(text):
         return _masked(text, match[1])
     return None
@@ -139,7 +139,7 @@ def _masked(text: str, kept: str) -> Span | None:
         return None
     year, month, day = kept[:4], kept[5:7], kept[8:]
     years = max(1, int(year.ljust(4, "0"))), int(year.ljust(4, "9"))
-    months = [it for it in range(1, 13) if f"{it:02}".startswith(month)]
+    months = [item for item in range(1, 13) if f"{item:02}".startswith(month)]
     ends = [(years[0], min(months)), (years[1], max(months))]
-    days = [[it for it in range(1, monthrange(*end)[1] + 1) if f"{it:02}".startswith(day)] for end in ends]
+    days = [[item for item in range(1, monthrange(*end)[1] + 1) if f"{item:02}".startswith(day)] for end in ends]
     return _days(date(*ends[0], min(days[0])), date(*ends[1], max(days[1])))

@@ -122,10 +122,10 @@ def read_pair(label: str, *, whole: bool, smallest: float, largest: float) -> Ra
     if match is None:
         return None
     integers = _INTEGER.fullmatch(match[1]) is not None and _INTEGER.fullmatch(match[3]) is not None
-    told = bool(match[2]) or ("." in match[3] and "." in match[1])
+    words = bool(match[2]) or ("." in match[3] and "." in match[1])
     low, high = float(match[1]), float(match[3])
     among = whole and integers and smallest <= low and high <= largest
-    if not told and (not among or _THOUSANDS.fullmatch(text)):
+    if not words and (not among or _THOUSANDS.fullmatch(text)):
         return None
     return _range(low, high + 1, open_high=True) if whole and integers and low <= high else _range(low, high)
 

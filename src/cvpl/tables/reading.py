@@ -14,7 +14,7 @@ from cvpl.tables import unknown_labels
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
 from cvpl.tables.source import BLANKS, Reading, Source, literal, quoted
-from cvpl.tables.whole_labels import Respelled, respelled
+from cvpl.tables.whole_labels import LabelRespelling, respelled
 
 if TYPE_CHECKING:
     import duckdb
@@ -232,26 +232,26 @@ class ColumnReader:
         listed = originals.union(spec.parents or ())
         own = [respelled(labels, listed) for labels in distinct]
         meant = [
-            {label: it.meant.get(label, label) for label in labels if not _says_nothing(spec, source, label, listed)}
-            for source, labels, it in zip(sources, distinct, own, strict=True)
+            {label: item.meant.get(label, label) for label in labels if not _says_nothing(spec, source, label, listed)}
+            for source, labels, item in zip(sources, distinct, own, strict=True)
         ]
-        labels = tuple(sorted(originals.union(*(told.values() for told in meant[1:]))))
+        labels = tuple(sorted(originals.union(*(text.values() for text in meant[1:]))))
         place = {label: code for code, label in enumerate(labels)}
         read = []
-        for source, spellings, told in zip(sources, distinct, meant, strict=True):
-            wanted = [place[told[label]] if label in told else -1 for label in spellings]
+        for source, spellings, text in zip(sources, distinct, meant, strict=True):
+            wanted = [place[text[label]] if label in text else -1 for label in spellings]
             if wanted == [place.get(label, -1) for label in spellings]:
                 read.append(Labels(self._encode(source, spec.name, labels), labels))
             else:
                 own_codes = self._encode(source, spec.name, spellings)
                 read.append(Labels(np.array([*wanted, -1], dtype=np.int32)[own_codes], labels))
-        for source, it in zip(sources, own, strict=True):
-            self._notice_spellings(spec, source, it)
+        for source, item in zip(sources, own, strict=True):
+            self._notice_spellings(spec, source, item)
         if len(read) > 1:
             self._notices.extend(unknown_labels.notices(spec, originals, read[1]))
         return read
 
-    def _notice_spellings(self, spec: ColumnSpec, source: Source, found: Respelled) -> None:
+    def _notice_spellings(self, spec: ColumnSpec, source: Source, found: LabelRespelling) -> None:
         """Tell of labels that differ by decimals only; where they could mean two of the original's, refuse them."""
         if found.meant:
             self._notices.append(

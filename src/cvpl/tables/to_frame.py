@@ -66,9 +66,11 @@ def read_frame(
         people=np.arange(source.rows),
         numbers=numbers,
         times={name: column.first for name, column in read.items() if isinstance(column, Times)},
-        categories={name: Coded(it.codes, it.labels) for name, it in read.items() if isinstance(it, Labels)},
+        categories={name: Coded(item.codes, item.labels) for name, item in read.items() if isinstance(item, Labels)},
         order=tuple(name for name in source.types if name in read or name in kept),
-        whole=tuple(name for name, it in numbers.items() if np.array_equal(it, np.trunc(it), equal_nan=True)),
+        whole=tuple(
+            name for name, number in numbers.items() if np.array_equal(number, np.trunc(number), equal_nan=True)
+        ),
         carried=kept,
     )
     return WholeTable(frame, tuple(name for name in source.types if name not in frame.order))

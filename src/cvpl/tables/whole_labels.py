@@ -14,14 +14,14 @@ _WHOLE = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 
 
 @dataclass(frozen=True)
-class Respelled:
+class LabelRespelling:
     """By a table's own spelling the known label that it means, and the spellings that could mean two."""
 
     meant: dict[str, str]
     unclear: tuple[str, ...]
 
 
-def respelled(labels: Iterable[str], known: Iterable[str]) -> Respelled:
+def respelled(labels: Iterable[str], known: Iterable[str]) -> LabelRespelling:
     """The labels that are not `known` themselves, but are but for decimals that are all zero.
 
     "1.0" and "1.00" mean "1" where that is known, and "1" means "1.0" where that is. "01.0" does not mean "1":
@@ -40,4 +40,4 @@ def respelled(labels: Iterable[str], known: Iterable[str]) -> Respelled:
             meant[label] = found[0]
         elif found:
             unclear.append(label)
-    return Respelled(meant, tuple(unclear))
+    return LabelRespelling(meant, tuple(unclear))

@@ -11,14 +11,14 @@ from cvpl.result import UtilityFigures
 FIGURES = ("correlation_preservation", "marginal_similarity", "downstream_accuracy_ratio", "distance_preservation")
 
 
-def counted_figures(found: Sequence[UtilityFigures]) -> list[str]:
+def shared_figures(found: Sequence[UtilityFigures]) -> list[str]:
     """The figures that all releases have; none where there is no release.
 
     Distances count only where those of the same people were compared in every release, since distributions of distances
     are close to 1 for almost anything.
     """
-    names = [name for name in FIGURES if found and all(getattr(it, name) is not None for it in found)]
-    if any(it.distance_basis != "same_people" for it in found):
+    names = [name for name in FIGURES if found and all(getattr(item, name) is not None for item in found)]
+    if any(item.distance_basis != "same_people" for item in found):
         names = [name for name in names if name != "distance_preservation"]
     return names
 

@@ -14,16 +14,16 @@ from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.assessment.diagnostics.self_linkage import leave_one_out
 from cvpl.assessment.diagnostics.sensitivity import sensitivity
-from cvpl.assessment.ensemble import Standing, contest
+from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.provenance import described, provenance
-from cvpl.assessment.resources import AuditPlan, check_embeddings, make_plan, place_for
+from cvpl.assessment.resources import ResourceEstimate, check_embeddings, estimate_resources, place_for
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.attack.saved_projection import save_projection
-from cvpl.config.resolved import ConfigLike, Plan, load
+from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
 from cvpl.evaluation.rates import integrated_risk, worst_case_risk
@@ -67,27 +67,27 @@ def audit(
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     say = report or _silent
     say("reading", None)
-    plan, inputs = read_plan(original, protected, config, control, memory)
+    resolved, inputs = read_plan(original, protected, config, control, memory)
     if attackers is not None:
-        plan = plan.only(attackers)
+        resolved = resolved.only(attackers)
     drawn = None
     if randomize is not False:
         seed = secrets.randbits(32) if randomize is True else int(randomize)
-        known = set(plan.attackers)
-        plan = plan.with_drawn(seed, reference=inputs.pair.control is not None)
-        drawn = out.Randomization(seed=seed, attackers=[name for name in plan.attackers if name not in known])
+        known = set(resolved.attackers)
+        resolved = resolved.with_drawn(seed, reference=inputs.pair.control is not None)
+        drawn = out.Randomization(seed=seed, attackers=[name for name in resolved.attackers if name not in known])
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
         say("checking the tables", None)
-        likeness = likeness_of(plan, inputs)
-        findings = preflight(plan, inputs, likeness)
+        likeness = likeness_of(resolved, inputs)
+        findings = preflight(resolved, inputs, likeness)
         if on_preflight is not None:
             on_preflight(findings)
-        standing = contest(plan, inputs, say)
-        looked = Looked(likeness, findings)
-        result = _assemble(standing, plan, inputs, fail_above, drawn, looked, say)
+        ensemble = run_attackers(resolved, inputs, say)
+        looked = PreAttackChecks(likeness, findings)
+        result = _assemble(ensemble, resolved, inputs, fail_above, drawn, looked, say)
     if save_projection_to is not None:
-        representation = standing.chosen.measured.attack.representation
+        representation = ensemble.chosen.measured.attack.representation
         save_projection(save_projection_to, representation.space, representation.projection)
     return result
 
@@ -100,79 +100,79 @@ def plan_audit(
     control: object | None = None,
     attackers: Sequence[str] | None = None,
     memory: int | None = None,
-) -> AuditPlan:
+) -> ResourceEstimate:
     """What an audit with these arguments would compare, and what it would take, without doing it."""
-    plan, inputs = read_plan(original, protected, config, control, memory)
-    plan = plan if attackers is None else plan.only(attackers)
-    findings = preflight(plan, inputs, likeness_of(plan, inputs))
-    return replace(make_plan(plan, inputs), findings=tuple(findings))
+    resolved, inputs = read_plan(original, protected, config, control, memory)
+    resolved = resolved if attackers is None else resolved.only(attackers)
+    findings = preflight(resolved, inputs, likeness_of(resolved, inputs))
+    return replace(estimate_resources(resolved, inputs), findings=tuple(findings))
 
 
 def read_plan(
     original: object, protected: object, config: ConfigLike, control: object | None, memory: int | None
-) -> tuple[Plan, Inputs]:
+) -> tuple[ResolvedConfig, Inputs]:
     """The resolved configuration and the checked tables, or every problem of both."""
     try:
-        plan = load(config)
+        resolved = load(config)
     except InputError as error:
         problems = list(error.problems) + check_files(original, protected, control)
         raise InputError(problems) from None
-    plan = plan.within(memory)
-    return plan, read_tables(original, protected, plan, control)
+    resolved = resolved.within(memory)
+    return resolved, read_tables(original, protected, resolved, control)
 
 
-def read_tables(original: object, protected: object, plan: Plan, control: object | None) -> Inputs:
+def read_tables(original: object, protected: object, resolved: ResolvedConfig, control: object | None) -> Inputs:
     """The checked tables of one audit under a resolved configuration, or every problem of theirs."""
     inputs = read_inputs(
         original,
         protected,
-        plan.specs,
-        control=plan.control if control is None else control,
-        reading=plan.reading,
-        identity=plan.identity,
-        declared=plan.declared,
-        groups=plan.groups,
-        subgroups=plan.subgroups,
-        memory=plan.budget.memory,
-        place=lambda rows: place_for(rows, plan),
+        resolved.specs,
+        control=resolved.control if control is None else control,
+        reading=resolved.reading,
+        identity=resolved.identity,
+        declared=resolved.declared,
+        groups=resolved.groups,
+        subgroups=resolved.subgroups,
+        memory=resolved.budget.memory,
+        place=lambda rows: place_for(rows, resolved),
     )
-    if control is None and plan.control_is_absent:
+    if control is None and resolved.control_is_absent:
         inputs = absent_as_control(inputs)
     if not inputs.pair.original.specs:
         what = "no observable column is in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
-    check_embeddings(plan, inputs)
+    check_embeddings(resolved, inputs)
     return inputs
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class PreAttackChecks:
     """What was seen before any attack: how alike control and originals are, and the findings of the checks."""
 
     likeness: ControlLikeness | None
     findings: list[out.Finding]
 
 
-def likeness_of(plan: Plan, inputs: Inputs) -> ControlLikeness | None:
+def likeness_of(resolved: ResolvedConfig, inputs: Inputs) -> ControlLikeness | None:
     """How alike control and originals are; None without a control."""
     pair = inputs.pair
     if pair.control is None:
         return None
-    return control_likeness(pair.original, pair.control, stream(plan.config.seed, "likeness"))
+    return control_likeness(pair.original, pair.control, stream(resolved.config.seed, "likeness"))
 
 
 def _assemble(
-    standing: Standing,
-    plan: Plan,
+    ensemble: EnsembleOutcome,
+    resolved: ResolvedConfig,
     inputs: Inputs,
     fail_above: float | None,
     drawn: out.Randomization | None,
-    looked: Looked,
+    looked: PreAttackChecks,
     say: Report,
 ) -> out.AuditResult:
-    name, contenders = standing.headline, standing.contenders
-    measured = standing.chosen.measured.at_confidence(standing.confidence)
-    done, threshold, grid = measured.attack, measured.threshold, plan.config.grid.values()
+    name, outcomes = ensemble.headline, ensemble.outcomes
+    measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
+    done, threshold, grid = measured.attack, measured.threshold, resolved.config.grid.values()
     scores, on_scale = done.scores, done.attacker.on_scale
     say("self-linkage", None)
     self_linkage = {
@@ -180,25 +180,25 @@ def _assemble(
         for table in ("original", "protected")
     }
     say("feature contribution", None)
-    drops = power_drops(measured, inputs) if plan.runs_sensitivity else None
+    drops = power_drops(measured, inputs) if resolved.runs_sensitivity else None
     contribution = diagnostics.contributions(measured, drops)
     say("progressive evaluation", None)
     ladder = None if threshold is None else climb(done, threshold)
     say("who is at risk", None)
-    asked = [key for key in contenders if key == name or (standing.among == 1 and _asks(plan))]
-    people = {key: diagnostics.rates_by_group(contenders[key].measured, plan, inputs) for key in asked}
+    asked = [key for key in outcomes if key == name or (ensemble.among == 1 and _asks(resolved))]
+    people = {key: diagnostics.rates_by_group(outcomes[key].measured, resolved, inputs) for key in asked}
     likeness, findings = looked.likeness, looked.findings
-    swings = _sensitivity(standing, plan, inputs, say)
-    warnings = notices(measured, standing, inputs, likeness, swings)
-    outcomes = gate(standing, measured, plan.config.policy, fail_above, people, findings)
-    copied = standing.chosen.copied
+    swings = _sensitivity(ensemble, resolved, inputs, say)
+    warnings = notices(measured, ensemble, inputs, likeness, swings)
+    policies = gate(ensemble, measured, resolved.config.policy, fail_above, people, findings)
+    copied = ensemble.chosen.copied
     at_risk = people.get(name)
     return out.AuditResult(
         schema="cvpl/audit/2",
-        verdict=verdict(standing, findings),
-        risk=risk_section(standing.risk, standing),
-        certain=risk_section(standing.certain, standing),
-        best_candidate=best_candidate_section(standing),
+        verdict=verdict(ensemble, findings),
+        risk=risk_section(ensemble.risk, ensemble),
+        certain=risk_section(ensemble.certain, ensemble),
+        best_candidate=best_candidate_section(ensemble),
         preflight=findings,
         inputs=described(inputs),
         scenario="blind" if inputs.matches is None else inputs.matches.scenario,
@@ -216,7 +216,7 @@ def _assemble(
         growth=measurements.growth(measured),
         control=measurements.control(measured),
         attributable_rate=measurements.attributable(measured),
-        power=measurements.power(measured, standing.reading.false_rate),
+        power=measurements.power(measured, ensemble.reading.false_rate),
         ladder=None
         if ladder is None
         else out.Ladder(
@@ -228,18 +228,18 @@ def _assemble(
                 one.measured,
                 one.faults,
                 diagnostics.canaries(one.canaries),
-                risk_section(standing.risk_of(key), standing),
+                risk_section(ensemble.risk_of(key), ensemble),
             )
-            for key, one in contenders.items()
+            for key, one in outcomes.items()
         ],
-        picked=standing.picked,
-        canaries=diagnostics.canaries(standing.chosen.canaries),
+        picked=ensemble.picked,
+        canaries=diagnostics.canaries(ensemble.chosen.canaries),
         alignment=None
         if done.granularity is None
         else [out.AlignedColumn(column=column, grain=grain) for column, grain in done.granularity.describe()],
-        policy=outcomes[0] if outcomes else None,
-        policies=outcomes,
-        validity=diagnostics.validity(standing.chosen.valid, standing.reasons),
+        policy=policies[0] if policies else None,
+        policies=policies,
+        validity=diagnostics.validity(ensemble.chosen.valid, ensemble.reasons),
         self_linkage=out.SelfLinkage(
             original=diagnostics.self_rate(self_linkage["original"]),
             protected=diagnostics.self_rate(self_linkage["protected"]),
@@ -248,28 +248,30 @@ def _assemble(
         feature_contribution=contribution,
         control_likeness=None if likeness is None else diagnostics.likeness(likeness),
         sensitivity=swings,
-        at_risk=None if at_risk is None else diagnostics.at_risk(at_risk, plan.config.report.suppress_below),
-        warnings=[out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in warnings],
+        at_risk=None if at_risk is None else diagnostics.at_risk(at_risk, resolved.config.report.suppress_below),
+        warnings=[out.Warning_(rule=warning.rule, message=warning.message, docs=warning.docs) for warning in warnings],
         search=measurements.search(done),
         lower_bound=not done.exact,
-        provenance=provenance(plan, drawn),
+        provenance=provenance(resolved, drawn),
     )
 
 
-def _asks(plan: Plan) -> bool:
+def _asks(resolved: ResolvedConfig) -> bool:
     """Whether a policy bounds the largest rate over subgroups, for which all are asked where none was picked."""
-    policy = plan.config.policy
+    policy = resolved.config.policy
     policies = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
-    return any(it.figure == "maximum_subgroup_rate" for it in policies)
+    return any(item.figure == "maximum_subgroup_rate" for item in policies)
 
 
-def _sensitivity(standing: Standing, plan: Plan, inputs: Inputs, say: Report) -> out.Sensitivity | None:
+def _sensitivity(
+    ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs, say: Report
+) -> out.Sensitivity | None:
     """The variations of the headline, or of the first attacker that has a threshold; null where they were not run."""
-    if not plan.runs_sensitivity:
+    if not resolved.runs_sensitivity:
         return None
-    running = standing.qualified or standing.contenders
-    able = {key: it.measured for key, it in running.items() if it.measured.attack.attacker.on_scale}
-    name = standing.headline if standing.headline in able else next(iter(able), None)
+    running = ensemble.qualified or ensemble.outcomes
+    able = {key: item.measured for key, item in running.items() if item.measured.attack.attacker.on_scale}
+    name = ensemble.headline if ensemble.headline in able else next(iter(able), None)
     if name is None or able[name].threshold is None:
         return None
     say("sensitivity", None)

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from cvpl.config.resolved import ConfigLike, Plan, load
+from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.config.written import ProtectConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.laboratory.frame import Frame
@@ -42,18 +42,18 @@ class Mechanism(Protocol):
         ...
 
 
-class Family(NamedTuple):
+class MechanismFamily(NamedTuple):
     """A method: what its strength is, and the strengths that are made where none is asked for."""
 
     strength: str
     usual: tuple[Strength, ...]
 
 
-FAMILIES: Mapping[Method, Family] = {
-    "k-anonymity": Family("k, a whole number from 2", full_domain.STRENGTHS),
-    "mondrian": Family("k, a whole number from 2", full_domain.STRENGTHS),
-    "perturbation": Family(f"a level: {', '.join(LEVELS)}", tuple(LEVELS)),
-    "synthetic": Family("the share of correlation that is kept, from 0 to 1", copula.STRENGTHS),
+FAMILIES: Mapping[Method, MechanismFamily] = {
+    "k-anonymity": MechanismFamily("k, a whole number from 2", full_domain.STRENGTHS),
+    "mondrian": MechanismFamily("k, a whole number from 2", full_domain.STRENGTHS),
+    "perturbation": MechanismFamily(f"a level: {', '.join(LEVELS)}", tuple(LEVELS)),
+    "synthetic": MechanismFamily("the share of correlation that is kept, from 0 to 1", copula.STRENGTHS),
 }
 
 
@@ -94,30 +94,30 @@ class Protector:
     its sensitive columns read too, for nobody's rows must have values of their own.
     """
 
-    def __init__(self, plan: Plan, frame: Frame, synthesized: Callable[[], Frame]) -> None:
-        self._plan, self.frame, self._synthesized = plan, frame, synthesized
-        self._settings = plan.config.protect or ProtectConfig()
-        self._specs = {spec.name: spec for spec in plan.specs}
+    def __init__(self, resolved: ResolvedConfig, frame: Frame, synthesized: Callable[[], Frame]) -> None:
+        self._plan, self.frame, self._synthesized = resolved, frame, synthesized
+        self._settings = resolved.config.protect or ProtectConfig()
+        self._specs = {spec.name: spec for spec in resolved.specs}
         self._levels: dict[str, Sequence[Level]] | None = None
         self._check_settings()
 
     @classmethod
     def read(cls, table: object, config: ConfigLike) -> tuple[Protector, tuple[str, ...]]:
         """The table of a file, by its configuration, and the names of the columns that no release will hold."""
-        plan = load(config)
+        resolved = load(config)
         named = {
-            role: [name for name, entry in plan.config.columns.items() if entry.role == role]
+            role: [name for name, entry in resolved.config.columns.items() if entry.role == role]
             for role in ("id", "sensitive", "group")
         }
-        read = read_frame(table, plan.specs, [*chain(*named.values())], plan.reading)
+        read = read_frame(table, resolved.specs, [*chain(*named.values())], resolved.reading)
 
         @cache
         def synthesized() -> Frame:
             nobody = [*named["id"], *named["group"]]
-            whole = read_frame(table, plan.specs, nobody, plan.reading, guessed=named["sensitive"]).frame
+            whole = read_frame(table, resolved.specs, nobody, resolved.reading, guessed=named["sensitive"]).frame
             return whole if named["id"] else _numbered(whole)
 
-        return cls(plan, read.frame if named["id"] else _numbered(read.frame), synthesized), read.left_out
+        return cls(resolved, read.frame if named["id"] else _numbered(read.frame), synthesized), read.left_out
 
     def release(self, method: Method, strength: Strength, seed: int | None = None) -> Release:
         """The release by one method at one strength; nonsense is refused with a UsageError."""

@@ -19,7 +19,7 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement
-from cvpl.evaluation.truth import own_match_left_out, weigh
+from cvpl.evaluation.truth import evaluate_truth, own_match_left_out
 from cvpl.operators.projection import Saved
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
@@ -92,7 +92,7 @@ def _scores(done: Attack, attacker: Attacker, inputs: Inputs) -> Scores | None:
     matches: TrueMatches | None = inputs.matches
     if matches is None or not matches.complete or not len(matches.original):
         return None
-    return again.scores, own_match_left_out(again, weigh(again, matches))
+    return again.scores, own_match_left_out(again, evaluate_truth(again, matches))
 
 
 def _power(scores: Scores, rows: tuple[NDArray[np.int64], ...] | None = None) -> float:

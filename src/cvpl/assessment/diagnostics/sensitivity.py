@@ -14,7 +14,7 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.evaluation.rates import linkage_rate
-from cvpl.evaluation.truth import own_match_left_out, weigh
+from cvpl.evaluation.truth import evaluate_truth, own_match_left_out
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair
@@ -49,8 +49,8 @@ class Sensitivity:
 
     def spread(self, choice: Choice) -> float | None:
         """Largest minus smallest power over one kind of choice (linkage rate where power is not known)."""
-        of_kind = [it for it in self.variations if it.choice == choice]
-        values = [it.linkage_rate if it.power is None else it.power for it in of_kind]
+        of_kind = [variation for variation in self.variations if variation.choice == choice]
+        values = [item.linkage_rate if item.power is None else item.power for item in of_kind]
         return max(values) - min(values) if len(values) > 1 else None
 
 
@@ -67,7 +67,7 @@ def sensitivity(
         control = done.search_control()
         base = None if control is None else done.evidence("control", control)
         if base is None and matches is not None and matches.complete and len(matches.original):
-            base = own_match_left_out(done, weigh(done, matches))
+            base = own_match_left_out(done, evaluate_truth(done, matches))
         rate = linkage_rate(done.scores, threshold)
         base_rate = None if base is None else linkage_rate(base, threshold)
         asked = done.original.rows

@@ -11,7 +11,7 @@ from cvpl.assessment.preflight.copies import copy_findings
 from cvpl.assessment.preflight.correspondence import correspondence_findings
 from cvpl.assessment.preflight.identifiers import identifier_findings
 from cvpl.assessment.preflight.tables import table_findings
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
@@ -19,13 +19,13 @@ from cvpl.tables.pair import Inputs
 __all__ = ["preflight"]
 
 
-def preflight(plan: Plan, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
+def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
     """The findings of all checks on the tables of one audit; `likeness` compares the control with the originals."""
     found = [
-        *table_findings(plan, inputs),
-        *identifier_findings(plan, inputs),
-        *copy_findings(inputs.pair, stream(plan.config.seed, "copies"), inputs.shared_rows),
-        *control_findings(plan, inputs, likeness),
-        *correspondence_findings(plan, inputs),
+        *table_findings(resolved, inputs),
+        *identifier_findings(resolved, inputs),
+        *copy_findings(inputs.pair, stream(resolved.config.seed, "copies"), inputs.shared_rows),
+        *control_findings(resolved, inputs, likeness),
+        *correspondence_findings(resolved, inputs),
     ]
     return sorted(found, key=lambda finding: not finding.closes_gate)

@@ -6,7 +6,7 @@ import math
 from statistics import NormalDist
 
 from cvpl import result as out
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
@@ -18,13 +18,13 @@ HALF_WIDTH = 0.05
 """The half-width of the risk's interval that a control should allow."""
 
 
-def control_findings(plan: Plan, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
+def control_findings(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
     """What is wrong with the control; nothing without one."""
     if inputs.pair.control is None:
         return []
     # Rows of one group are no independent draws, and would look unlike for nothing.
     alike = [] if inputs.groups is not None else _unlike(likeness)
-    return [*_columns(inputs), *_overlap(likeness), *alike, *_size(plan, inputs)]
+    return [*_columns(inputs), *_overlap(likeness), *alike, *_size(resolved, inputs)]
 
 
 def _columns(inputs: Inputs) -> list[out.Finding]:
@@ -66,10 +66,10 @@ def _unlike(likeness: ControlLikeness | None) -> list[out.Finding]:
     return [out.Finding(check="control_unlike", closes_gate=True, message=message, count=len(looks))]
 
 
-def _size(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+def _size(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     control, originals = inputs.pair.control, inputs.pair.original.rows
     assert control is not None  # noqa: S101 - asked only where there is one
-    running = plan.able(control.rows)
+    running = resolved.able(control.rows)
     halved = any(attacker.needs_reference for attacker in running.values())
     read = control.rows // 2 if halved else control.rows
     rates = (FALSE_RATE, *LARGER_FALSE_RATES)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_ends
+from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_bounds
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.row_keys import Keys, keys_without_one, row_keys
 from cvpl.wording import percent
@@ -148,8 +148,8 @@ def beyond_error(share: float, records: float, base: float, base_records: float,
     `spread` is a further standard deviation of the difference.
     """
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    below = share - wilson_ends(share, records, z)[0]
-    above = wilson_ends(base, base_records, z)[1] - base
+    below = share - wilson_bounds(share, records, z)[0]
+    above = wilson_bounds(base, base_records, z)[1] - base
     return share - base > math.hypot(below, above, z * spread)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.tables.columns import ColumnData, Labels, Numbers, Pair, Times
 from cvpl.tables.identity import ROW_NUMBER, TrueMatches
@@ -33,14 +33,17 @@ MOST_ROWS = 200_000
 """More rows than this are not compared: an order shows long before."""
 
 
-def correspondence_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """The order of rows, where it is kept, and the share of values that are unchanged, by column."""
     pair, matches = inputs.pair, inputs.matches
     ordered = order_kept(pair)
     found = []
     declared = matches is not None and len(matches.original) > 0
     if ordered:
-        by_place = plan.identity is not None and ROW_NUMBER in (plan.identity.original, plan.identity.protected)
+        by_place = resolved.identity is not None and ROW_NUMBER in (
+            resolved.identity.original,
+            resolved.identity.protected,
+        )
         if by_place or _told_by(matches, pair.original.rows):
             message = "the order of rows is kept and used for evaluation; shuffle the rows before release"
             if not by_place:

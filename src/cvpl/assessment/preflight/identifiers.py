@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cvpl import result as out
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.tables.pair import Inputs
 from cvpl.wording import percent
 
@@ -18,10 +18,10 @@ _LOOKS_LIKE = {
 }
 
 
-def identifier_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """A finding for each released column that names people, and one for the key that the evaluation uses."""
-    used = plan.identity is not None and inputs.matches is not None and len(inputs.matches.original) > 0
-    key = plan.identity.protected if plan.identity is not None and used else None
+    used = resolved.identity is not None and inputs.matches is not None and len(inputs.matches.original) > 0
+    key = resolved.identity.protected if resolved.identity is not None and used else None
     found = []
     if key is not None and key in inputs.present.get("protected", ()):
         message = f"column '{key}' tells who is who and is used for evaluation; remove it before release"
@@ -36,7 +36,7 @@ def identifier_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
                 "the original; remove or coarsen it before release"
             )
             # Attackers are assumed not to know a sensitive column; its exact values identify whoever does know them.
-            closes = _role(plan, column.column) != "sensitive"
+            closes = _role(resolved, column.column) != "sensitive"
         else:
             looks = _LOOKS_LIKE[column.kind]
             message = (
@@ -55,6 +55,6 @@ def identifier_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
     return found
 
 
-def _role(plan: Plan, column: str) -> str | None:
-    declared = plan.config.columns.get(column)
+def _role(resolved: ResolvedConfig, column: str) -> str | None:
+    declared = resolved.config.columns.get(column)
     return None if declared is None else declared.role

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cvpl import result as out
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.tables.columns import Labels, Numbers, Table
 from cvpl.tables.identity import ROW_NUMBER
@@ -13,9 +13,9 @@ from cvpl.tables.pair import Inputs
 from cvpl.tables.row_keys import row_keys
 
 
-def table_findings(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+def table_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """What is wrong with original and release as a pair."""
-    return [*_same(inputs), *_swapped(plan, inputs), *_small(inputs)]
+    return [*_same(inputs), *_swapped(resolved, inputs), *_small(inputs)]
 
 
 def _same(inputs: Inputs) -> list[out.Finding]:
@@ -32,14 +32,14 @@ def _same(inputs: Inputs) -> list[out.Finding]:
     return []
 
 
-def _swapped(plan: Plan, inputs: Inputs) -> list[out.Finding]:
+def _swapped(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """The release is the table with generalized cells, or with the ids missing."""
     reasons = []
     coarse = [_generalized(table) for table in (inputs.pair.original, inputs.pair.protected)]
     if coarse[0] and not coarse[1]:
         columns = ", ".join(f"'{name}'" for name in sorted(coarse[0])[:3])
         reasons.append(f"the original has generalized values ({columns}) and the release has none")
-    key = plan.identity
+    key = resolved.identity
     if key is not None and ROW_NUMBER not in (key.original, key.protected):
         there = inputs.present
         if key.original not in there.get("original", ()) and key.protected in there.get("protected", ()):

@@ -15,7 +15,7 @@ from cvpl.assessment.diagnostics.self_linkage import SelfLinkage
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity
 from cvpl.assessment.diagnostics.validity import Validity
 from cvpl.attack.representation import linear
-from cvpl.config.resolved import Plan
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contribution import link, structural, structural_spread
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.groups.groupings import by_columns, by_rarity
@@ -35,7 +35,7 @@ def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
     return out.Validity(assessable=not reasons, **fields)
 
 
-def utility(plan: Plan, inputs: Inputs) -> Utility:
+def utility(resolved: ResolvedConfig, inputs: Inputs) -> Utility:
     """The utility of a release, by one vectorization for all releases, whoever speaks for them.
 
     The draws depend on the seed alone, so that the same people are tested in every release of one original.
@@ -43,8 +43,8 @@ def utility(plan: Plan, inputs: Inputs) -> Utility:
     matches = None
     if inputs.matches is not None and len(inputs.matches.original):
         matches = inputs.matches.original, inputs.matches.protected
-    vectorization = next(iter(plan.attackers.values())).vectorization
-    rng = stream(plan.config.seed, "utility")
+    vectorization = next(iter(resolved.attackers.values())).vectorization
+    rng = stream(resolved.config.seed, "utility")
     return utility_by(inputs.pair, rng, vectorization=vectorization, matches=matches)
 
 
@@ -71,7 +71,7 @@ def sensitivity(name: str, found: Sensitivity) -> out.Sensitivity:
     return out.Sensitivity(
         attacker=name,
         asked=found.asked,
-        variations=[out.Variation(**asdict(it)) for it in found.variations],
+        variations=[out.Variation(**asdict(variation)) for variation in found.variations],
         spread_by_blocking=found.spread("blocking"),
         spread_by_encoding=found.spread("encoding and scaling"),
     )
@@ -85,8 +85,10 @@ def likeness(found: ControlLikeness) -> out.ControlLikeness:
         area=found.joint.area,
         copies_beyond_chance=found.copies.beyond_chance,
         columns=[
-            out.ColumnLikeness(column=it.column, distance=it.distance, missing=it.missing, differs=it.differs)
-            for it in found.columns
+            out.ColumnLikeness(
+                column=column.column, distance=column.distance, missing=column.missing, differs=column.differs
+            )
+            for column in found.columns
         ],
         alarms=list(found.alarms),
     )
@@ -107,7 +109,7 @@ def at_risk(found: Subgroups, suppress_below: int) -> out.AtRisk:
     )
 
 
-def rates_by_group(measured: Measurement, plan: Plan, inputs: Inputs) -> Subgroups | None:
+def rates_by_group(measured: Measurement, resolved: ResolvedConfig, inputs: Inputs) -> Subgroups | None:
     """Rates by group; None where nobody can be called linked or not."""
     linked = measured.linked
     if linked is None:
@@ -117,7 +119,7 @@ def rates_by_group(measured: Measurement, plan: Plan, inputs: Inputs) -> Subgrou
     control = done.held_control if theirs is not None else None
     groupings = by_columns(inputs.subgroups, done.people, done.control_rows)
     groupings.append(by_rarity(done.held, control))
-    return subgroups(groupings, linked[0], theirs, plan.config.report.suppress_below)
+    return subgroups(groupings, linked[0], theirs, resolved.config.report.suppress_below)
 
 
 def contributions(measured: Measurement, drops_of_power: PowerDrops | None) -> out.Contributions:

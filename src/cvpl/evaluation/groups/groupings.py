@@ -32,7 +32,7 @@ def by_columns(
             continue
         known = ordinal(mine)[mine.known()]
         edges = np.quantile(known, [0.25, 0.5, 0.75]) if len(known) else np.zeros(3)
-        quarters = [None if it is None else _quarters(it, edges) for it in (asked, others)]
+        quarters = [None if item is None else _quarters(item, edges) for item in (asked, others)]
         assert quarters[0] is not None  # noqa: S101 - the originals are there
         found.append(Grouping(name, QUARTERS, quarters[0], quarters[1]))
     return found

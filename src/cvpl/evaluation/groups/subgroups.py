@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows, published_ranges
-from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_ends
+from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_bounds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -129,7 +129,7 @@ def subgroups(
     """
     if not len(linked) or not groupings:
         raise ValueError("rates by group need at least one record and one grouping")
-    mine = [_counted(it.original, len(it.labels), len(linked)) for it in groupings]
+    mine = [_counted(item.original, len(item.labels), len(linked)) for item in groupings]
     place = pooled_rows(mine, suppress_below)
     rows = [place_of[codes] for place_of, codes in zip(place, mine, strict=True)]
     hidden = hidden_shares(rows, linked, suppress_below)
@@ -156,7 +156,7 @@ def subgroups(
         tables.append(GroupTable(grouping.name, tuple(shown)))
     known = [row.attributable for table in tables for row in table.rows if row.attributable is not None]
     average = float(linked.mean())
-    maximum = _maximum(tables, average, wilson_ends(average, len(linked), z)[0])
+    maximum = _maximum(tables, average, wilson_bounds(average, len(linked), z)[0])
     return Subgroups(tuple(tables), average, maximum, max(known, default=None), controls is not None)
 
 
@@ -171,7 +171,7 @@ def _control_shares(
     groupings: Sequence[Grouping], place: Sequence[Ints], linked: Floats | None, k: int
 ) -> list[dict[int, float]] | None:
     """The control's share for every row in which it may be told. A control's group that has no original has no row."""
-    if linked is None or not len(linked) or any(it.control is None for it in groupings):
+    if linked is None or not len(linked) or any(item.control is None for item in groupings):
         return None
     rows = []
     for grouping, place_of in zip(groupings, place, strict=True):
@@ -185,7 +185,7 @@ def _control_shares(
     shares = []
     for row, mask in zip(rows, hidden, strict=True):
         sizes, found = np.bincount(row), np.bincount(row, weights=linked)
-        shares.append({int(it): float(found[it] / sizes[it]) for it in np.flatnonzero(sizes) if not mask[it]})
+        shares.append({int(item): float(found[item] / sizes[item]) for item in np.flatnonzero(sizes) if not mask[item]})
     return shares
 
 
@@ -209,12 +209,12 @@ def _row(
     if hidden is None:
         share = found / size
         beyond = None if base is None else attributable_rate(share, base)
-        return GroupRow(label, groups, size, share, None, None, *wilson_ends(share, size, z), base, beyond)
+        return GroupRow(label, groups, size, share, None, None, *wilson_bounds(share, size, z), base, beyond)
     fewest, most = hidden
     at_least = fewest / size if fewest > size * _ROUNDING else None
     at_most = most / size if most < size * (1 - _ROUNDING) else None
-    low = None if at_least is None else wilson_ends(at_least, size, z)[0]
-    high = None if at_most is None else wilson_ends(at_most, size, z)[1]
+    low = None if at_least is None else wilson_bounds(at_least, size, z)[0]
+    high = None if at_most is None else wilson_bounds(at_most, size, z)[1]
     return GroupRow(label, groups, size, None, at_most, at_least, low, high, base, None)
 
 

@@ -133,7 +133,7 @@ def _size_leak(
     """A table whose pool gives a small number away: by a group's size as a sum of shown ones, or by nested rows."""
     rows = [_rows(size, pool) for size, pool in zip(sizes, pools, strict=True)]
     of_atom = [row[codes] for row, codes in zip(rows, members, strict=True)]
-    shown = np.array([of == it for of in of_atom for it in np.unique(of)], dtype=np.float64)
+    shown = np.array([of == item for of in of_atom for item in np.unique(of)], dtype=np.float64)
     for at, (codes, pool) in enumerate(zip(members, pools, strict=True)):
         for group in sorted(pool):
             if sizes[at][group] < k and _spanned(shown, codes == group):
@@ -155,18 +155,18 @@ def _enlarge(sizes: Sequence[Floats], pools: list[set[int]], leak: tuple[int, in
     """Pool one more group of the table that leaks, or else of the table with the most left; False if none is left."""
     at, group = leak
     left = [
-        [int(it) for it in np.argsort(size, kind="stable") if size[it] and it not in pool]
+        [int(item) for item in np.argsort(size, kind="stable") if size[item] and item not in pool]
         for size, pool in zip(sizes, pools, strict=True)
     ]
     if group is None:
         if not left[at]:
-            at = max(range(len(left)), key=lambda it: len(left[it]))
+            at = max(range(len(left)), key=lambda item: len(left[item]))
         if not left[at]:
             return False
         group = left[at][0]
     pools[at].add(group)
     if len(pools[at]) < 2:
-        rest = [it for it in left[at] if it != group]
+        rest = [item for item in left[at] if item != group]
         pools[at].update(rest[:1])
     return True
 
@@ -201,7 +201,9 @@ def _share_leak(
     people: Floats, linked: Floats, members: Sequence[Ints], hidden: Sequence[Bools], k: int
 ) -> tuple[int, int | None] | None:
     """A table with a hidden number that follows from the rows shown in all, or a row that gives away a small part."""
-    shown = [codes == it for codes, mask in zip(members, hidden, strict=True) for it in np.unique(codes[~mask[codes]])]
+    shown = [
+        codes == item for codes, mask in zip(members, hidden, strict=True) for item in np.unique(codes[~mask[codes]])
+    ]
     known = np.array([np.ones(len(people), dtype=bool), *shown], dtype=np.float64)
     for at, (codes, mask) in enumerate(zip(members, hidden, strict=True)):
         for row in np.flatnonzero(mask).tolist():
@@ -224,7 +226,7 @@ def _hide_another(sums: Sequence[tuple[Floats, Floats]], hidden: Sequence[Bools]
     """Hide the row that leaks, or one more of the table that does, or of any; False if none is left."""
     at, row = leak
     if row is None:
-        for table in (at, *(it for it in range(len(sums)) if it != at)):
+        for table in (at, *(item for item in range(len(sums)) if item != at)):
             row = _next_to_hide(*sums[table], hidden[table])
             if row is not None:
                 at = table

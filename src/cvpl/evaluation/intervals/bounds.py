@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cvpl.evaluation.control import Roc
 from cvpl.evaluation.groups.units import EACH, Kind, Units
-from cvpl.evaluation.intervals.shares import Drawn, Part, drawn_in, ratio_ends
+from cvpl.evaluation.intervals.shares import Component, SamplingDesign, ratio_bounds, sampling_design
 from cvpl.search.best import BestCandidates
 
 Floats = NDArray[np.float64]
@@ -76,7 +76,7 @@ class Sample:
         return float(others @ others)
 
 
-def rate_ends(sample: Sample, threshold: float, confidence: float) -> Ends:
+def rate_bounds(sample: Sample, threshold: float, confidence: float) -> Ends:
     """Ends for the linkage rate.
 
     The variance is that over the units or, if larger, that over people and the rows of the release together.
@@ -86,13 +86,13 @@ def rate_ends(sample: Sample, threshold: float, confidence: float) -> Ends:
     spread = len(linked) * rate * (1 - rate)
     shared = 1 + sample.hanging(threshold) / spread if spread > 0 else 1.0
     least = LEAST_EFFECT_OF_A_RATE
-    drawn = drawn_in([Part(linked, sample.unit)], least=least, alike=sample.alike)
+    drawn = sampling_design([Component(linked, sample.unit)], least=least, alike=sample.alike)
     # A block has its own part of the release, and so tells of its rows; a group does not.
     drawn = drawn.plus(shared - 1) if sample.alike else drawn.at_least(shared)
     return drawn.cautious_ends(rate, len(linked), confidence)
 
 
-def attributable_ends(originals: Sample, controls: Sample, threshold: float, confidence: float) -> Ends | None:
+def attributable_bounds(originals: Sample, controls: Sample, threshold: float, confidence: float) -> Ends | None:
     """Ends for (LR - c) / (1 - c) = 1 - (1 - LR) / (1 - c), from the ends of the two rates.
 
     A drawn unit brings its originals and its controls. What hangs on the rows of the release moves both rates alike and
@@ -103,24 +103,24 @@ def attributable_ends(originals: Sample, controls: Sample, threshold: float, con
         return None
     mine, base = (part.success for part in parts)
     rate, control = float(mine.mean()), float(base.mean())
-    drawn = drawn_in(parts, least=LEAST_EFFECT, alike=originals.alike)
+    drawn = sampling_design(parts, least=LEAST_EFFECT, alike=originals.alike)
     ends = drawn.cautious_ends(rate, len(mine), confidence), drawn.ends(control, len(base), confidence)
-    top, bottom = ((1 - it, 1 - high, 1 - low) for it, (low, high) in zip((rate, control), ends, strict=True))
-    low, high = ratio_ends(top, bottom)
+    top, bottom = ((1 - item, 1 - high, 1 - low) for item, (low, high) in zip((rate, control), ends, strict=True))
+    low, high = ratio_bounds(top, bottom)
     return 1 - high, 1 - low
 
 
-def attributable_parts(originals: Sample, controls: Sample, threshold: float) -> list[Part] | None:
+def attributable_parts(originals: Sample, controls: Sample, threshold: float) -> list[Component] | None:
     """What originals and controls each do to (1 - LR) / (1 - c), up to a factor; None where every control is linked."""
     mine, base = originals.linked(threshold), controls.linked(threshold)
     control = float(base.mean())
     if control == 1:
         return None
     weight = (1 - float(mine.mean())) / (1 - control)
-    return [Part(mine, originals.unit), Part(base, controls.unit, -weight)]
+    return [Component(mine, originals.unit), Component(base, controls.unit, -weight)]
 
 
-def paired_ends(originals: Sample, wrong: Floats, threshold: float, confidence: float) -> Ends | None:
+def paired_bounds(originals: Sample, wrong: Floats, threshold: float, confidence: float) -> Ends | None:
     """Ends for the attributable rate with the own match left out: `wrong` are the same records' best wrong scores.
 
     (LR - FLR) / (1 - FLR) is the share of the records linked only by their own match among those without a wrong link.
@@ -130,12 +130,12 @@ def paired_ends(originals: Sample, wrong: Floats, threshold: float, confidence: 
     return _share_ends(originals, (originals.best >= threshold).astype(np.float64), free, confidence)
 
 
-def top1_ends(originals: Sample, hit: Floats, has_match: NDArray[np.bool_], confidence: float) -> Ends | None:
+def top1_bounds(originals: Sample, hit: Floats, has_match: NDArray[np.bool_], confidence: float) -> Ends | None:
     """Ends for the top-1 hit rate: the mean of `hit` over records with a match; None where there are none."""
     return _share_ends(originals, hit, has_match, confidence)
 
 
-def power_ends(
+def power_bounds(
     originals: Sample, controls: Sample, false_rate: float, confidence: float, roc: Roc | None = None
 ) -> Ends:
     """Ends for the power at a false rate α.
@@ -147,7 +147,7 @@ def power_ends(
     roc = roc or Roc.of(originals.best, controls.best)
     power = roc.power(false_rate)
     parts = power_parts(originals, controls, false_rate, confidence, roc)
-    drawn = drawn_in(parts, least=LEAST_EFFECT, alike=originals.alike)
+    drawn = sampling_design(parts, least=LEAST_EFFECT, alike=originals.alike)
     low, high = drawn.cautious_ends(power, len(originals.best), confidence)
     least, most, _ = _read_off(roc, false_rate, drawn, confidence)
     return (
@@ -158,15 +158,15 @@ def power_ends(
 
 def power_parts(
     originals: Sample, controls: Sample, false_rate: float, confidence: float, roc: Roc | None = None
-) -> list[Part]:
+) -> list[Component]:
     """What originals and controls each do to the power at α: the controls by the steepness of the ROC there."""
     roc = roc or Roc.of(originals.best, controls.best)
     mine, base = roc.counted(false_rate)
-    _, _, slope = _read_off(roc, false_rate, Drawn(len(base), LEAST_EFFECT), confidence)
-    return [Part(mine, originals.unit), Part(base, controls.unit, -slope)]
+    _, _, slope = _read_off(roc, false_rate, SamplingDesign(len(base), LEAST_EFFECT), confidence)
+    return [Component(mine, originals.unit), Component(base, controls.unit, -slope)]
 
 
-def _read_off(roc: Roc, false_rate: float, drawn: Drawn, confidence: float) -> tuple[float, float, float]:
+def _read_off(roc: Roc, false_rate: float, drawn: SamplingDesign, confidence: float) -> tuple[float, float, float]:
     """The ROC at the two ends of α, and its steepness between them."""
     ends = drawn.cautious_ends(false_rate, len(roc.controls), confidence)
     least, most = roc.power(ends[0]), roc.power(ends[1])
@@ -180,5 +180,5 @@ def _share_ends(sample: Sample, success: Floats, among: NDArray[np.bool_], confi
         return None
     share = float(values.mean())
     unit = None if sample.unit is None else sample.unit[among]
-    drawn = drawn_in([Part(values, unit)], least=LEAST_EFFECT, alike=sample.alike)
+    drawn = sampling_design([Component(values, unit)], least=LEAST_EFFECT, alike=sample.alike)
     return drawn.cautious_ends(share, len(values), confidence)

@@ -28,49 +28,49 @@ FEWEST_BEYOND = 5
 
 
 @dataclass(frozen=True)
-class Lowest:
+class LowestCoverage:
     """The lowest coverage measured of intervals that are meant to hold 95% and 99.9% of the time."""
 
     at_95: float
     at_999: float
 
 
-MEASURED: dict[tuple[Figure, Kind], Lowest] = {
-    ("linkage_rate", "people"): Lowest(0.939, 0.993),
-    ("linkage_rate", "blocks"): Lowest(0.984, 0.999),
-    ("linkage_rate", "groups"): Lowest(0.947, 0.997),
-    ("attributable_rate", "people"): Lowest(0.936, 0.998),
-    ("attributable_rate", "blocks"): Lowest(0.956, 1.000),
-    ("attributable_rate", "groups"): Lowest(0.937, 0.998),
-    ("left_out", "people"): Lowest(0.949, 0.995),
-    ("left_out", "blocks"): Lowest(0.958, 1.000),
-    ("left_out", "groups"): Lowest(0.943, 0.997),
-    ("power", "people"): Lowest(0.933, 0.997),
-    ("power", "blocks"): Lowest(0.968, 1.000),
-    ("power", "groups"): Lowest(0.934, 0.998),
-    ("power_left_out", "people"): Lowest(0.941, 0.997),
-    ("power_left_out", "blocks"): Lowest(0.986, 0.999),
-    ("power_left_out", "groups"): Lowest(0.863, 0.983),
-    ("top1", "people"): Lowest(0.945, 0.997),
-    ("top1", "blocks"): Lowest(0.963, 1.000),
-    ("top1", "groups"): Lowest(0.930, 0.997),
+MEASURED: dict[tuple[Figure, Kind], LowestCoverage] = {
+    ("linkage_rate", "people"): LowestCoverage(0.939, 0.993),
+    ("linkage_rate", "blocks"): LowestCoverage(0.984, 0.999),
+    ("linkage_rate", "groups"): LowestCoverage(0.947, 0.997),
+    ("attributable_rate", "people"): LowestCoverage(0.936, 0.998),
+    ("attributable_rate", "blocks"): LowestCoverage(0.956, 1.000),
+    ("attributable_rate", "groups"): LowestCoverage(0.937, 0.998),
+    ("left_out", "people"): LowestCoverage(0.949, 0.995),
+    ("left_out", "blocks"): LowestCoverage(0.958, 1.000),
+    ("left_out", "groups"): LowestCoverage(0.943, 0.997),
+    ("power", "people"): LowestCoverage(0.933, 0.997),
+    ("power", "blocks"): LowestCoverage(0.968, 1.000),
+    ("power", "groups"): LowestCoverage(0.934, 0.998),
+    ("power_left_out", "people"): LowestCoverage(0.941, 0.997),
+    ("power_left_out", "blocks"): LowestCoverage(0.986, 0.999),
+    ("power_left_out", "groups"): LowestCoverage(0.863, 0.983),
+    ("top1", "people"): LowestCoverage(0.945, 0.997),
+    ("top1", "blocks"): LowestCoverage(0.963, 1.000),
+    ("top1", "groups"): LowestCoverage(0.930, 0.997),
 }
 """Printed by `python docs/measurements/interval_coverage.py table`."""
 
 
-DIFFERENCES: dict[tuple[Figure, Kind], Lowest] = {
-    ("attributable_rate", "people"): Lowest(0.955, 0.997),
-    ("attributable_rate", "blocks"): Lowest(0.971, 1.000),
-    ("attributable_rate", "groups"): Lowest(0.939, 0.998),
-    ("left_out", "people"): Lowest(0.942, 0.997),
-    ("left_out", "blocks"): Lowest(0.968, 1.000),
-    ("left_out", "groups"): Lowest(0.953, 0.999),
-    ("power", "people"): Lowest(0.964, 0.999),
-    ("power", "blocks"): Lowest(0.979, 1.000),
-    ("power", "groups"): Lowest(0.952, 0.999),
-    ("power_left_out", "people"): Lowest(0.963, 1.000),
-    ("power_left_out", "blocks"): Lowest(1.000, 1.000),
-    ("power_left_out", "groups"): Lowest(0.0, 0.0),
+DIFFERENCES: dict[tuple[Figure, Kind], LowestCoverage] = {
+    ("attributable_rate", "people"): LowestCoverage(0.955, 0.997),
+    ("attributable_rate", "blocks"): LowestCoverage(0.971, 1.000),
+    ("attributable_rate", "groups"): LowestCoverage(0.939, 0.998),
+    ("left_out", "people"): LowestCoverage(0.942, 0.997),
+    ("left_out", "blocks"): LowestCoverage(0.968, 1.000),
+    ("left_out", "groups"): LowestCoverage(0.953, 0.999),
+    ("power", "people"): LowestCoverage(0.964, 0.999),
+    ("power", "blocks"): LowestCoverage(0.979, 1.000),
+    ("power", "groups"): LowestCoverage(0.952, 0.999),
+    ("power_left_out", "people"): LowestCoverage(0.963, 1.000),
+    ("power_left_out", "blocks"): LowestCoverage(1.000, 1.000),
+    ("power_left_out", "groups"): LowestCoverage(0.0, 0.0),
 }
 """The same for the difference between two releases of the same people (docs/measurements/paired_coverage.py).
 
@@ -79,7 +79,7 @@ The power with the own match left out has no interval over groups, and so no dif
 
 
 @dataclass(frozen=True)
-class Offer:
+class IntervalOffer:
     """What was measured where an interval is offered; why not, where it is refused."""
 
     coverage: str
@@ -88,7 +88,7 @@ class Offer:
 
 def offer(
     figure: Figure, kind: Kind, *, records: int, controls: int | None, units: float, beyond: float | None = None
-) -> Offer:
+) -> IntervalOffer:
     """Whether the interval of a figure is offered, for so many originals (and controls) in units of this kind.
 
     `units` is how many equal units would weigh as these do; `beyond` the number of controls, α m, above the threshold.
@@ -103,17 +103,17 @@ def offer(
     lowest = MEASURED[figure, kind]
     if lowest.at_95 < ENOUGH:
         return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
-    return Offer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
+    return IntervalOffer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
 
 
-def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> Offer:
+def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> IntervalOffer:
     """Whether the interval of a difference is offered: by the lower of what was measured for the two figures."""
-    found = [DIFFERENCES[it] for it in figures]
-    lowest = Lowest(min(it.at_95 for it in found), min(it.at_999 for it in found))
+    found = [DIFFERENCES[figure] for figure in figures]
+    lowest = LowestCoverage(min(item.at_95 for item in found), min(item.at_999 for item in found))
     if lowest.at_95 < ENOUGH:
         return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
-    return Offer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
+    return IntervalOffer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
 
 
-def _refused(why: str) -> Offer:
-    return Offer("none", f"refused: {why}")
+def _refused(why: str) -> IntervalOffer:
+    return IntervalOffer("none", f"refused: {why}")

@@ -17,11 +17,11 @@ from cvpl.evaluation.control import Roc
 from cvpl.evaluation.intervals.bounds import (
     Ends,
     Sample,
-    attributable_ends,
-    paired_ends,
-    power_ends,
-    rate_ends,
-    top1_ends,
+    attributable_bounds,
+    paired_bounds,
+    power_bounds,
+    rate_bounds,
+    top1_bounds,
 )
 from cvpl.evaluation.intervals.coverage import Figure, offer
 from cvpl.evaluation.intervals.shares import CONFIDENCE
@@ -58,7 +58,7 @@ class Interval:
 def rate_intervals(sample: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE) -> list[Interval]:
     """Intervals for the linkage rate at every threshold."""
     given = _offered("linkage_rate", sample, None)
-    return [given(partial(rate_ends, sample, tau, confidence)) for tau in map(float, thresholds)]
+    return [given(partial(rate_bounds, sample, tau, confidence)) for tau in map(float, thresholds)]
 
 
 def attributable_intervals(
@@ -67,7 +67,7 @@ def attributable_intervals(
     """Intervals for (LR - c) / (1 - c) at every threshold, with a control."""
     given = _offered("attributable_rate", originals, controls)
     at = map(float, thresholds)
-    return [given(partial(attributable_ends, originals, controls, tau, confidence)) for tau in at]
+    return [given(partial(attributable_bounds, originals, controls, tau, confidence)) for tau in at]
 
 
 def left_out_intervals(
@@ -75,7 +75,7 @@ def left_out_intervals(
 ) -> list[Interval]:
     """Intervals for (LR - FLR) / (1 - FLR) at every threshold; `wrong` are the best scores without the own match."""
     given = _offered("left_out", originals, None)
-    return [given(partial(paired_ends, originals, wrong, tau, confidence)) for tau in map(float, thresholds)]
+    return [given(partial(paired_bounds, originals, wrong, tau, confidence)) for tau in map(float, thresholds)]
 
 
 def power_intervals(
@@ -94,7 +94,7 @@ def power_intervals(
     roc = Roc.of(originals.best, controls.best)
     figure: Figure = "power_left_out" if left_out else "power"
     return [
-        _offered(figure, originals, controls, rate)(partial(power_ends, originals, controls, rate, confidence, roc))
+        _offered(figure, originals, controls, rate)(partial(power_bounds, originals, controls, rate, confidence, roc))
         for rate in map(float, false_rates)
     ]
 
@@ -111,7 +111,7 @@ def top1_interval(
     unit = None if originals.unit is None else originals.unit[has_match]
     matched = Sample(originals.best[has_match], unit, originals.kind)
     given = _offered("top1", matched, None)
-    return given(partial(top1_ends, originals, hit, has_match, confidence))
+    return given(partial(top1_bounds, originals, hit, has_match, confidence))
 
 
 def _offered(

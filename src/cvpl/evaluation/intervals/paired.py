@@ -19,7 +19,7 @@ from cvpl.evaluation.groups.units import Kind
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Ends, Sample, attributable_parts, power_parts
 from cvpl.evaluation.intervals.coverage import Figure, offer_difference
 from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
-from cvpl.evaluation.intervals.shares import CONFIDENCE, Part, drawn_in
+from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, sampling_design
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
@@ -27,20 +27,20 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SearchedRows:
     """The rows of the originals, and of the control, that an attack asked; `of` is how many rows the tables have."""
 
     originals: Ints
     controls: Ints
     of: tuple[int, int]
 
-    def both(self, other: Asked) -> tuple[int, int]:
+    def both(self, other: SearchedRows) -> tuple[int, int]:
         """How many originals, and how many controls, two attacks asked."""
         return len(np.intersect1d(self.originals, other.originals)), len(np.intersect1d(self.controls, other.controls))
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class FigureEstimate:
     """A figure of one release: its estimate, its interval at any confidence, and what each person adds to its error.
 
     `originals` and `controls` have an entry for every row of the tables, 0 for those who were not asked; they are known
@@ -73,7 +73,7 @@ class Difference:
         return low is None or high is None or low <= 0 <= high
 
 
-def power_told(spread: Uncertainty, asked: Asked, false_rate: float) -> Told | None:
+def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) -> FigureEstimate | None:
     """The power at a false rate; None without anything to read it against."""
     base, basis = spread.base, spread.basis
     if base is None or basis is None:
@@ -90,7 +90,7 @@ def power_told(spread: Uncertainty, asked: Asked, false_rate: float) -> Told | N
     return _told(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
 
 
-def attributable_by_power(power: Told, false_rate: float) -> Told:
+def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEstimate:
     """What is attributable where the score has no scale: (power - α) / (1 - α)."""
     return replace(
         power,
@@ -99,7 +99,7 @@ def attributable_by_power(power: Told, false_rate: float) -> Told:
     )
 
 
-def attributable_told(spread: Uncertainty, asked: Asked, threshold: float) -> Told | None:
+def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: float) -> FigureEstimate | None:
     """The attributable rate at a threshold; None without a base, or where nothing is left to attribute."""
     base, basis, originals = spread.base, spread.basis, spread.originals
     if base is None or basis is None:
@@ -122,7 +122,7 @@ def attributable_told(spread: Uncertainty, asked: Asked, threshold: float) -> To
         return None
     unit = None if originals.unit is None else originals.unit[free]
     asked = replace(asked, originals=asked.originals[free])
-    return _told("left_out", basis, estimate, interval, originals, [Part(linked[free], unit)], asked)
+    return _told("left_out", basis, estimate, interval, originals, [Component(linked[free], unit)], asked)
 
 
 def _told(
@@ -131,9 +131,9 @@ def _told(
     estimate: float,
     interval: Callable[[float], Interval],
     sample: Sample,
-    parts: Sequence[Part],
-    asked: Asked,
-) -> Told:
+    parts: Sequence[Component],
+    asked: SearchedRows,
+) -> FigureEstimate:
     originals, controls = np.zeros(asked.of[0]), np.zeros(asked.of[1])
     # With the own match left out, the wrong scores are the originals' too.
     mine = originals, asked.originals
@@ -143,11 +143,11 @@ def _told(
         deviation = part.deviation
         place[rows] += deviation
         apart += float(deviation @ deviation)
-    effect = drawn_in(parts, least=LEAST_EFFECT, alike=sample.alike).effect
-    return Told(figure, sample.kind, basis, estimate, interval, originals, controls, effect * apart)
+    effect = sampling_design(parts, least=LEAST_EFFECT, alike=sample.alike).effect
+    return FigureEstimate(figure, sample.kind, basis, estimate, interval, originals, controls, effect * apart)
 
 
-def correlation(first: Told, second: Told, groups: tuple[Ints, Ints | None] | None = None) -> float:
+def correlation(first: FigureEstimate, second: FigureEstimate, groups: tuple[Ints, Ints | None] | None = None) -> float:
     """How far two estimates go together, over the people whom both attacks asked.
 
         r = Σ_u A_u B_u / sqrt(V_A V_B)
@@ -163,17 +163,17 @@ def correlation(first: Told, second: Told, groups: tuple[Ints, Ints | None] | No
         shared = float(first.originals @ second.originals) + float(first.controls @ second.controls)
     else:
         mine, theirs = groups
-        size = 1 + max(int(it.max(initial=0)) for it in (mine, theirs) if it is not None)
+        size = 1 + max(int(item.max(initial=0)) for item in (mine, theirs) if item is not None)
         sums = [
-            np.bincount(mine, it.originals, minlength=size)
-            + (0 if theirs is None else np.bincount(theirs, it.controls, minlength=size))
-            for it in (first, second)
+            np.bincount(mine, item.originals, minlength=size)
+            + (0 if theirs is None else np.bincount(theirs, item.controls, minlength=size))
+            for item in (first, second)
         ]
         shared = float(sums[0] @ sums[1])
     return max(-1.0, min(1.0, shared / scale))
 
 
-def difference_ends(first: tuple[float, Ends], second: tuple[float, Ends], together: float) -> Ends:
+def difference_bounds(first: tuple[float, Ends], second: tuple[float, Ends], together: float) -> Ends:
     """Ends for a - b from the ends of each, where the two estimates have the correlation r.
 
         low  = a - b - sqrt(x² + y² - 2 r x y),    x = a - low of a,     y = high of b - b
@@ -193,7 +193,10 @@ def _together(x: float, y: float, correlation: float) -> float:
 
 
 def difference(
-    first: Told, second: Told, confidence: float = CONFIDENCE, groups: tuple[Ints, Ints | None] | None = None
+    first: FigureEstimate,
+    second: FigureEstimate,
+    confidence: float = CONFIDENCE,
+    groups: tuple[Ints, Ints | None] | None = None,
 ) -> Difference:
     """The difference of a figure between two releases of the same people.
 
@@ -205,16 +208,16 @@ def difference(
     if first.basis != second.basis:
         why = "refused: one is read against the control, the other with the own match left out"
         return Difference(estimate, refused(why), confidence)
-    alone = [it.interval(confidence) for it in (first, second)]
-    for it in alone:
-        if it.low is None:
-            return Difference(estimate, refused(it.method), confidence)
-    offered = offer_difference([(it.figure, it.kind) for it in (first, second)])
+    alone = [item.interval(confidence) for item in (first, second)]
+    for item in alone:
+        if item.low is None:
+            return Difference(estimate, refused(item.method), confidence)
+    offered = offer_difference([(item.figure, item.kind) for item in (first, second)])
     if offered.refused is not None:
         return Difference(estimate, refused(offered.refused), confidence)
     together = correlation(first, second, groups)
-    ends = [(it.low, it.high) for it in alone if it.low is not None and it.high is not None]
-    low, high = difference_ends((first.estimate, ends[0]), (second.estimate, ends[1]), together)
+    ends = [(item.low, item.high) for item in alone if item.low is not None and item.high is not None]
+    low, high = difference_bounds((first.estimate, ends[0]), (second.estimate, ends[1]), together)
     kinds = dict.fromkeys((first.kind, second.kind))
     return Difference(
         estimate, Interval(low, high, f"paired, {' and '.join(kinds)}", offered.coverage), confidence, together

@@ -30,23 +30,23 @@ _GRID = 8_193
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SamplingDesign:
     """How records were drawn: in how many units of equal weight, (Σ n_u)² / Σ n_u², and their design effect."""
 
     units: float
     effect: float
 
-    def plus(self, effect: float) -> Drawn:
+    def plus(self, effect: float) -> SamplingDesign:
         """With a further source of variance."""
         return replace(self, effect=self.effect + effect)
 
-    def at_least(self, effect: float) -> Drawn:
+    def at_least(self, effect: float) -> SamplingDesign:
         """With the larger of two variances."""
         return replace(self, effect=max(self.effect, effect))
 
     def ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
         """Wilson's interval for records / effect, with Student's quantile for the number of units."""
-        return wilson_ends(share, records / self.effect, quantile(confidence, self.units - 1))
+        return wilson_bounds(share, records / self.effect, quantile(confidence, self.units - 1))
 
     def cautious_ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
         """The same, but 0 or 1 where fewer than 5 records stand between the share and that end."""
@@ -56,7 +56,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Component:
     """One table's part in a figure: how far each record counts (0 to 1), what its deviation weighs, and its unit.
 
     Without units each record is drawn by itself.
@@ -73,7 +73,7 @@ class Part:
         return result
 
 
-def drawn_in(parts: Sequence[Part], *, least: float, alike: bool = False) -> Drawn:
+def sampling_design(parts: Sequence[Component], *, least: float, alike: bool = False) -> SamplingDesign:
     """How the records of a figure were drawn; d_i is the deviation of record i.
 
         effect = U / (U - 1) · Σ_u (Σ over i in u of d_i)² / Σ_i d_i²        at least `least`
@@ -101,11 +101,11 @@ def drawn_in(parts: Sequence[Part], *, least: float, alike: bool = False) -> Dra
             least = max(least, mean_size)
     drawn = int(inside.sum())
     if not drawn or apart == 0:
-        return Drawn(units, least)
-    return Drawn(units, max(least, drawn / max(1, drawn - 1) * float(together @ together) / apart))
+        return SamplingDesign(units, least)
+    return SamplingDesign(units, max(least, drawn / max(1, drawn - 1) * float(together @ together) / apart))
 
 
-def wilson_ends(p: float, count: float, z: float) -> tuple[float, float]:
+def wilson_bounds(p: float, count: float, z: float) -> tuple[float, float]:
     """Wilson's score interval for a share p of `count` independent records, at z standard errors."""
     z2 = z * z
     centre = (p + z2 / (2 * count)) / (1 + z2 / count)
@@ -113,7 +113,7 @@ def wilson_ends(p: float, count: float, z: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def ratio_ends(top: tuple[float, float, float], bottom: tuple[float, float, float]) -> tuple[float, float]:
+def ratio_bounds(top: tuple[float, float, float], bottom: tuple[float, float, float]) -> tuple[float, float]:
     """Ends for U / V from (estimate, low, high) of U and of V, all in [0, 1]; V and its low end are above 0.
 
     The ends solve (U - θV)² = d_U² + θ² d_V², where d_U and d_V are the distances of the estimates from those ends of

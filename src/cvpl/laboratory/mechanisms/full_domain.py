@@ -103,13 +103,13 @@ class KAnonymity:
                     if best is None or (loss, node) < best[:2]:
                         best = loss, node, int(removed.sum())
                 else:
-                    insufficient = [it for it in insufficient if not _covers(node, it)] + [node]
+                    insufficient = [item for item in insufficient if not _covers(node, item)] + [node]
             for column in range(len(node)):
                 if node[column] + 1 < len(columns[column]):
                     above = (*node[:column], node[column] + 1, *node[column + 1 :])
                     if above not in seen:
                         seen.add(above)
-                        total = sum(float(it[at]) for it, at in zip(bounds, above, strict=True)) / len(columns)
+                        total = sum(float(item[at]) for item, at in zip(bounds, above, strict=True)) / len(columns)
                         heapq.heappush(heap, (total, above))
         if best is None:
             raise ValueError(

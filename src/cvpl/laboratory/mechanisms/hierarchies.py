@@ -122,17 +122,17 @@ def label_levels(
     levels below. `written` is how a group on the way is spelled.
     """
     paths = [path(label) for label in column.labels]
-    depth = max((len(it) for it in paths), default=1)
+    depth = max((len(item) for item in paths), default=1)
     present = np.unique(column.codes[column.codes >= 0])
     levels = [Level(UNCHANGED, column.codes, column.labels, np.zeros(len(column.labels)))]
     for kept in range(depth - 1, 0, -1):
-        groups = [it[:kept] for it in paths]
+        groups = [item[:kept] for item in paths]
         names = dict.fromkeys(groups)
         place = {name: number for number, name in enumerate(names)}
-        group = np.array([place[it] for it in groups], dtype=np.int64)
+        group = np.array([place[item] for item in groups], dtype=np.int64)
         allowed = np.bincount(group[present], minlength=len(names))
         loss = np.maximum(allowed - 1, 0) / max(len(present) - 1, 1)
-        spelled = [written(name) if any(name == it[:kept] != it for it in paths) else name[-1] for name in names]
+        spelled = [written(name) if any(name == item[:kept] != item for item in paths) else name[-1] for name in names]
         levels.append(Level(f"level {kept}", _recode(group, column.codes), spelled, loss))
     return [*levels, star_level(column.codes)]
 

@@ -160,5 +160,5 @@ def _range(values: NDArray[Any], *, whole: bool) -> str:
 
 
 def _span(times: NDArray[np.datetime64]) -> str:
-    first, last = (str(it).replace("T", " ") for it in (times.min(), times.max()))
+    first, last = (str(item).replace("T", " ") for item in (times.min(), times.max()))
     return first if first == last else f"[{first}, {last}]"

@@ -25,7 +25,7 @@ _BETWEEN = (",", ";", "|")
 
 
 @dataclass(frozen=True)
-class Cover:
+class LabelCover:
     """A released label, the labels that it stands for (codes), and how to call that."""
 
     code: int
@@ -33,7 +33,7 @@ class Cover:
     kind: str
 
 
-def covers(spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags) -> list[Cover]:
+def covers(spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags) -> list[LabelCover]:
     """Every released label that stands for others; `own` and `released` say in which table a label occurs.
 
     By levels a label may cover others whether or not the attacker has it too. A spelling is read as a mask, a set or a
@@ -49,7 +49,7 @@ def covers(spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags)
     return found or list(_by_beginnings(labels, foreign, there, exact))
 
 
-def _by_levels(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) -> Iterator[Cover]:
+def _by_levels(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) -> Iterator[LabelCover]:
     """Labels whose path begins with the released label's."""
     if spec.separator is None and spec.parents is None:
         return
@@ -59,12 +59,12 @@ def _by_levels(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) ->
         for depth in range(1, len(path) + 1):
             below[path[:depth]].append(code)
     for code in there:
-        members = tuple(it for it in below[paths[code]] if it != code)
+        members = tuple(item for item in below[paths[code]] if item != code)
         if members:
-            yield Cover(code, members, f"level {len(paths[code])}")
+            yield LabelCover(code, members, f"level {len(paths[code])}")
 
 
-def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[Cover]:
+def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
     """Labels that a mask fits; masks with stars in the same places are looked up together."""
     shapes: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for code in foreign:
@@ -84,10 +84,10 @@ def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int
         for code in codes:
             members = tuple(fitting[labels[code].replace("*", "")])
             if members:
-                yield Cover(code, members, kind)
+                yield LabelCover(code, members, kind)
 
 
-def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[Cover]:
+def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
     """Labels that a set lists: in braces, or bare where every part is a label."""
     place = {labels[code]: code for code in exact}
     for code in foreign:
@@ -99,7 +99,7 @@ def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]
                 continue
             members, strange = _members(parts, sign, place)
             if members and (braced or not strange):
-                yield Cover(code, tuple(members), "sets of labels")
+                yield LabelCover(code, tuple(members), "sets of labels")
                 break
 
 
@@ -119,7 +119,7 @@ def _members(parts: Sequence[str], sign: str, place: dict[str, int]) -> tuple[li
     return members, strange
 
 
-def _by_ranges(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[Cover]:
+def _by_ranges(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
     """Labels that are numbers, in a range of numbers."""
     numbers = {code: _number(labels[code]) for code in exact}
     known = sorted((number, code) for code, number in numbers.items() if number is not None)
@@ -135,9 +135,9 @@ def _by_ranges(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[in
         if span is None or span.low >= span.high:
             continue
         first, last = np.searchsorted(values, span.low, "left"), np.searchsorted(values, span.high, "right")
-        members = tuple(it for _, it in known[first:last])
+        members = tuple(item for _, item in known[first:last])
         if members:
-            yield Cover(code, members, "ranges of numbers")
+            yield LabelCover(code, members, "ranges of numbers")
 
 
 def _number(label: str) -> float | None:
@@ -147,7 +147,7 @@ def _number(label: str) -> float | None:
 
 def _by_beginnings(
     labels: Sequence[str], foreign: Sequence[int], there: Sequence[int], exact: Sequence[int]
-) -> Iterator[Cover]:
+) -> Iterator[LabelCover]:
     """Labels that begin with a released one, where every released label is the beginning of some, all of one length."""
     lengths = {len(labels[code]) for code in foreign}
     if len(foreign) < len(there) or len(lengths) != 1:
@@ -159,4 +159,4 @@ def _by_beginnings(
             longer[labels[code][:length]].append(code)
     if length and all(labels[code] in longer for code in foreign):
         for code in foreign:
-            yield Cover(code, tuple(longer[labels[code]]), f"the first {length} characters")
+            yield LabelCover(code, tuple(longer[labels[code]]), f"the first {length} characters")

@@ -170,7 +170,9 @@ def _digits(points: Floats) -> list[Digits]:
 
 def _clocks(points: Ints) -> list[TimeGrid]:
     """Grids of natural steps on which all released instants lie."""
-    found = [it for it in natural_grids() if not np.any((points - it[1]) % it[0])]
+    found = [
+        natural_grid for natural_grid in natural_grids() if not np.any((points - natural_grid[1]) % natural_grid[0])
+    ]
     return [TimeGrid(step, offset, rounding) for step, offset in found for rounding in _TIMELY]
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from cvpl.operators.alignment.labels import LabelGrain
-from cvpl.operators.alignment.numbers import NumberGrain
-from cvpl.operators.alignment.times import TimeGrain
+from cvpl.operators.alignment.labels import LabelGranularity
+from cvpl.operators.alignment.numbers import NumberGranularity
+from cvpl.operators.alignment.times import TimeGranularity
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
 
 
-class Grain(Protocol):
+class ColumnGranularity(Protocol):
     """The grain of one column."""
 
     def apply(self, column: ColumnData, /) -> ColumnData:
@@ -33,7 +33,7 @@ class Granularity:
     without a value. A missing value is neutral, so nothing is done about it.
     """
 
-    grains: Mapping[str, Grain]
+    grains: Mapping[str, ColumnGranularity]
     suppressed: Mapping[str, float]
 
     def apply(self, table: Table) -> Table:
@@ -46,13 +46,13 @@ class Granularity:
 
     def describe(self) -> list[tuple[str, str]]:
         """A column and what is done to it, without any value of the data; steps, widths and shares are told."""
-        told = []
+        text = []
         for name in dict.fromkeys((*self.grains, *self.suppressed)):
             parts = [self.grains[name].words] if name in self.grains else []
             if name in self.suppressed:
                 parts.append(f"{self.suppressed[name]:.1%} without a value")
-            told.append((name, ", ".join(parts)))
-        return told
+            text.append((name, ", ".join(parts)))
+        return text
 
 
 def detect(original: Table, protected: Table) -> Granularity:
@@ -61,7 +61,7 @@ def detect(original: Table, protected: Table) -> Granularity:
     A column is looked at by itself, over all records; a column in which nothing is coarser than the attacker's own has
     no grain. See `Cells.of` for intervals and spans, `fitting` for grids, `covering` for labels.
     """
-    grains: dict[str, Grain] = {}
+    grains: dict[str, ColumnGranularity] = {}
     suppressed: dict[str, float] = {}
     for spec in protected.specs:
         own, released = original.columns[spec.name], protected.columns[spec.name]
@@ -80,11 +80,11 @@ def _missing(column: ColumnData) -> float:
     return 1 - float(known.mean()) if len(known) else 0.0
 
 
-def _grain(spec: ColumnSpec, own: ColumnData, released: ColumnData) -> Grain | None:
+def _grain(spec: ColumnSpec, own: ColumnData, released: ColumnData) -> ColumnGranularity | None:
     if isinstance(own, Numbers) and isinstance(released, Numbers):
-        return NumberGrain.detect(own, released)
+        return NumberGranularity.detect(own, released)
     if isinstance(own, Times) and isinstance(released, Times):
-        return TimeGrain.detect(own, released)
+        return TimeGranularity.detect(own, released)
     if isinstance(own, Labels) and isinstance(released, Labels):
-        return LabelGrain.detect(spec, own, released)
+        return LabelGranularity.detect(spec, own, released)
     return None

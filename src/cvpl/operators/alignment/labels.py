@@ -12,14 +12,14 @@ from cvpl.tables.columns import ColumnData, ColumnSpec, Labels
 
 
 @dataclass(frozen=True, eq=False)
-class LabelGrain:
+class LabelGranularity:
     """How the release writes labels: `recode` is the code that each code is brought to, -1 (missing) at its end."""
 
     recode: NDArray[np.int32]
     kinds: tuple[str, ...]
 
     @classmethod
-    def detect(cls, spec: ColumnSpec, own: Labels, released: Labels) -> LabelGrain | None:
+    def detect(cls, spec: ColumnSpec, own: Labels, released: Labels) -> LabelGranularity | None:
         """From the labels of both tables; None where no label has to change.
 
         A label that the release has stays. Another is brought to the released label that covers it; of several, to the

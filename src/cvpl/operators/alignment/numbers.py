@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class NumberGrain:
+class NumberGranularity:
     """How the release writes numbers.
 
     `cells` are its intervals, which stand at `middle`; what lies in none of them is rounded (`rounding`) and cut off
@@ -31,7 +31,7 @@ class NumberGrain:
     points: Floats | None = None
 
     @classmethod
-    def detect(cls, own: Numbers, released: Numbers) -> NumberGrain | None:
+    def detect(cls, own: Numbers, released: Numbers) -> NumberGranularity | None:
         """From the values of both tables; None where the release is as fine as the attacker's own."""
         known = released.known()
         cells, middle, left = None, None, own.values[own.known()]
@@ -89,7 +89,7 @@ class NumberGrain:
         moved = values if self.rounding is None else self.rounding(values)
         if self.points is not None and len(self.points):
             place = np.searchsorted(self.points, moved)
-            below, above = (self.points[np.clip(it, 0, len(self.points) - 1)] for it in (place - 1, place))
+            below, above = (self.points[np.clip(item, 0, len(self.points) - 1)] for item in (place - 1, place))
             near = np.where(np.abs(moved - below) <= np.abs(above - moved), below, above)
             moved = np.where(np.abs(near - moved) <= SAME * np.abs(moved), near, moved)
         if self.least is not None or self.most is not None:
@@ -101,14 +101,14 @@ class NumberGrain:
     @property
     def words(self) -> str:
         """What is done, for a person, without any value of the data."""
-        told = []
+        parts = []
         if self.cells is not None:
             width = self.cells.high - self.cells.low
-            least, most = (f"{float(it):.6g}" for it in (width.min(), width.max()))
-            told.append(f"intervals of width {least}" if least == most else f"intervals of width {least} to {most}")
+            least, most = (f"{float(item):.6g}" for item in (width.min(), width.max()))
+            parts.append(f"intervals of width {least}" if least == most else f"intervals of width {least} to {most}")
         if self.rounding is not None:
-            told.append(self.rounding.words)
+            parts.append(self.rounding.words)
         for end, name in ((self.least, "least"), (self.most, "largest")):
             if end is not None:
-                told.append(f"cut off at the release's {name} value")
-        return ", ".join(told)
+                parts.append(f"cut off at the release's {name} value")
+        return ", ".join(parts)

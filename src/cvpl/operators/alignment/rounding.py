@@ -213,9 +213,9 @@ def decimal_places(values: Floats, most: int = 9) -> int | None:
 
 def natural_grids() -> tuple[tuple[int, int], ...]:
     """Step and offset of the grids that people round times to, in microseconds, the finest first."""
-    minutes = (it * _NATURAL["minute"] for it in (5, 10, 15, 20, 30))
-    hours = (it * _NATURAL["hour"] for it in (2, 3, 4, 6, 8, 12))
-    since_midnight = (it for name, it in _NATURAL.items() if name != "week")
+    minutes = (item * _NATURAL["minute"] for item in (5, 10, 15, 20, 30))
+    hours = (item * _NATURAL["hour"] for item in (2, 3, 4, 6, 8, 12))
+    since_midnight = (item for name, item in _NATURAL.items() if name != "week")
     # 1970-01-01 was a Thursday, and weeks begin on Monday.
     return (
         *((step, 0) for step in sorted((*since_midnight, *minutes, *hours))),

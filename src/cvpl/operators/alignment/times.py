@@ -18,14 +18,14 @@ _DAY = 86_400e6
 
 
 @dataclass(frozen=True, eq=False)
-class TimeGrain:
+class TimeGranularity:
     """How the release writes times: `cells` are its spans; what lies in none of them is rounded (`rounding`)."""
 
     cells: Cells | None
     rounding: TimeRounding | None
 
     @classmethod
-    def detect(cls, own: Times, released: Times) -> TimeGrain | None:
+    def detect(cls, own: Times, released: Times) -> TimeGranularity | None:
         """From the values of both tables; None where the release is as fine as the attacker's own."""
         left = _whole(own.middle())[own.known()]
         known = released.known()
@@ -73,14 +73,14 @@ class TimeGrain:
     @property
     def words(self) -> str:
         """What is done, for a person, without any value of the data."""
-        told = []
+        parts = []
         if self.cells is not None:
             width = (self.cells.high - self.cells.low + 1) / _DAY
-            least, most = (f"{float(it):.3g}" for it in (width.min(), width.max()))
-            told.append(f"spans of {least} days" if least == most else f"spans of {least} to {most} days")
+            least, most = (f"{float(item):.3g}" for item in (width.min(), width.max()))
+            parts.append(f"spans of {least} days" if least == most else f"spans of {least} to {most} days")
         if self.rounding is not None:
-            told.append(self.rounding.words)
-        return ", ".join(told)
+            parts.append(self.rounding.words)
+        return ", ".join(parts)
 
 
 def _whole(times: NDArray[np.datetime64]) -> Ints:

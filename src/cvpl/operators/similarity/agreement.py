@@ -42,7 +42,7 @@ def is_plain(column: ColumnData) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Worth:
+class AgreementWeights:
     """For every column the table of its queries' codes, one table behind the other; column c's begins at start[c].
 
     A candidate's code from `first` to `last` agrees, which is worth `agree`; `differ` is for a whole column.
@@ -110,7 +110,7 @@ class AgreementScorer:
 
     a: Codes
     b: Codes
-    worth: Worth
+    worth: AgreementWeights
     tolerance: float = 1e-9
     unit: ClassVar[bool] = False
 
@@ -120,7 +120,7 @@ class AgreementScorer:
     ) -> AgreementScorer:
         """From compared columns."""
         sizes = [len(column.agree) for column in columns]
-        worth = Worth(
+        worth = AgreementWeights(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             _joined([column.first for column in columns], np.int32),
             _joined([column.last for column in columns], np.int32),

@@ -42,30 +42,30 @@ class Rarity(Settings):
     def fit(self, original: Table, protected: Table, reference: Table | None, columns: Sequence[str]) -> RarityMeasure:
         """Count the values of the release and of the reference people; tolerances as set, or exact agreement."""
         counted = [protected] if reference is None else [protected, reference]
-        known = tuple(Counted.of(name, counted) for name in columns)
+        known = tuple(ValueCounts.of(name, counted) for name in columns)
         width = 0.0 if self.rarity.tolerance == "release" else self.rarity.tolerance
         tolerance = {name: width * spread(original, name) for name in columns} if width else {}
         return RarityMeasure(tuple(columns), known, tolerance)
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class ValueCounts:
     """The known values of a column in the tables that are counted, sorted, and how many records there are."""
 
     values: Keys
     ranges: Keys
 
     @classmethod
-    def of(cls, name: str, tables: Sequence[Table]) -> Counted:
+    def of(cls, name: str, tables: Sequence[Table]) -> ValueCounts:
         """Values as points, where they are, and as ranges."""
         columns = [table.columns[name] for table in tables]
         point = all(map(is_plain, columns))
-        values = np.sort(np.concatenate([keys(it, plain=True)[it.known()] for it in columns]))
+        values = np.sort(np.concatenate([keys(column, plain=True)[column.known()] for column in columns]))
         if isinstance(columns[0], Labels):
             return cls(values, values)
         if point:
             return cls(values, np.zeros(0))
-        return cls(values, np.sort(np.concatenate([keys(it, plain=False)[it.known()] for it in columns])))
+        return cls(values, np.sort(np.concatenate([keys(column, plain=False)[column.known()] for column in columns])))
 
     def shares(self, asked: Keys, tolerance: float) -> Floats:
         """(count + 1) / (all + 1) of those within `tolerance` of each value."""
@@ -82,7 +82,7 @@ class RarityMeasure:
     """What is counted in each column, and the tolerance within which its values agree (absent: exactly)."""
 
     columns: tuple[str, ...]
-    counted: tuple[Counted, ...]
+    counted: tuple[ValueCounts, ...]
     tolerance: Mapping[str, float]
 
     least: ClassVar[float] = 0.0

@@ -17,7 +17,7 @@ CHUNK = 1 << 16
 """Records of a piece, wherever the vectors are kept: sums then come to the same bits."""
 
 
-class InPieces(Protocol):
+class ChunkedVectors(Protocol):
     """Vectors that can be gone through some records at a time."""
 
     @property
@@ -34,7 +34,7 @@ def chunks(rows: int, size: int = CHUNK) -> Iterator[slice]:
         yield slice(start, min(start + size, rows))
 
 
-def moments(vectors: InPieces, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
+def moments(vectors: ChunkedVectors, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
     """Sum of weights, of u, and of u u^T over the records, where u = v - centre; weights are 1 by default.
 
     Numbers by products over pieces; a category's part from counts, and a pair of categories' from their contingency

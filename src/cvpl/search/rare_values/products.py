@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import AgreementScorer
-from cvpl.operators.similarity.agreement import Worth
+from cvpl.operators.similarity.agreement import AgreementWeights
 from cvpl.search.tree.simd import natural
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Products:
     differ: Floats
 
     @classmethod
-    def of(cls, b: NDArray[np.int32], worth: Worth) -> Products:
+    def of(cls, b: NDArray[np.int32], worth: AgreementWeights) -> Products:
         """From the candidates' codes, one record a row."""
         return cls(np.ascontiguousarray(b.T), np.exp(worth.agree), np.exp(worth.differ))
 

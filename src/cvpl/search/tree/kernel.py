@@ -109,14 +109,14 @@ _ROUNDED = 4  # how far rounding moves a query and a candidate in the coordinate
 
 
 @njit(nogil=True, inline="always")
-def _bring(queries: Array, facts: Array, rows: Array, first: int, width: int, four: Array, told: Array) -> None:
+def _bring(queries: Array, facts: Array, rows: Array, first: int, width: int, four: Array, array: Array) -> None:
     """Copy four queries and their facts to where they are at hand, the last again for those there are not."""
     for q in range(TOGETHER):
         row = int(rows[min(first + q, len(rows) - 1)])
         for word in range(width):
             four[natural(q * width + word)] = queries[natural(row * width + word)]
         for fact in range(FACTS):
-            told[natural(q * FACTS + fact)] = facts[natural(row * FACTS + fact)]
+            array[natural(q * FACTS + fact)] = facts[natural(row * FACTS + fact)]
         soon = int(rows[min(first + 2 * TOGETHER + q, len(rows) - 1)])
         fetch(queries, soon * width)
         fetch(queries, soon * width + width - 1)
@@ -230,7 +230,7 @@ def shortlist(
     """
     count, width = len(rows), queries.shape[1]
     everyone, every_fact = queries.ravel(), facts.ravel()
-    flat, told = np.zeros(TOGETHER * width, np.int32), np.zeros(TOGETHER * FACTS, np.int64)  # of the four at hand
+    flat, text = np.zeros(TOGETHER * width, np.int32), np.zeros(TOGETHER * FACTS, np.int64)  # of the four at hand
     depth = len(starts)
     room = leaves + LANES
     nodes = np.empty(2 * room, np.int32)  # two lists: what is looked at now, and what comes of it
@@ -247,7 +247,7 @@ def shortlist(
     opened, checked, scored, written = 0, 0, 0, 0
     skipping = len(skips) > 0
     for query in range(0, count, TOGETHER):
-        _bring(everyone, every_fact, rows, query, width, flat, told)
+        _bring(everyone, every_fact, rows, query, width, flat, text)
         home = homes[query]
         _score_leaf(flat, width, close, rest, home, scores)
         scored += 1
@@ -259,9 +259,9 @@ def shortlist(
             lanes = load(scores, q * LANES)
             best[q] = highest(lanes)
             second[q] = highest(below(lanes, best[q], NOWHERE))
-            doubt, tie = told[q * FACTS], told[q * FACTS + 1]
+            doubt, tie = text[q * FACTS], text[q * FACTS + 1]
             floor[q] = max(_ANYWHERE, min(second[q], best[q] - tie) - doubt)
-            base = told[q * FACTS + 3]
+            base = text[q * FACTS + 3]
             beyond[q] = base + int(2 * _ROUNDED * np.sqrt(max(0.0, float(base - 2 * floor[q])))) + _ROUNDED**2 + 1
             best[q] = second[q] = NOWHERE
             kept_count[q] = 0
@@ -272,7 +272,7 @@ def shortlist(
                 amount = 1
             else:
                 for q in range(TOGETHER):
-                    loose[q] = floor[q] - told[q * FACTS + 2]
+                    loose[q] = floor[q] - text[q * FACTS + 2]
                     reach[q] = min(beyond[q] - 2 * floor[q], _FARTHEST)
                 nodes[here], amount = home >> (_BITS * ring), 1
                 seen = 1 << ((home >> (_BITS * (ring - 1))) & _LANE)  # the child with the rings before
@@ -317,7 +317,7 @@ def shortlist(
                     kept_count[own] = amount_kept
                     second[own] = max(second[own], min(best[own], score))
                     best[own] = max(best[own], score)
-                    doubt, tie = told[natural(q * FACTS)], told[natural(q * FACTS + 1)]
+                    doubt, tie = text[natural(q * FACTS)], text[natural(q * FACTS + 1)]
                     floor[own] = max(floor[own], min(second[own], best[own] - tie) - doubt)
         for q in range(min(TOGETHER, count - query)):
             lengths[query + q] = 0

@@ -119,8 +119,8 @@ def round_queries(
         if d < used:
             _add_squares(row, close if d >= CLOSE else front if d >= FRONT else first)
         _round(row, own_moved if d < used else cut_moved, rounded[d])
-    told = np.empty((4, count), np.int64)  # worked out one after the other, and written where each belongs
-    doubt, tied, slack, base = told[0], told[1], told[2], told[3]
+    text = np.empty((4, count), np.int64)  # worked out one after the other, and written where each belongs
+    doubt, tied, slack, base = text[0], text[1], text[2], text[3]
     square = float(UNIT) * UNIT
     turning = np.sqrt(coordinates) * (coordinates + 3) * _ONE_STEP  # how far the turn may put a unit vector wrong
     for at in range(count):

@@ -236,7 +236,7 @@ def fetch(_: Any, array: Any, index: Any) -> Any:
         place = builder.bitcast(_place(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())
         kind = ir.FunctionType(ir.VoidType(), [place.type, _WORD, _WORD, _WORD])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [place, *(ir.Constant(_WORD, it) for it in (0, 3, 1))])
+        builder.call(function, [place, *(ir.Constant(_WORD, item) for item in (0, 3, 1))])
         return context.get_dummy_value()
 
     return types.void(array, types.int64), code

@@ -30,7 +30,7 @@ CUT_ENERGY = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class Rotation:
     """The turn of a block's space: `matrix` (k+1 x k, the last row the centre), the centre turned, its square.
 
     The first `used` directions hold nearly all of the candidates; the centre lies in them.
@@ -53,7 +53,7 @@ class Tree:
 
     vectors: Floats
     copies: Copies | None
-    turn: Turn
+    turn: Rotation
     bounds: Floats
     order: NDArray[np.int32]
     along: NDArray[np.int8]
@@ -75,7 +75,7 @@ class Tree:
         return max(int(self.vectors.shape[1]), kernel.CLOSE)
 
 
-def plant(candidates: Floats, *, keep_copies: bool) -> Tree:
+def build_tree(candidates: Floats, *, keep_copies: bool) -> Tree:
     """The tree of a block's unit vectors; many copies of one vector become one unless `keep_copies`."""
     turn = _turn(np.ascontiguousarray(candidates[:: max(1, len(candidates) // TURN_SAMPLE)]))
     behind = pairs_behind(candidates)
@@ -108,7 +108,7 @@ def pairs_behind(candidates: Floats) -> int:
     return (max(0, int(candidates.shape[1]) - kernel.CLOSE) + 1) // 2
 
 
-def _turn(sample: Floats) -> Turn:
+def _turn(sample: Floats) -> Rotation:
     """The directions of a block, widest first, from some of its candidates."""
     width, mean = sample.shape[1], np.full(len(sample), 1 / len(sample)) @ sample
     moments = sample.T @ sample / len(sample)
@@ -123,7 +123,7 @@ def _turn(sample: Floats) -> Turn:
     shift = np.zeros(width)
     shift[:used] = centre @ turn[:, ::-1]
     matrix = np.vstack([turned.T, basis[:, :used] @ centre]).astype(np.float32)
-    return Turn(matrix, shift.astype(np.float32), float(centre @ centre), used)
+    return Rotation(matrix, shift.astype(np.float32), float(centre @ centre), used)
 
 
 def _aligned(rows: int) -> Words:

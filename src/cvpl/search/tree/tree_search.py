@@ -13,7 +13,7 @@ from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.copies import MANY_COPIES, Copies, find_copies
 from cvpl.search.tree import kernel, rounding, shortlists, tree_layout
 from cvpl.search.tree.simd import LANES
-from cvpl.search.tree.tree import Tree, chunks, pairs_behind, plant
+from cvpl.search.tree.tree import Tree, build_tree, chunks, pairs_behind
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +23,7 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 
 
 @dataclass
-class Work:
+class WorkCount:
     """What a search looked at: sixteen boxes, or sixteen candidates, for four queries at a time."""
 
     counts: Ints
@@ -43,11 +43,11 @@ class _Listed:
     lengths: Ints
     rows: Ints
     scores: Floats
-    work: Work
+    work: WorkCount
 
 
 @dataclass(frozen=True, eq=False)
-class Visit:
+class TreeSearch:
     """Queries on their way through a tree: turned, and in the order of their home leaves.
 
     `one` is the score from which on a score counts as 1. With `twins` the queries are distinct vectors, and their rows
@@ -75,7 +75,7 @@ class Visit:
         runs = np.linspace(0, last, max(1, size // kernel.TOGETHER)).astype(np.int64)
         return np.unique((runs[:, None] + np.arange(kernel.TOGETHER)).ravel().clip(0, len(self.order) - 1))
 
-    def count(self, places: Ints) -> Work:
+    def count(self, places: Ints) -> WorkCount:
         """What a search of some queries takes."""
         return self._listed(places).work
 
@@ -128,7 +128,7 @@ class Visit:
         tree, rows = self.tree, self.order[places]
         skip_starts, skips = self._skips(rows)
         lengths = np.empty(len(rows), dtype=np.int64)
-        work = Work(np.zeros(3, dtype=np.int64))
+        work = WorkCount(np.zeros(3, dtype=np.int64))
         room = 16 * len(rows) + kernel.SHORTLIST
         written = -1
         while written < 0:
@@ -167,9 +167,9 @@ class Visit:
         return starts, place[self.skip_candidate[inside]]
 
 
-def visit(
+def search_tree(
     tree: Tree, queries: Floats, skip_query: Ints, skip_candidate: Ints, one: float, *, keep_copies: bool
-) -> Visit:
+) -> TreeSearch:
     """Send queries to a tree; pairs to skip are given by rows of the block, sorted by query.
 
     Many copies of one query become one unless `keep_copies`.
@@ -186,7 +186,7 @@ def visit(
         twins = find_copies(queries)
         queries, words, facts = queries[twins.first], words[twins.first], facts[twins.first]
         order, homes = _at_home(tree, words)
-    return Visit(tree, queries, twins, words, facts, order, homes, skip_query, skip_candidate, one)
+    return TreeSearch(tree, queries, twins, words, facts, order, homes, skip_query, skip_candidate, one)
 
 
 def _at_home(tree: Tree, words: Words) -> tuple[Ints, NDArray[np.int32]]:
@@ -202,6 +202,6 @@ def compile_kernel() -> None:
     vectors /= np.linalg.norm(vectors, axis=1)[:, None]
     rows, found = np.arange(64), BestCandidates.none(64)
     for skips in (_NOTHING, rows):
-        here = visit(plant(vectors, keep_copies=True), vectors, skips, skips, 1.0, keep_copies=True)
+        here = search_tree(build_tree(vectors, keep_copies=True), vectors, skips, skips, 1.0, keep_copies=True)
         here.search(slice(0, 64), found, rows, rows)
     find_copies(vectors)

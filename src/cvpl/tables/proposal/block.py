@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.proposal.column import Guess
+from cvpl.tables.proposal.column import ColumnProposal
 from cvpl.tables.proposal.facts import Column, Rows
 from cvpl.tables.protected_values import is_gone, read_number, read_pair, read_time
 
@@ -36,7 +36,7 @@ class _Key:
     fits: bool = True
 
 
-def add_block(guess: Guess, column: Column, pairs: tuple[Rows, Rows] | None) -> None:
+def add_block(guess: ColumnProposal, column: Column, pairs: tuple[Rows, Rows] | None) -> None:
     """Add a key to the settings, and the reason why or why not to the reasons.
 
     `pairs` are rows known to be one person's. Without them a key is trusted where the release has no key that the
@@ -52,15 +52,15 @@ def add_block(guess: Guess, column: Column, pairs: tuple[Rows, Rows] | None) -> 
         if pairs is None:
             if not _keeps(key, column, gone):
                 continue
-            told = "no label speaks against it; but if values were changed, swapped or drawn anew, take it out"
+            text = "no label speaks against it; but if values were changed, swapped or drawn anew, take it out"
         else:
             recall = _recall(key, column, gone, pairs)
             best = max(best, recall)
             if recall < _RECALL:
                 continue
-            told = f"{recall:.1%} of the known true pairs share it"
+            text = f"{recall:.1%} of the known true pairs share it"
         guess.settings["block"] = key.rule
-        guess.reasons.append(f"blocking key: {told}")
+        guess.reasons.append(f"blocking key: {text}")
         return
     if best:
         guess.reasons.append(f"no blocking key: only {best:.1%} of the known true pairs would share it")

@@ -42,7 +42,7 @@ _MOST_TIMES = 10_000
 
 
 @dataclass(frozen=True)
-class Guess:
+class ColumnProposal:
     """A column's settings, and why."""
 
     settings: dict[str, Any]
@@ -110,9 +110,9 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
     return "numeric", f"numbers in both tables{more}"
 
 
-def guess_column(column: Column, kind: str, why: str) -> Guess:
+def guess_column(column: Column, kind: str, why: str) -> ColumnProposal:
     """Everything but the blocking."""
-    guess = Guess({"role": "attribute", "type": kind})
+    guess = ColumnProposal({"role": "attribute", "type": kind})
     known = set(column.original.labels)
     gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
     if column.original.missing or column.released.missing or gone:
@@ -129,7 +129,7 @@ def guess_column(column: Column, kind: str, why: str) -> Guess:
                 f"{column.shared:,} of them stand in the release too. If they tell people apart, do not release them"
             )
         guess.reasons.append("left out; make it a category if an attacker could compare it")
-        return Guess({"role": "ignore"}, guess.reasons)
+        return ColumnProposal({"role": "ignore"}, guess.reasons)
     if kind == "numeric" and distinct > rows / 2 and column.shared > len(column.released.labels) / 2:
         guess.reasons.append(
             f"{distinct:,} different values in {rows:,} rows, and the release keeps {column.shared:,} of them as they "
@@ -147,7 +147,7 @@ def guess_column(column: Column, kind: str, why: str) -> Guess:
     return guess
 
 
-def _add_levels(guess: Guess, column: Column) -> None:
+def _add_levels(guess: ColumnProposal, column: Column) -> None:
     """A separator, where every original label has it; another encoding, where one-hot would not do."""
     labels = column.original.labels
     for separator in ("/", "|", ">"):

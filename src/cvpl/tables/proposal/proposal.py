@@ -18,7 +18,7 @@ from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
-from cvpl.tables.proposal.column import Guess, guess_column, guess_type, is_plain, named_like_identity, words
+from cvpl.tables.proposal.column import ColumnProposal, guess_column, guess_type, is_plain, named_like_identity, words
 from cvpl.tables.proposal.facts import Column, read_facts
 from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.reading import ColumnReader
@@ -145,23 +145,23 @@ def _guesses(
     columns: Mapping[str, Column],
     types: Mapping[str, tuple[str, str]],
     truth: ProposedTruth,
-) -> dict[str, Guess]:
-    guesses: dict[str, Guess] = {}
+) -> dict[str, ColumnProposal]:
+    guesses: dict[str, ColumnProposal] = {}
     blocked: set[str] = set()
     for name in dict.fromkeys(name for source in sources for name in source.types):
         note = truth.notes.get(name)
         if name not in columns:
             where = next(source.name for source in sources if name in source.types)
-            guesses[name] = Guess({"role": "ignore"}, [f"only in {where}, so it cannot be compared"])
+            guesses[name] = ColumnProposal({"role": "ignore"}, [f"only in {where}, so it cannot be compared"])
         elif truth.keys is not None and name == truth.keys.original:
-            guesses[name] = Guess({"role": "id"}, list(truth.reasons))
+            guesses[name] = ColumnProposal({"role": "id"}, list(truth.reasons))
         elif note is not None:
-            guesses[name] = Guess({"role": "ignore"})
+            guesses[name] = ColumnProposal({"role": "ignore"})
         elif columns[name].unique and named_like_identity(name):
             reason = (
                 "every original value is different, and the name is an identifier's; the release does not repeat it"
             )
-            guesses[name] = Guess({"role": "ignore"}, [reason])
+            guesses[name] = ColumnProposal({"role": "ignore"}, [reason])
         else:
             guesses[name] = _guess(columns[name], types[name], truth, blocked)
         if note is not None:
@@ -169,7 +169,7 @@ def _guesses(
     return guesses
 
 
-def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked: set[str]) -> Guess:
+def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked: set[str]) -> ColumnProposal:
     guess = guess_column(column, *kind)
     usual = column.original.count(USUAL_MISSING) + column.released.count(USUAL_MISSING)
     if usual:
@@ -192,7 +192,7 @@ def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked:
     return guess
 
 
-def _column_lines(guesses: Mapping[str, Guess]) -> list[str]:
+def _column_lines(guesses: Mapping[str, ColumnProposal]) -> list[str]:
     lines = []
     if not any(guess.settings["role"] in OBSERVABLE for guess in guesses.values()):
         lines.append("# No column looks comparable: give at least one the role quasi_identifier or attribute.")

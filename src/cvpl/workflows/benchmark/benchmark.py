@@ -17,8 +17,8 @@ from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
 from cvpl.evaluation.risk import FALSE_RATE
 from cvpl.workflows.audit import Report, audit, read_tables
-from cvpl.workflows.benchmark.kept_results import Audited, KeptResults, fingerprint
-from cvpl.workflows.benchmark.leaderboard import Ran, board
+from cvpl.workflows.benchmark.kept_results import AuditedRelease, KeptResults, fingerprint
+from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, board
 
 
 def benchmark(
@@ -68,53 +68,54 @@ def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[t
     """The releases to audit, by manifest; a name that no release has is refused."""
     if only is None:
         return [(manifest, list(manifest.entries)) for manifest in manifests]
-    whole = {f"{it.name}/{entry.name}" for it in manifests for entry in it.entries}
+    whole = {f"{item.name}/{entry.name}" for item in manifests for entry in item.entries}
     known = whole | {name.split("/")[1] for name in whole}
     unknown = [name for name in only if name not in known]
     if unknown or not only:
         named = ", ".join(f"'{name}'" for name in unknown) or "of no name"
         raise UsageError(f"there is no release {named}; choose among {', '.join(sorted(whole))}")
     chosen = [
-        (it, [entry for entry in it.entries if {entry.name, f"{it.name}/{entry.name}"} & set(only)]) for it in manifests
+        (item, [entry for entry in item.entries if {entry.name, f"{item.name}/{entry.name}"} & set(only)])
+        for item in manifests
     ]
     return [(manifest, entries) for manifest, entries in chosen if entries]
 
 
-def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: Report) -> Ran:
+def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: Report) -> AttemptedRelease:
     """One release: kept from before, audited now, or the reasons why it cannot be."""
     digest = fingerprint(entry)
     found = kept.find(group, entry.name, digest)
     if found is not None:
-        return Ran(entry, digest, found)
+        return AttemptedRelease(entry, digest, found)
     try:
         found = _audited(entry, memory, say)
     except InputError as error:
-        return Ran(entry, digest, None, tuple(str(problem) for problem in error.problems))
+        return AttemptedRelease(entry, digest, None, tuple(str(problem) for problem in error.problems))
     except CvplError as error:
-        return Ran(entry, digest, None, (str(error),))
+        return AttemptedRelease(entry, digest, None, (str(error),))
     except MemoryError:
-        return Ran(entry, digest, None, ("the memory of this machine does not suffice",))
+        return AttemptedRelease(entry, digest, None, ("the memory of this machine does not suffice",))
     except Exception as error:
         # The message of an unforeseen error could hold a cell of the input, so only its kind and place are told.
-        told = f"internal error ({type(error).__name__} at {place_of(error)}), a fault of cvpl"
-        return Ran(entry, digest, None, (told,))
+        text = f"internal error ({type(error).__name__} at {place_of(error)}), a fault of cvpl"
+        return AttemptedRelease(entry, digest, None, (text,))
     kept.keep(group, entry.name, digest, found)
-    return Ran(entry, digest, found)
+    return AttemptedRelease(entry, digest, found)
 
 
-def _audited(entry: Entry, memory: int | None, say: Report) -> Audited:
+def _audited(entry: Entry, memory: int | None, say: Report) -> AuditedRelease:
     """The audit of a release with its time, and the utility as `cvpl.compare` has it."""
     start = time.perf_counter()
     result = audit(entry.original, entry.file, entry.config, memory=memory, report=say)
     seconds = round(time.perf_counter() - start, 2)
     say("utility", None)
-    plan = entry.plan.within(memory)
-    if plan.control_is_absent:
+    resolved = entry.resolved.within(memory)
+    if resolved.control_is_absent:
         # A sample is to serve for the whole table, not only for the people who are in it.
-        plan = replace(plan, config=plan.config.model_copy(update={"control": None}))
+        resolved = replace(resolved, config=resolved.config.model_copy(update={"control": None}))
     with threadpool_limits(limits=1, user_api="blas"):
-        inputs = read_tables(entry.original, entry.file, plan, None)
-        kept = diagnostics.utility(plan, inputs)
+        inputs = read_tables(entry.original, entry.file, resolved, None)
+        kept = diagnostics.utility(resolved, inputs)
     utility = out.BenchmarkUtility(
         correlation_preservation=kept.correlation.figure,
         marginal_similarity=kept.marginal.figure,
@@ -123,7 +124,7 @@ def _audited(entry: Entry, memory: int | None, say: Report) -> Audited:
         distance_basis=kept.distance.basis,
         columns=[spec.name for spec in inputs.pair.original.specs],
     )
-    return Audited(result, utility, seconds)
+    return AuditedRelease(result, utility, seconds)
 
 
 def _of_one(say: Report, name: str, phase: str, share: float | None) -> None:

@@ -32,7 +32,7 @@ _ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "simulation
 
 
 @dataclass(frozen=True, eq=False)
-class Audited:
+class AuditedRelease:
     """A release that was audited: its result, its utility and the seconds that the audit took."""
 
     result: AuditResult
@@ -66,15 +66,15 @@ class KeptResults:
                 pass
         except OSError as error:
             why = error.strerror or "the system refused"
-            told = f"--out {self.folder}: nothing can be written in '{place}' ({why}). Name another folder."
-            raise UsageError(told) from None
+            text = f"--out {self.folder}: nothing can be written in '{place}' ({why}). Name another folder."
+            raise UsageError(text) from None
 
     @property
     def any_there(self) -> bool:
         """Whether the result of any audit is kept."""
         return self.folder is not None and any(self.folder.glob("results/*/*.run.json"))
 
-    def find(self, group: str, name: str, fingerprint: str) -> Audited | None:
+    def find(self, group: str, name: str, fingerprint: str) -> AuditedRelease | None:
         """The result that was made from the very same, if it is there and whole."""
         if self.folder is None:
             return None
@@ -84,11 +84,11 @@ class KeptResults:
             content = file.read_bytes()
             if run.fingerprint != fingerprint or run.result_sha256 != hashlib.sha256(content).hexdigest():
                 return None
-            return Audited(AuditResult.from_json(content), run.utility, run.seconds)
+            return AuditedRelease(AuditResult.from_json(content), run.utility, run.seconds)
         except (OSError, ValidationError):
             return None
 
-    def keep(self, group: str, name: str, fingerprint: str, found: Audited) -> None:
+    def keep(self, group: str, name: str, fingerprint: str, found: AuditedRelease) -> None:
         """Write a result down, and then what it was made from."""
         if self.folder is None:
             return
@@ -122,10 +122,14 @@ def fingerprint(entry: Entry) -> str:
 def _files(entry: Entry) -> dict[str, Path]:
     """The files beside the two tables: control, hierarchies, saved projections."""
     config, base = entry.config.config, entry.config.base
-    named = [it.hierarchy for it in config.columns.values() if it.hierarchy is not None]
+    named = [column.hierarchy for column in config.columns.values() if column.hierarchy is not None]
     if isinstance(config.control, ControlConfig):
         named.append(config.control.file)
-    saved = [Path(it.projection.saved) for it in entry.plan.attackers.values() if isinstance(it.projection, Saved)]
+    saved = [
+        Path(attacker.projection.saved)
+        for attacker in entry.resolved.attackers.values()
+        if isinstance(attacker.projection, Saved)
+    ]
     return {name: base / name for name in named} | {file.name: file for file in saved}
 
 

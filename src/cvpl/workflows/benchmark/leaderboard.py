@@ -21,8 +21,8 @@ from cvpl.config.written import ControlConfig
 from cvpl.config.written_attacker import AttackerConfig
 from cvpl.evaluation.ordering import places
 from cvpl.result.verdict import TOO_FEW
-from cvpl.utility.compared import counted_figures, mean_of
-from cvpl.workflows.benchmark.kept_results import Audited
+from cvpl.utility.compared import mean_of, shared_figures
+from cvpl.workflows.benchmark.kept_results import AuditedRelease
 
 Ends = tuple[float | None, float, float | None]
 Status = Literal["assessed", "not_assessable", "failed"]
@@ -30,21 +30,21 @@ RankedBy = Literal["risk", "top1_hit_rate"]
 
 
 @dataclass(frozen=True, eq=False)
-class Ran:
+class AttemptedRelease:
     """A release that was tried: what came of it, or why nothing did."""
 
     entry: Entry
     fingerprint: str
-    found: Audited | None
+    found: AuditedRelease | None
     reasons: tuple[str, ...] = ()
 
 
-def board(manifest: Manifest, ran: Sequence[Ran]) -> tuple[out.BenchmarkGroup, list[out.BenchmarkRow]]:
+def board(manifest: Manifest, ran: Sequence[AttemptedRelease]) -> tuple[out.BenchmarkGroup, list[out.BenchmarkRow]]:
     """A manifest's group, and the rows of the releases that were tried, the highest risk first."""
-    utilities = [it.found.utility for it in ran if it.found is not None]
-    figures = counted_figures(utilities)
-    columns = dict.fromkeys(name for it in utilities for name in it.columns)
-    rows = [_row(manifest.name, it, figures, list(columns)) for it in ran]
+    utilities = [item.found.utility for item in ran if item.found is not None]
+    figures = shared_figures(utilities)
+    columns = dict.fromkeys(name for utility in utilities for name in utility.columns)
+    rows = [_row(manifest.name, item, figures, list(columns)) for item in ran]
     config = manifest.config
     control = config.control.file if isinstance(config.control, ControlConfig) else config.control
     group = out.BenchmarkGroup(
@@ -71,8 +71,8 @@ def in_order(rows: Sequence[out.BenchmarkRow]) -> list[out.BenchmarkRow]:
         alike.sort(key=lambda row: -_ends(row)[1])
         found = places(_clearly_above([_ends(row) for row in alike]))
         placed += [
-            row.model_copy(update={"place": out.Places(first=it.first, last=it.last)})
-            for row, it in zip(alike, found, strict=True)
+            row.model_copy(update={"place": out.Places(first=item.first, last=item.last)})
+            for row, item in zip(alike, found, strict=True)
         ]
     return placed
 
@@ -102,19 +102,19 @@ def _ends(row: out.BenchmarkRow) -> Ends:
     return low, estimate or 0.0, high
 
 
-def _row(group: str, ran: Ran, figures: Sequence[str], columns: Sequence[str]) -> out.BenchmarkRow:
+def _row(group: str, ran: AttemptedRelease, figures: Sequence[str], columns: Sequence[str]) -> out.BenchmarkRow:
     """One release's row, without its place."""
     entry, found = ran.entry, ran.found
     made, config = entry.made, entry.config.config
     result = None if found is None else found.result
-    told = result if result is not None and result.verdict.kind != "not_assessable" else None
-    status: Status = "failed" if result is None else "not_assessable" if told is None else "assessed"
-    truth = None if told is None else told.truth
-    control = None if told is None else told.control
-    attributable = None if told is None else told.attributable_rate
+    text = result if result is not None and result.verdict.kind != "not_assessable" else None
+    status: Status = "failed" if result is None else "not_assessable" if text is None else "assessed"
+    truth = None if text is None else text.truth
+    control = None if text is None else text.control
+    attributable = None if text is None else text.attributable_rate
     top1 = None if truth is None else truth.top1_hit_rate
-    risk = None if told is None else told.risk
-    power = None if told is None or risk is None or risk.false_rate is None else told.power_at(risk.false_rate)
+    risk = None if text is None else text.risk
+    power = None if text is None or risk is None or risk.false_rate is None else text.power_at(risk.false_rate)
     ranked_by: RankedBy | None = None
     if risk is not None:
         ranked_by = "risk" if risk.basis == "control" else "top1_hit_rate"
@@ -130,15 +130,15 @@ def _row(group: str, ran: Ran, figures: Sequence[str], columns: Sequence[str]) -
         control_from=None if config.control is None else "absent" if config.control == "absent" else "file",
         attacker=None if result is None else result.attacker,
         picked_among=None if result is None or result.picked is None else result.picked.among,
-        linkage_rate=None if told is None else told.linkage_rate,
-        paper_linkage_rate=None if told is None else _paper_s(entry, told),
+        linkage_rate=None if text is None else text.linkage_rate,
+        paper_linkage_rate=None if text is None else _paper_s(entry, text),
         control=control,
         attributable_rate=attributable,
         power=power,
         top1_hit_rate=top1,
         top1_low=None if truth is None else truth.top1_low,
         top1_high=None if truth is None else truth.top1_high,
-        largest_top1=None if told is None else _largest_top1(told),
+        largest_top1=None if text is None else _largest_top1(text),
         blocking_recall=None if truth is None else truth.blocking_recall,
         utility=None if found is None else _utility(found.utility, figures, columns),
         ranked_by=ranked_by,
@@ -154,7 +154,7 @@ def _row(group: str, ran: Ran, figures: Sequence[str], columns: Sequence[str]) -
 
 def _reasons(result: out.AuditResult) -> list[str]:
     """Why nothing can be said of a release that was audited; nothing where something can."""
-    return [*result.validity.reasons, *(it.message for it in result.preflight if it.check == TOO_FEW)]
+    return [*result.validity.reasons, *(item.message for item in result.preflight if item.check == TOO_FEW)]
 
 
 def _largest_top1(result: out.AuditResult) -> out.LargestTop1 | None:
@@ -163,7 +163,7 @@ def _largest_top1(result: out.AuditResult) -> out.LargestTop1 | None:
     known = {name: rate for name, rate in found.items() if rate is not None}
     if not known:
         return None
-    name = max(known, key=lambda it: known[it])
+    name = max(known, key=lambda item: known[item])
     return out.LargestTop1(attacker=name, top1_hit_rate=known[name])
 
 
@@ -176,5 +176,5 @@ def _paper_s(entry: Entry, result: out.AuditResult) -> out.Rate | None:
     """The linkage rate of the paper's attacker, by whatever name, where it was run."""
     own = {"knows": None, "knows_people": 1.0, "threshold": None}
     written = written_attackers(entry.config.config, "", [])
-    names = [key for key, it in written.items() if it.model_copy(update=own) == AttackerConfig()]
+    names = [key for key, item in written.items() if item.model_copy(update=own) == AttackerConfig()]
     return next((row.linkage_rate for row in result.attackers if row.name in names), None)

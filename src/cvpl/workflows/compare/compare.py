@@ -9,15 +9,21 @@ from threadpoolctl import threadpool_limits
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.power_drop import power_drops
-from cvpl.assessment.ensemble import Standing, contest
+from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
-from cvpl.config.resolved import ConfigLike, Plan
+from cvpl.config.resolved import ConfigLike, ResolvedConfig
 from cvpl.evaluation.control_likeness import control_likeness
-from cvpl.evaluation.intervals.paired import Asked, Told, attributable_by_power, attributable_told, power_told
+from cvpl.evaluation.intervals.paired import (
+    FigureEstimate,
+    SearchedRows,
+    attributable_by_power,
+    attributable_estimate,
+    power_estimate,
+)
 from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement
 from cvpl.evaluation.risk import FALSE_RATE
 from cvpl.randomness import stream
@@ -25,8 +31,8 @@ from cvpl.result.verdict import TOO_FEW
 from cvpl.tables.pair import Inputs
 from cvpl.utility import Utility
 from cvpl.workflows.audit import Report, read_tables
-from cvpl.workflows.compare.inputs import Named, check_releases, named
-from cvpl.workflows.compare.ranking import Stood, ranked
+from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named
+from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 
 
 def compare(
@@ -52,14 +58,14 @@ def compare(
     say("reading", None)
     given = named(releases)
     checked = check_releases(original, given, config, control, memory, attackers)
-    plan, found = checked.plan, []
+    resolved, found = checked.resolved, []
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
         for one in given:
             heard = partial(_of_one, say, one.name) if len(given) > 1 else say
             heard("reading", None)
-            inputs = read_tables(original, one.table, plan, control)
-            found.append(_stood(one, plan, inputs, heard))
+            inputs = read_tables(original, one.table, resolved, control)
+            found.append(_stood(one, resolved, inputs, heard))
     order = ranked(found)
     return out.ComparisonResult(
         schema="cvpl/compare/1",
@@ -69,7 +75,7 @@ def compare(
         differences=order.differences,
         frontier=order.frontier,
         utility_figures=order.utility_figures,
-        provenance=provenance(plan),
+        provenance=provenance(resolved),
     )
 
 
@@ -81,60 +87,60 @@ def _of_one(say: Report, name: str, phase: str, share: float | None) -> None:
     say(f"{name}: {phase}", share)
 
 
-def _stood(one: Named, plan: Plan, inputs: Inputs, say: Report) -> Stood:
+def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, say: Report) -> ReleaseFigures:
     """One release: its contest, its utility, and what is needed to compare it."""
-    standing = contest(plan, inputs, say)
-    measured = standing.chosen.measured.at_confidence(standing.confidence)
+    ensemble = run_attackers(resolved, inputs, say)
+    measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
     done, pair = measured.attack, inputs.pair
     say("feature contribution", None)
-    drops = power_drops(measured, inputs) if plan.runs_sensitivity else None
+    drops = power_drops(measured, inputs) if resolved.runs_sensitivity else None
     contribution = diagnostics.contributions(measured, drops)
     likeness = None
     if pair.control is not None:
         likeness = control_likeness(pair.original, pair.control, stream(done.seed, "likeness"))
     say("utility", None)
-    kept = diagnostics.utility(plan, inputs)
-    findings = preflight(plan, inputs, likeness)
-    said = verdict(standing, findings)
+    kept = diagnostics.utility(resolved, inputs)
+    findings = preflight(resolved, inputs, likeness)
+    said = verdict(ensemble, findings)
     assessable = said.kind != "not_assessable"
-    warnings = notices(measured, standing, inputs, likeness, None)
-    asked = Asked(
+    warnings = notices(measured, ensemble, inputs, likeness, None)
+    asked = SearchedRows(
         done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
     )
-    rate = standing.reading.false_rate
+    rate = ensemble.reading.false_rate
     risk = None
     if rate is not None and assessable and measured.has_control:
-        power = power_told(measured.spread, asked, rate)
+        power = power_estimate(measured.spread, asked, rate)
         risk = None if power is None else attributable_by_power(power, rate)
     groups = None
     if inputs.groups is not None:
         groups = inputs.groups["original"], inputs.groups.get("control")
-    told = [out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in warnings]
-    section = _section(one, measured, standing, inputs, kept, contribution, told)
+    parts = [out.Warning_(rule=warning.rule, message=warning.message, docs=warning.docs) for warning in warnings]
+    section = _section(one, measured, ensemble, inputs, kept, contribution, parts)
     section = section.model_copy(
         update={
             "assessable": assessable,
-            "reasons": [*standing.reasons, *(it.message for it in findings if it.check == TOO_FEW)],
+            "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
             "verdict": said,
-            "risk": risk_section(standing.risk, standing) if assessable else None,
-            "best_candidate": best_candidate_section(standing),
+            "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
+            "best_candidate": best_candidate_section(ensemble),
             "preflight": findings,
         }
     )
-    return Stood(section, risk, _attributable(measured, asked), asked, standing.among, groups)
+    return ReleaseFigures(section, risk, _attributable(measured, asked), asked, ensemble.among, groups)
 
 
-def _attributable(measured: Measurement, asked: Asked) -> Told | None:
+def _attributable(measured: Measurement, asked: SearchedRows) -> FigureEstimate | None:
     """The attributable rate at the threshold, the paper's figure; None for a score without a threshold."""
     if measured.attributable is None or measured.threshold is None:
         return None
-    return attributable_told(measured.spread, asked, measured.threshold)
+    return attributable_estimate(measured.spread, asked, measured.threshold)
 
 
 def _section(
-    release: Named,
+    release: NamedRelease,
     measured: Measurement,
-    standing: Standing,
+    ensemble: EnsembleOutcome,
     inputs: Inputs,
     kept: Utility,
     contribution: out.Contributions,
@@ -143,24 +149,24 @@ def _section(
     """What is known of one release by itself; the rest is filled in once all are there."""
     powers = measurements.power(measured)
     truth, top1 = measured.truth, measured.top1_interval
-    row = measurements.attacker_row(standing.headline, measured, (), None)
+    row = measurements.attacker_row(ensemble.headline, measured, (), None)
     return out.ComparedRelease(
         name=release.name,
         input=described(inputs)["protected"],
         scenario="blind" if inputs.matches is None else inputs.matches.scenario,
-        assessable=not standing.reasons,
-        reasons=list(standing.reasons),
-        attacker=standing.headline,
+        assessable=not ensemble.reasons,
+        reasons=list(ensemble.reasons),
+        attacker=ensemble.headline,
         threshold=measured.threshold,
         asked=measured.attack.original.rows,
-        power=None if powers is None else next(it for it in powers if it.false_rate == OFF_SCALE_FALSE_RATE),
+        power=None if powers is None else next(power for power in powers if power.false_rate == OFF_SCALE_FALSE_RATE),
         attributable_rate=row.attributable_rate,
         linkage_rate=row.linkage_rate,
         control_rate=row.control_rate,
         top1_hit_rate=row.top1_hit_rate,
         top1_low=None if truth is None or top1 is None else top1.low,
         top1_high=None if truth is None or top1 is None else top1.high,
-        picked=standing.picked,
+        picked=ensemble.picked,
         utility=out.ComparedUtility(
             score=None,
             correlation_preservation=kept.correlation.figure,
@@ -185,9 +191,9 @@ def _section(
                 one.measured,
                 one.faults,
                 diagnostics.canaries(one.canaries),
-                risk_section(standing.risk_of(key), standing),
+                risk_section(ensemble.risk_of(key), ensemble),
             )
-            for key, one in standing.contenders.items()
+            for key, one in ensemble.outcomes.items()
         ],
         lower_bound=not measured.attack.exact,
         warnings=warnings,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment.provenance import described
-from cvpl.config.resolved import ConfigLike, Plan, load
+from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.tables.pair import Inputs, check_files
 from cvpl.tables.source import display_name
@@ -19,7 +19,7 @@ _ROLE = "protected"
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class NamedRelease:
     """A release, and what it is called."""
 
     name: str
@@ -33,81 +33,81 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class Checked:
+class CheckedInputs:
     """The plan, and the tables that all releases share."""
 
-    plan: Plan
+    resolved: ResolvedConfig
     inputs: dict[str, out.Input]
 
 
-def named(releases: Sequence[object] | Mapping[str, object]) -> list[Named]:
+def named(releases: Sequence[object] | Mapping[str, object]) -> list[NamedRelease]:
     """The releases with a name each: the mapping's, the file's with folders where others have the same, or a number."""
     if isinstance(releases, str | Path):
         raise UsageError("releases is one path; give a list of tables, or a mapping from names to tables")
     if not len(releases):
         raise UsageError("there is no release to compare; name one at least, two to have anything to compare")
     if isinstance(releases, Mapping):
-        return [Named(str(name), table) for name, table in releases.items()]
-    parts = [Path(it).parts if isinstance(it, str | Path) else None for it in releases]
+        return [NamedRelease(str(name), table) for name, table in releases.items()]
+    parts = [Path(release).parts if isinstance(release, str | Path) else None for release in releases]
     names = []
     for at, own in enumerate(parts):
         if own is None:
             names.append(f"release {at + 1}")
             continue
-        others = [it for it in parts if it is not None and it != own]
-        depth = next((d for d in range(1, len(own)) if own[-d:] not in [it[-d:] for it in others]), len(own))
+        others = [part for part in parts if part is not None and part != own]
+        depth = next((d for d in range(1, len(own)) if own[-d:] not in [other[-d:] for other in others]), len(own))
         names.append("/".join(own[-depth:]))
-    return [Named(name, table) for name, table in zip(names, releases, strict=True)]
+    return [NamedRelease(name, table) for name, table in zip(names, releases, strict=True)]
 
 
 def check_releases(
     original: object,
-    releases: Sequence[Named],
+    releases: Sequence[NamedRelease],
     config: ConfigLike,
     control: object | None,
     memory: int | None,
     attackers: Sequence[str] | None,
-) -> Checked:
+) -> CheckedInputs:
     """Read every table once, and tell the problems of all of them.
 
     Beside what an audit refuses: the same release twice, and a release without a column that others have.
     """
     try:
-        plan = load(config).within(memory)
+        resolved = load(config).within(memory)
     except InputError as error:
-        files = check_files(original, control, *(it.table for it in releases))
+        files = check_files(original, control, *(release.table for release in releases))
         raise InputError([*error.problems, *files]) from None
     if control is None:
-        plan.refuse_absent("a comparison")
+        resolved.refuse_absent("a comparison")
     if attackers is not None:
-        plan = plan.only(attackers)
+        resolved = resolved.only(attackers)
     seen: list[_Seen] = []
-    faults: list[tuple[Named, tuple[Problem, ...]]] = []
+    faults: list[tuple[NamedRelease, tuple[Problem, ...]]] = []
     for one in releases:
         try:
-            seen.append(_Seen.of(one, read_tables(original, one.table, plan, control)))
+            seen.append(_Seen.of(one, read_tables(original, one.table, resolved, control)))
         except InputError as error:
             faults.append((one, error.problems))
     problems = _told(faults, len(releases)) + _twice(releases, seen) + _other_columns(seen)
     if problems:
         raise InputError(problems)
-    return Checked(plan, {role: it for role, it in seen[0].inputs.items() if role != _ROLE})
+    return CheckedInputs(resolved, {role: item for role, item in seen[0].inputs.items() if role != _ROLE})
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
     """What is kept of a release that could be read: not its cells."""
 
-    one: Named
+    one: NamedRelease
     inputs: dict[str, out.Input]
     lacking: frozenset[str]
 
     @classmethod
-    def of(cls, one: Named, inputs: Inputs) -> _Seen:
+    def of(cls, one: NamedRelease, inputs: Inputs) -> _Seen:
         return cls(one, described(inputs), frozenset(inputs.lacking[_ROLE]))
 
 
-def _told(faults: Sequence[tuple[Named, tuple[Problem, ...]]], releases: int) -> list[Problem]:
+def _told(faults: Sequence[tuple[NamedRelease, tuple[Problem, ...]]], releases: int) -> list[Problem]:
     """The problems of all releases, each once, with the release's own name.
 
     What is wrong with the original, the control or the configuration shows with every release and is told once. What
@@ -127,9 +127,9 @@ def _told(faults: Sequence[tuple[Named, tuple[Problem, ...]]], releases: int) ->
     return list(dict.fromkeys(found))
 
 
-def _twice(releases: Sequence[Named], seen: Sequence[_Seen]) -> list[Problem]:
+def _twice(releases: Sequence[NamedRelease], seen: Sequence[_Seen]) -> list[Problem]:
     """Releases that are the same table, the same file, or files with the same bytes as one before."""
-    prints = {it.one.name: it.inputs[_ROLE].sha256 for it in seen}
+    prints = {item.one.name: item.inputs[_ROLE].sha256 for item in seen}
     found = []
     for at, one in enumerate(releases):
         for before in releases[:at]:
@@ -142,13 +142,13 @@ def _twice(releases: Sequence[Named], seen: Sequence[_Seen]) -> list[Problem]:
     return found
 
 
-def _file(one: Named) -> Path | None:
+def _file(one: NamedRelease) -> Path | None:
     return Path(one.table).resolve() if isinstance(one.table, str | Path) else None
 
 
 def _other_columns(seen: Sequence[_Seen]) -> list[Problem]:
     """Columns that some releases lack and others have: their utilities would speak of different tables."""
-    everywhere = frozenset[str].intersection(*(it.lacking for it in seen)) if seen else frozenset[str]()
+    everywhere = frozenset[str].intersection(*(item.lacking for item in seen)) if seen else frozenset[str]()
     cure = "Compare releases of the same columns; one that is withheld on purpose may be there with empty cells."
     what = "the release lacks a column that other releases have"
-    return [Problem(it.one.told, what, cure, column) for it in seen for column in sorted(it.lacking - everywhere)]
+    return [Problem(item.one.told, what, cure, column) for item in seen for column in sorted(item.lacking - everywhere)]

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.evaluation.intervals.paired import Asked, Difference, Told, confidence_of_picked, difference
+from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
-from cvpl.utility.compared import counted_figures, mean_of
+from cvpl.utility.compared import mean_of, shared_figures
 
 Ints = NDArray[np.int64]
 Figure = Literal["risk", "attributable_rate"]
 
 
 @dataclass(frozen=True, eq=False)
-class Stood:
+class ReleaseFigures:
     """What is kept of one release once its attackers are done: figures, and what its people add to them.
 
     `risk` is None where it rests on no control; the section may then have one by the true matches. `attributable` is
@@ -28,15 +28,15 @@ class Stood:
     """
 
     section: out.ComparedRelease
-    risk: Told | None
-    attributable: Told | None
-    asked: Asked
+    risk: FigureEstimate | None
+    attributable: FigureEstimate | None
+    asked: SearchedRows
     among: int
     groups: tuple[Ints, Ints | None] | None
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranking:
     """The releases from the highest risk to the lowest, their differences, and those that nobody beats."""
 
     releases: list[out.ComparedRelease]
@@ -45,47 +45,47 @@ class Ranked:
     utility_figures: list[str]
 
 
-def ranked(found: Sequence[Stood]) -> Ranked:
+def ranked(found: Sequence[ReleaseFigures]) -> Ranking:
     """Put releases in order of their risk; those that cannot be ranked come last, as they were given.
 
     Risks are ranked only where all are read in the same way: against the control at one false rate or, without a
     control, by the true matches.
     """
     reading = _reading(found)
-    told = sorted((it for it in found if _read(it) == reading is not None), key=lambda it: -_risk(it))
-    rest = [it for it in found if it not in told]
+    text = sorted((item for item in found if _read(item) == reading is not None), key=lambda item: -_risk(item))
+    rest = [item for item in found if item not in text]
     differences: list[out.PairedDifference] = []
-    above = np.zeros((len(told), len(told)), dtype=bool)
-    for i, j in combinations(range(len(told)), 2):
-        if told[i].risk is None or told[j].risk is None:
-            above[i, j] = _clearly_above(told[i], told[j])
+    above = np.zeros((len(text), len(text)), dtype=bool)
+    for i, j in combinations(range(len(text)), 2):
+        if text[i].risk is None or text[j].risk is None:
+            above[i, j] = _clearly_above(text[i], text[j])
             continue
-        by_risk = _difference(told[i], told[j], "risk")
+        by_risk = _difference(text[i], text[j], "risk")
         above[i, j] = not by_risk.tied and (by_risk.estimate or 0) > 0
         differences.append(by_risk)
-        if told[i].attributable is not None and told[j].attributable is not None:
-            differences.append(_difference(told[i], told[j], "attributable_rate"))
-    risk_places = dict(zip(map(_name, told), places(above), strict=True))
+        if text[i].attributable is not None and text[j].attributable is not None:
+            differences.append(_difference(text[i], text[j], "attributable_rate"))
+    risk_places = dict(zip(map(_name, text), places(above), strict=True))
     scores, figures = _scores(found)
-    known = [it for it in found if scores[_name(it)] is not None]
+    known = [item for item in found if scores[_name(item)] is not None]
     utility_places = dict(
-        zip(map(_name, known), places_by_value([scores[_name(it)] or 0.0 for it in known]), strict=True)
+        zip(map(_name, known), places_by_value([scores[_name(item)] or 0.0 for item in known]), strict=True)
     )
-    compared = [it for it in told if it in known]
-    beaten = beaten_by([_risk(it) for it in compared], [scores[_name(it)] or 0.0 for it in compared])
-    better = {_name(it): [_name(compared[j]) for j in by] for it, by in zip(compared, beaten, strict=True)}
-    clear = {(_name(told[i]), _name(told[j])) for i, j in np.argwhere(above)}
+    compared = [item for item in text if item in known]
+    beaten = beaten_by([_risk(item) for item in compared], [scores[_name(item)] or 0.0 for item in compared])
+    better = {_name(item): [_name(compared[j]) for j in by] for item, by in zip(compared, beaten, strict=True)}
+    clear = {(_name(text[i]), _name(text[j])) for i, j in np.argwhere(above)}
     releases = []
-    for it in (*told, *rest):
-        name, score = _name(it), scores[_name(it)]
+    for item in (*text, *rest):
+        name, score = _name(item), scores[_name(item)]
         releases.append(
-            it.section.model_copy(
+            item.section.model_copy(
                 update={
-                    "utility": it.section.utility.model_copy(
-                        update={"score": score, "reason": _why(it, found) if score is None else None}
+                    "utility": item.section.utility.model_copy(
+                        update={"score": score, "reason": _why(item, found) if score is None else None}
                     ),
                     "risk_places": _places(risk_places.get(name)),
-                    "unranked": _unranked(it, reading),
+                    "unranked": _unranked(item, reading),
                     "utility_places": _places(utility_places.get(name)),
                     "on_frontier": not better[name] if name in better else None,
                     "beaten_by": better.get(name, []),
@@ -93,38 +93,38 @@ def ranked(found: Sequence[Stood]) -> Ranked:
                 }
             )
         )
-    frontier = [_name(it) for it in reversed(compared) if not better[_name(it)]]
-    return Ranked(releases, differences, frontier, figures)
+    frontier = [_name(item) for item in reversed(compared) if not better[_name(item)]]
+    return Ranking(releases, differences, frontier, figures)
 
 
-def _name(it: Stood) -> str:
-    return it.section.name
+def _name(figures: ReleaseFigures) -> str:
+    return figures.section.name
 
 
-def _risk(it: Stood) -> float:
-    assert it.section.risk is not None  # noqa: S101 - asked only of those that have one
-    return it.section.risk.estimate
+def _risk(figures: ReleaseFigures) -> float:
+    assert figures.section.risk is not None  # noqa: S101 - asked only of those that have one
+    return figures.section.risk.estimate
 
 
-def _read(it: Stood) -> tuple[str, float | None] | None:
+def _read(figures: ReleaseFigures) -> tuple[str, float | None] | None:
     """How the risk is read: on which basis, and at which false rate; None where there is none."""
-    risk = it.section.risk
+    risk = figures.section.risk
     return None if risk is None else (risk.basis, risk.false_rate)
 
 
-def _reading(found: Sequence[Stood]) -> tuple[str, float | None] | None:
+def _reading(found: Sequence[ReleaseFigures]) -> tuple[str, float | None] | None:
     """The reading that most releases have, of equally many the one at a control and the smallest false rate."""
-    readings = [reading for it in found if (reading := _read(it)) is not None]
+    readings = [reading for item in found if (reading := _read(item)) is not None]
     if not readings:
         return None
     return max(readings, key=lambda reading: (readings.count(reading), reading[0] == "control", -(reading[1] or 0.0)))
 
 
-def _unranked(it: Stood, reading: tuple[str, float | None] | None) -> str | None:
+def _unranked(figures: ReleaseFigures, reading: tuple[str, float | None] | None) -> str | None:
     """Why a release has no place; None where it has one."""
-    own = _read(it)
+    own = _read(figures)
     if own is None:
-        reasons = it.section.reasons
+        reasons = figures.section.reasons
         return f"not assessable: {reasons[0]}" if reasons else "nothing tells its risk"
     if own == reading:
         return None
@@ -137,7 +137,7 @@ def _words(reading: tuple[str, float | None]) -> str:
     return "by the true matches" if basis != "control" or rate is None else f"where {rate:.0%} of the control is linked"
 
 
-def _clearly_above(first: Stood, second: Stood) -> bool:
+def _clearly_above(first: ReleaseFigures, second: ReleaseFigures) -> bool:
     """Whether the whole interval of one risk lies above the other's; without an interval it does not."""
     one, other = first.section.risk, second.section.risk
     assert one is not None  # noqa: S101 - asked only of those that have one
@@ -149,8 +149,8 @@ def _places(found: Place | None) -> out.Places | None:
     return None if found is None else out.Places(first=found.first, last=found.last)
 
 
-def _difference(first: Stood, second: Stood, figure: Figure) -> out.PairedDifference:
-    sides = [it.risk if figure == "risk" else it.attributable for it in (first, second)]
+def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -> out.PairedDifference:
+    sides = [item.risk if figure == "risk" else item.attributable for item in (first, second)]
     one, other = sides
     assert one is not None  # noqa: S101 - asked only of those that have it
     assert other is not None  # noqa: S101
@@ -174,21 +174,21 @@ def _difference(first: Stood, second: Stood, figure: Figure) -> out.PairedDiffer
     )
 
 
-def _scores(found: Sequence[Stood]) -> tuple[dict[str, float | None], list[str]]:
+def _scores(found: Sequence[ReleaseFigures]) -> tuple[dict[str, float | None], list[str]]:
     """The utility of each release as it can be compared, and the figures whose mean it is.
 
     A release that withholds a column which others hold has none: what that costs is not in the figures. Of the rest,
     the figures that all have count.
     """
-    whole = [it for it in found if _why(it, found) is None]
-    names = counted_figures([it.section.utility for it in whole])
-    scores = {_name(it): mean_of(it.section.utility, names) if it in whole else None for it in found}
+    whole = [item for item in found if _why(item, found) is None]
+    names = shared_figures([item.section.utility for item in whole])
+    scores = {_name(item): mean_of(item.section.utility, names) if item in whole else None for item in found}
     return scores, names
 
 
-def _why(it: Stood, found: Sequence[Stood]) -> str | None:
+def _why(figures: ReleaseFigures, found: Sequence[ReleaseFigures]) -> str | None:
     """Why the utility of a release cannot be compared; None where it can."""
-    missing = {name for other in found for name in other.section.utility.columns} - set(it.section.utility.columns)
+    missing = {name for other in found for name in other.section.utility.columns} - set(figures.section.utility.columns)
     if not missing:
         return None
     listed = ", ".join(f"'{name}'" for name in sorted(missing))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 from cvpl import result as out
-from cvpl.assessment.ensemble import Contender, Standing
+from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome
 from cvpl.assessment.gate import doubts
 from cvpl.assessment.provenance import described
 from cvpl.assessment.sections import measurements
@@ -26,9 +26,9 @@ from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
 
 
-def utility_of(inputs: Inputs, contender: Contender) -> out.MeanUtility:
+def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
     """The utility of the release, by the features of the attacker, so that both speak of the same structure."""
-    matches, done = inputs.matches, contender.measured.attack
+    matches, done = inputs.matches, outcome.measured.attack
     rows = (matches.original, matches.protected) if matches is not None and len(matches.original) else None
     rng = stream(done.seed, "utility")
     found = utility(inputs.pair, rng, vectorization=done.attacker.vectorization, matches=rows)
@@ -36,10 +36,10 @@ def utility_of(inputs: Inputs, contender: Contender) -> out.MeanUtility:
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class AttackReading:
     """One attack at one strength, and how it is read: of how many the attacker was picked, and at which confidence."""
 
-    standing: Standing
+    ensemble: EnsembleOutcome
     among: int
     confidence: float
     target: float | None
@@ -47,12 +47,12 @@ class Read:
     @cached_property
     def measured(self) -> Measurement:
         """The figures with intervals that allow for the pick."""
-        return self.standing.chosen.measured.at_confidence(self.confidence)
+        return self.ensemble.chosen.measured.at_confidence(self.confidence)
 
     @cached_property
     def risk(self) -> out.Risk | None:
         """The risk at this strength; None where nothing tells it."""
-        name, measured, rate = self.standing.headline, self.measured, self.standing.reading.false_rate
+        name, measured, rate = self.ensemble.headline, self.measured, self.ensemble.reading.false_rate
         if rate is not None and measured.has_control:
             return risk_at(risk_by_control(name, measured, rate, self.confidence), self.among, self.confidence)
         found = risk_by_matches(name, measured, self.confidence)
@@ -61,7 +61,7 @@ class Read:
     @cached_property
     def objections(self) -> tuple[str, ...]:
         """Why the risk cannot count as within the target, beside its own upper end."""
-        found = (*doubts(self.standing, self.measured, "risk"), *_found_more(self.measured, self.target))
+        found = (*doubts(self.ensemble, self.measured, "risk"), *_found_more(self.measured, self.target))
         if self.target is not None and self.risk is None:
             return (*found, "nothing tells the risk: there is neither a control nor a known match")
         return found
@@ -73,9 +73,9 @@ class Read:
         return _within(high, self.target, contradicted=bool(self.objections))
 
 
-def setting_row(strength: Strength, read: Read, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
+def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
     """One strength's row: risk, rates at the threshold, and cells, of which the steep ones are marked later."""
-    measured, standing = read.measured, read.standing
+    measured, ensemble = read.measured, read.ensemble
     done = measured.attack
     return out.SurfaceSetting(
         strength=strength,
@@ -88,7 +88,7 @@ def setting_row(strength: Strength, read: Read, inputs: Inputs, useful: out.Mean
         linkage_rate=measurements.rate(measured),
         control=measurements.control(measured),
         attributable_rate=measurements.attributable(measured),
-        power=measurements.power(measured, standing.reading.false_rate),
+        power=measurements.power(measured, ensemble.reading.false_rate),
         top1_hit_rate=None if measured.truth is None else top1_hit_rate(measured.truth),
         utility=useful,
         doubts=list(read.objections),
@@ -96,7 +96,7 @@ def setting_row(strength: Strength, read: Read, inputs: Inputs, useful: out.Mean
         cells=_cells(read),
         warnings=[
             out.Warning_(rule=notice.rule, message=notice.message, docs=notice.docs)
-            for notice in notices(measured, standing, inputs, None, None)
+            for notice in notices(measured, ensemble, inputs, None, None)
         ],
     )
 
@@ -121,12 +121,12 @@ def _rate(cell: out.SurfaceCell) -> float | None:
     return cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
 
 
-def _cells(read: Read) -> list[out.SurfaceCell]:
+def _cells(read: AttackReading) -> list[out.SurfaceCell]:
     measured, figure = read.measured, _figure(read.measured)
     cells = []
     for point in measurements.curve(measured, measured.grid):
         at = measured if point.threshold is None else _read_at(measured, point.threshold)
-        contradicted = bool(doubts(read.standing, at, figure) or read.objections) or read.within is False
+        contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.within is False
         high = point.high if figure == "linkage_rate" else point.attributable_high
         safe = _within(high, read.target, contradicted=contradicted)
         cells.append(out.SurfaceCell(**point.model_dump(), contradicted=contradicted, safe=safe))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cvpl.config.resolved import ConfigLike, Plan
+from cvpl.config.resolved import ConfigLike, ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
@@ -24,12 +24,12 @@ _GENERATORS = ("rng", "generator")
 """A function's parameter of such a name is given a generator, wherever it stands."""
 
 
-class CannotBeMade(Exception):  # noqa: N818 - it is told, and the sweep goes on
+class ReleaseNotMade(Exception):  # noqa: N818 - it is told, and the sweep goes on
     """At this strength there is no release; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
-class Dial:
+class MechanismSweep:
     """A mechanism with its strengths, from the weakest to the strongest.
 
     `make` gives the release at a strength: a path inside the folder that it is handed, or whatever a function returned.
@@ -44,9 +44,13 @@ class Dial:
     function: bool = False
 
 
-def dial_of(
-    mechanism: object, strengths: Iterable[object] | None, original: object, config: ConfigLike, plan: Plan
-) -> Dial:
+def mechanism_sweep(
+    mechanism: object,
+    strengths: Iterable[object] | None,
+    original: object,
+    config: ConfigLike,
+    resolved: ResolvedConfig,
+) -> MechanismSweep:
     """The dial of a mechanism: the name of one of ours, or a function.
 
     The strengths of ours are put in order: k from small to large, levels from low to high, the share of correlation
@@ -56,7 +60,7 @@ def dial_of(
     if isinstance(mechanism, str):
         method = _method(mechanism)
         given = FAMILIES[method].usual if strengths is None else _listed(strengths)
-        ordered = sorted((_own(method, it) for it in given), key=lambda it: _order(method, it))
+        ordered = sorted((_own(method, item) for item in given), key=lambda item: _order(method, item))
         return _own_dial(method, _distinct(ordered), original, config)
     if not callable(mechanism):
         raise UsageError(
@@ -65,7 +69,7 @@ def dial_of(
         )
     if strengths is None:
         raise UsageError("strengths: a function has no usual ones. List them from the weakest to the strongest.")
-    return _function_dial(mechanism, _distinct([_plain(it) for it in _listed(strengths)]), plan.config.seed)
+    return _function_dial(mechanism, _distinct([_plain(item) for item in _listed(strengths)]), resolved.config.seed)
 
 
 def _method(name: str) -> Method:
@@ -89,7 +93,7 @@ def _listed(strengths: Iterable[object]) -> list[object]:
 
 def _distinct(strengths: Iterable[Strength]) -> tuple[Strength, ...]:
     listed = tuple(strengths)
-    twice = sorted({str(it) for it in listed if listed.count(it) > 1})
+    twice = sorted({str(item) for item in listed if listed.count(item) > 1})
     if twice:
         raise UsageError(f"strengths: {', '.join(twice)} would be tried twice. Name each strength once.")
     return listed
@@ -137,20 +141,20 @@ def _order(method: Method, strength: Strength) -> float:
     return -float(strength) if method == "synthetic" else float(strength)
 
 
-def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object, config: ConfigLike) -> Dial:
+def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object, config: ConfigLike) -> MechanismSweep:
     protector, _ = Protector.read(original, config)
 
     def make(strength: Strength, folder: Path) -> object:
         try:
             return protector.release(method, strength).write(folder, "parquet")[0]
         except UsageError as error:
-            raise CannotBeMade(str(error)) from None
+            raise ReleaseNotMade(str(error)) from None
 
     numbered = protector.frame.id_name == ORIGINAL_ROW
-    return Dial(method, strengths, make, IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None)
+    return MechanismSweep(method, strengths, make, IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None)
 
 
-def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> Dial:
+def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> MechanismSweep:
     name = getattr(function, "__name__", type(function).__name__)
     by_place, by_name = _takes_generator(function)
 
@@ -159,7 +163,7 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
         try:
             made = function(strength, *([rng] if by_place else []), **({by_name: rng} if by_name else {}))
         except UsageError as error:
-            raise CannotBeMade(str(error)) from None
+            raise ReleaseNotMade(str(error)) from None
         except Exception as error:
             # Its message may hold a cell: the chain shows it to who calls from Python, and nothing else does.
             raise UsageError(
@@ -173,7 +177,7 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
             "dataframe of pandas, Polars, pyarrow or DuckDB, or the path of its file."
         )
 
-    return Dial(name, strengths, make, function=True)
+    return MechanismSweep(name, strengths, make, function=True)
 
 
 def _takes_generator(function: Callable[..., object]) -> tuple[bool, str | None]:
@@ -185,8 +189,19 @@ def _takes_generator(function: Callable[..., object]) -> tuple[bool, str | None]
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return False, None
-    named = next((it.name for it in parameters if it.name in _GENERATORS and it.kind is not it.POSITIONAL_ONLY), None)
+    named = next(
+        (
+            parameter.name
+            for parameter in parameters
+            if parameter.name in _GENERATORS and parameter.kind is not parameter.POSITIONAL_ONLY
+        ),
+        None,
+    )
     if named is not None:
         return False, named
-    placed = [it for it in parameters if it.kind in (it.POSITIONAL_ONLY, it.POSITIONAL_OR_KEYWORD)]
+    placed = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
     return len(placed) > 1 and placed[1].default is inspect.Parameter.empty, None

@@ -14,17 +14,17 @@ from threadpoolctl import threadpool_limits
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
-from cvpl.assessment.ensemble import contest
+from cvpl.assessment.ensemble import run_attackers
 from cvpl.attack.attacker import Attacker
-from cvpl.config.resolved import ConfigLike, Plan, load
+from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Lsh
 from cvpl.result.surface import Strength
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.audit import read_tables
 from cvpl.workflows.surface.rows import utility_of
-from cvpl.workflows.surface.strengths import CannotBeMade, Dial, dial_of
-from cvpl.workflows.surface.sweep import Sweep, Verdict
+from cvpl.workflows.surface.strengths import MechanismSweep, ReleaseNotMade, mechanism_sweep
+from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
 
 Report = Callable[[str, float | None], None]
 BLOCKING = "blocking"
@@ -63,13 +63,13 @@ def surface(
     """
     if target is not None and (isinstance(target, bool) or not 0 <= target <= 1):
         raise UsageError(f"target is {target!r}; allowed is a rate from 0 to 1, such as 0.05")
-    plan = load(config)
+    resolved = load(config)
     if control is None:
-        plan.refuse_absent("a surface")
+        resolved.refuse_absent("a surface")
     if memory is not None:
-        plan = replace(plan, budget=replace(plan.budget, memory=memory))
+        resolved = replace(resolved, budget=replace(resolved.budget, memory=memory))
     if attacker is not None:
-        plan = plan.only([attacker])
+        resolved = resolved.only([attacker])
     tables = _Tables(original, control)
     say = report or _silent
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
@@ -77,12 +77,12 @@ def surface(
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None:
                 raise UsageError("a sweep of blockings takes no strengths, and needs `release`, the table to attack")
-            return _over_blockings(plan, tables, release, target, attacker, say)
+            return _over_blockings(resolved, tables, release, target, attacker, say)
         if release is not None:
             raise UsageError("`release` is for a sweep of blockings; a mechanism makes its releases from `original`")
         say("reading", None)
-        dial = dial_of(mechanism, strengths, original, config, plan)
-        return _over_strengths(dial, plan, tables, target, attacker, Path(folder), say)
+        dial = mechanism_sweep(mechanism, strengths, original, config, resolved)
+        return _over_strengths(dial, resolved, tables, target, attacker, Path(folder), say)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,47 +92,57 @@ class _Tables:
     original: object
     control: object | None
 
-    def with_release(self, plan: Plan, release: object, strength: Strength | None = None) -> Inputs:
+    def with_release(self, resolved: ResolvedConfig, release: object, strength: Strength | None = None) -> Inputs:
         """The tables with one release; problems name the strength at which it was made."""
         try:
-            return read_tables(self.original, release, plan, self.control)
+            return read_tables(self.original, release, resolved, self.control)
         except InputError as error:
             if strength is None:
                 raise
-            raise InputError([replace(it, where=f"{it.where}, strength {strength}") for it in error.problems]) from None
+            raise InputError(
+                [replace(problem, where=f"{problem.where}, strength {strength}") for problem in error.problems]
+            ) from None
 
 
 def _over_strengths(
-    dial: Dial, plan: Plan, tables: _Tables, target: float | None, asked_for: str | None, folder: Path, say: Report
+    dial: MechanismSweep,
+    resolved: ResolvedConfig,
+    tables: _Tables,
+    target: float | None,
+    asked_for: str | None,
+    folder: Path,
+    say: Report,
 ) -> out.SurfaceResult:
     """Make, read and attack one release after the other, from the weakest on."""
     if dial.identity is not None:
-        identity = replace(dial.identity, simulated=plan.identity is not None and plan.identity.simulated)
-        plan = replace(plan, identity=identity, declared=(*plan.declared, identity.protected))
-    sweep, made = Sweep(plan, target, asked_for), {}
+        identity = replace(dial.identity, simulated=resolved.identity is not None and resolved.identity.simulated)
+        resolved = replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
+    sweep, made = Sweep(resolved, target, asked_for), {}
     for strength in dial.strengths:
         telling = _telling(say, f"strength {strength}")
         telling("making the release", None)
         try:
             released = dial.make(strength, folder)
-        except CannotBeMade as refused:
+        except ReleaseNotMade as refused:
             sweep.failed.append(out.FailedStrength(strength=strength, reason=str(refused)))
             continue
         _attack(sweep, strength, tables, released, telling)
         # The very same release may have to be held against all attackers, where there are several.
-        if target is not None and len(plan.attackers) > 1:
+        if target is not None and len(resolved.attackers) > 1:
             made[strength] = released
         elif isinstance(released, Path) and released.parent == folder:
             released.unlink()
     if not sweep.begun:
-        reasons = "; ".join(f"{it.strength}: {it.reason}" for it in sweep.failed)
+        reasons = "; ".join(f"{item.strength}: {item.reason}" for item in sweep.failed)
         raise UsageError(f"at none of the strengths could a release be made. {reasons}")
 
-    def judge(strength: Strength) -> Verdict | None:
+    def judge(strength: Strength) -> EnsembleReading | None:
         if strength not in made or target is None:
             return None
-        inputs = tables.with_release(plan, made[strength], strength)
-        return Verdict.of(contest(plan, inputs, _telling(say, f"strength {strength}, all attackers")), target)
+        inputs = tables.with_release(resolved, made[strength], strength)
+        return EnsembleReading.of(
+            run_attackers(resolved, inputs, _telling(say, f"strength {strength}, all attackers")), target
+        )
 
     weakest = None if target is None else sweep.weakest(judge)
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)
@@ -141,25 +151,25 @@ def _over_strengths(
 def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, say: Report) -> None:
     """One strength's row; the tables and what was found in them are let go afterwards."""
     say("reading", None)
-    inputs = tables.with_release(sweep.plan, released, strength)
-    contender = sweep.attack(inputs, say) if sweep.begun else sweep.begin(strength, inputs, say)
-    sweep.add(strength, contender, inputs, utility_of(inputs, contender))
+    inputs = tables.with_release(sweep.resolved, released, strength)
+    outcome = sweep.attack(inputs, say) if sweep.begun else sweep.begin(strength, inputs, say)
+    sweep.add(strength, outcome, inputs, utility_of(inputs, outcome))
 
 
 def _over_blockings(
-    plan: Plan, tables: _Tables, release: object, target: float | None, asked_for: str | None, say: Report
+    resolved: ResolvedConfig, tables: _Tables, release: object, target: float | None, asked_for: str | None, say: Report
 ) -> out.SurfaceResult:
     """Attack one release under the attacker's own blocking and those around it, from the coarsest to the finest."""
-    keyed = [name for name, it in plan.attackers.items() if _has_keys(it)]
+    keyed = [name for name, attacker in resolved.attackers.items() if _has_keys(attacker)]
     if not keyed:
         raise UsageError(
             "a sweep of blockings needs an attacker that blocks by the keys of one scheme, and none of the "
             "configuration's does. Give columns a `block` rule and choose such an attacker, for example `paper`."
         )
-    plan = plan.only(keyed)
+    resolved = resolved.only(keyed)
     say("reading", None)
-    inputs = tables.with_release(plan, release)
-    sweep = Sweep(plan, target, asked_for)
+    inputs = tables.with_release(resolved, release)
+    sweep = Sweep(resolved, target, asked_for)
     configured = sweep.begin("as configured", inputs, say)
     useful = utility_of(inputs, configured)
     # The first of them is the blocking as configured, which has been attacked.

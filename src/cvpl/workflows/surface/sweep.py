@@ -8,28 +8,28 @@ from typing import Literal
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.canaries import Canaries
-from cvpl.assessment.ensemble import Contender, Standing, contend, contest
+from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attacker, run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import risk_section
 from cvpl.assessment.warnings import attackers_left_out
 from cvpl.attack.attacker import Attacker
-from cvpl.config.resolved import Plan
-from cvpl.evaluation.contradictions import Notice
+from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.evaluation.risk import Reading
 from cvpl.randomness import stream
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.surface.rows import Read, setting_row, with_steepness
+from cvpl.workflows.surface.rows import AttackReading, setting_row, with_steepness
 
 Report = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class EnsembleReading:
     """What all attackers say of a release: who they are, the strongest and its figure, and why it is outside, if so."""
 
     attackers: tuple[str, ...]
@@ -39,19 +39,19 @@ class Verdict:
     reasons: tuple[str, ...]
 
     @classmethod
-    def of(cls, standing: Standing, target: float) -> Verdict:
+    def of(cls, ensemble: EnsembleOutcome, target: float) -> EnsembleReading:
         """As the gate of an audit would judge, with the target as its limit."""
-        headline = standing.chosen.measured.at_confidence(standing.confidence)
-        reasons = gate(standing, headline, None, target, {})[0].reasons
-        risk = risk_section(standing.risk, standing)
+        headline = ensemble.chosen.measured.at_confidence(ensemble.confidence)
+        reasons = gate(ensemble, headline, None, target, {})[0].reasons
+        risk = risk_section(ensemble.risk, ensemble)
         figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
         return cls(
-            tuple(standing.contenders), standing.headline, figure, risk or measurements.rate(headline), tuple(reasons)
+            tuple(ensemble.outcomes), ensemble.headline, figure, risk or measurements.rate(headline), tuple(reasons)
         )
 
 
 @dataclass(frozen=True)
-class Sweeper:
+class SweepAttacker:
     """Who sweeps, of how many it was picked on the first release, its canaries there, and where risks are read."""
 
     name: str
@@ -65,15 +65,15 @@ class Sweeper:
 class Sweep:
     """The rows of a surface as they are found. The first release that is attacked decides who sweeps."""
 
-    def __init__(self, plan: Plan, target: float | None, asked_for: str | None) -> None:
-        self.plan, self.target, self._asked_for = plan, target, asked_for
+    def __init__(self, resolved: ResolvedConfig, target: float | None, asked_for: str | None) -> None:
+        self.resolved, self.target, self._asked_for = resolved, target, asked_for
         self.rows: list[out.SurfaceSetting] = []
         self.failed: list[out.FailedStrength] = []
-        self.verdicts: dict[Strength, Verdict] = {}
-        self._sweeper: Sweeper | None = None
+        self.verdicts: dict[Strength, EnsembleReading] = {}
+        self._sweeper: SweepAttacker | None = None
         self._inputs: dict[str, out.Input] = {}
         self._scenario = "blind"
-        self._notices: list[Notice] = []
+        self._notices: list[AuditWarning] = []
         self._exact = True
 
     @property
@@ -82,45 +82,45 @@ class Sweep:
         return self._sweeper is not None
 
     @property
-    def sweeper(self) -> Sweeper:
+    def sweeper(self) -> SweepAttacker:
         """Who sweeps."""
         assert self._sweeper is not None  # noqa: S101 - asked for once it has begun
         return self._sweeper
 
-    def begin(self, strength: Strength, inputs: Inputs, say: Report) -> Contender:
+    def begin(self, strength: Strength, inputs: Inputs, say: Report) -> AttackerOutcome:
         """Let all attackers attack the first release; the strongest by risk sweeps, and its attack is the first."""
-        standing = contest(self.plan, inputs, say)
-        chosen = standing.chosen
+        ensemble = run_attackers(self.resolved, inputs, say)
+        chosen = ensemble.chosen
         attacker = chosen.measured.attack.attacker
-        self._sweeper = Sweeper(
-            standing.headline, attacker, standing.among, standing.confidence, chosen.canaries, standing.reading
+        self._sweeper = SweepAttacker(
+            ensemble.headline, attacker, ensemble.among, ensemble.confidence, chosen.canaries, ensemble.reading
         )
-        self._inputs = {role: it for role, it in described(inputs).items() if role != "protected"}
+        self._inputs = {role: item for role, item in described(inputs).items() if role != "protected"}
         if inputs.matches is not None:
             self._scenario = inputs.matches.scenario
-        self._notices = _notices(standing, inputs, self.plan)
+        self._notices = _notices(ensemble, inputs, self.resolved)
         if self.target is not None:
-            self.verdicts[strength] = Verdict.of(standing, self.target)
+            self.verdicts[strength] = EnsembleReading.of(ensemble, self.target)
         return chosen
 
-    def attack(self, inputs: Inputs, say: Report, attacker: Attacker | None = None) -> Contender:
+    def attack(self, inputs: Inputs, say: Report, attacker: Attacker | None = None) -> AttackerOutcome:
         """One attack by who sweeps, or by a variation of it.
 
         Canaries hang on the people and hardly on the release: those of the first hold for all.
         """
-        without = replace(self.plan, config=self.plan.config.model_copy(update={"canaries": False}))
-        found = contend(self.sweeper.name, attacker or self.sweeper.attacker, without, inputs, say, alone=True)
+        without = replace(self.resolved, config=self.resolved.config.model_copy(update={"canaries": False}))
+        found = run_attacker(self.sweeper.name, attacker or self.sweeper.attacker, without, inputs, say, alone=True)
         return replace(found, canaries=self.sweeper.canaries)
 
-    def add(self, strength: Strength, contender: Contender, inputs: Inputs, useful: out.MeanUtility) -> None:
+    def add(self, strength: Strength, outcome: AttackerOutcome, inputs: Inputs, useful: out.MeanUtility) -> None:
         """One more row."""
-        self._exact &= contender.measured.attack.exact
+        self._exact &= outcome.measured.attack.exact
         by = self.sweeper
-        standing = Standing.of({by.name: contender}, reading=by.reading)
-        read = Read(standing, by.among, by.confidence, self.target)
+        ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
+        read = AttackReading(ensemble, by.among, by.confidence, self.target)
         self.rows.append(setting_row(strength, read, inputs, useful))
 
-    def weakest(self, judge: Callable[[Strength], Verdict | None]) -> out.WeakestSetting | None:
+    def weakest(self, judge: Callable[[Strength], EnsembleReading | None]) -> out.WeakestSetting | None:
         """The weakest setting from which on all are inside and that holds against all attackers; None without any.
 
         Who was strongest on the weakest release need not be so on a stronger one. So `judge` holds the setting's
@@ -131,7 +131,7 @@ class Sweep:
             row = self.rows[at]
             verdict = self.verdicts.get(row.strength) or judge(row.strength)
             if verdict is None:
-                verdict = Verdict((self.sweeper.name,), self.sweeper.name, row.judged, row.shown, ())
+                verdict = EnsembleReading((self.sweeper.name,), self.sweeper.name, row.judged, row.shown, ())
             if not verdict.reasons:
                 return out.WeakestSetting(
                     strength=row.strength,
@@ -188,22 +188,24 @@ class Sweep:
                 "rises_at": [rows[at].strength for at in climbing],
                 "high_sensitivity": HIGH_SENSITIVITY,
                 "target": target,
-                "warnings": [out.Warning_(rule=it.rule, message=it.message, docs=it.docs) for it in self._notices],
+                "warnings": [
+                    out.Warning_(rule=notice.rule, message=notice.message, docs=notice.docs) for notice in self._notices
+                ],
                 "lower_bound": not self._exact,
-                "provenance": provenance(self.plan),
+                "provenance": provenance(self.resolved),
             }
         )
 
 
-def _notices(standing: Standing, inputs: Inputs, plan: Plan) -> list[Notice]:
+def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig) -> list[AuditWarning]:
     """What holds for every strength: who was out of the running, and whether the control is one."""
     found = []
-    if len(standing.contenders) > 1:
-        found += [Notice("attacker_disqualified", told) for told in standing.disqualified]
-    if standing.left_out:
-        found.append(attackers_left_out(standing))
+    if len(ensemble.outcomes) > 1:
+        found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
+    if ensemble.left_out:
+        found.append(attackers_left_out(ensemble))
     if inputs.pair.control is not None:
-        rng = stream(plan.config.seed, "likeness")
+        rng = stream(resolved.config.seed, "likeness")
         likeness = control_likeness(inputs.pair.original, inputs.pair.control, rng)
-        found += [Notice("control_unlike", alarm) for alarm in likeness.alarms]
+        found += [AuditWarning("control_unlike", alarm) for alarm in likeness.alarms]
     return found
