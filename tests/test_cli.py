@@ -117,7 +117,7 @@ def test_without_out_nothing_is_written(files):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "text"),
     [
         (["nonsense"], "nonsense"),
         (["--nonsense"], "--nonsense"),
@@ -314,7 +314,7 @@ BAD_CONFIGURATIONS = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), BAD_CONFIGURATIONS.values(), ids=BAD_CONFIGURATIONS)
+@pytest.mark.parametrize(("text", "message"), BAD_CONFIGURATIONS.values(), ids=BAD_CONFIGURATIONS)
 def test_a_bad_configuration_exits_with_3_and_names_where_what_and_cure(files, text, message, capsys):
     config = files.written("bad.yaml", text)
     assert run(files.audit("--out", files.folder / "out", config=config)) == 3
@@ -342,7 +342,7 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize("place", ["original", "released", "control"])
-@pytest.mark.parametrize(("name", "content", "told"), BAD_TABLES.values(), ids=BAD_TABLES)
+@pytest.mark.parametrize(("name", "content", "text"), BAD_TABLES.values(), ids=BAD_TABLES)
 def test_a_bad_table_exits_with_3_wherever_it_stands(files, place, name, content, text, capsys):
     table = files.folder / name
     if content is not None:
@@ -382,7 +382,7 @@ def never_audit(*_, **__):
 
 
 @pytest.mark.parametrize(
-    ("option", "name", "told"),
+    ("option", "name", "text"),
     [
         ("--out", "a file", ["--out", "a file", "folder is needed", "another folder"]),
         ("--out", "a file/below", ["--out", "a file", "folder is needed", "another folder"]),
@@ -595,7 +595,7 @@ def test_init_keeps_an_existing_file_unless_it_is_told_to_replace_it(files, monk
 
 
 @pytest.mark.parametrize(
-    ("tables", "out", "code", "told"),
+    ("tables", "out", "code", "text"),
     [
         (["nobody.csv", "released.csv"], "new.yaml", 3, ["nobody.csv", "no such file"]),
         (["audit.yaml", "nobody.csv"], "new.yaml", 3, ["2 problems", "audit.yaml", "nobody.csv"]),

@@ -317,8 +317,8 @@ def test_the_result_validates_and_comes_back_from_its_json(compared, tmp_path):
 
 
 def test_the_published_schema_is_that_of_the_code():
-    describe = Path(cvpl.__file__).parent / "schemas" / "comparison.json"
-    assert json.loads(describe.read_text(encoding="utf-8")) == comparison_schema()
+    text = Path(cvpl.__file__).parent / "schemas" / "comparison.json"
+    assert json.loads(text.read_text(encoding="utf-8")) == comparison_schema()
 
 
 def test_the_same_comparison_gives_the_same_bytes(people, compared):
@@ -383,18 +383,18 @@ def shown(result, width=100):
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_the_summary_tells_the_order_with_its_figures(compared, width):
-    describe = shown(compared, width)
-    assert describe.startswith("'low' has the highest risk, 'high' the lowest.")
-    assert f"{compared.releases[0].risk.estimate:.1%}" in describe
-    assert "differ" in describe
-    assert " ".join(describe.split()).count("beyond chance, which is 5% of the control") == 1
+    text = shown(compared, width)
+    assert text.startswith("'low' has the highest risk, 'high' the lowest.")
+    assert f"{compared.releases[0].risk.estimate:.1%}" in text
+    assert "differ" in text
+    assert " ".join(text.split()).count("beyond chance, which is 5% of the control") == 1
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_each_release_s_own_verdict_is_printed_and_stands_on_the_page(compared, width):
-    describe, page = " ".join(shown(compared, width).split()), html.unescape(comparison_page(compared))
+    text, page = " ".join(shown(compared, width).split()), html.unescape(comparison_page(compared))
     for release in compared.releases:
-        assert f"'{release.name}': {release.verdict.sentence}" in describe
+        assert f"'{release.name}': {release.verdict.sentence}" in text
         assert f"<strong>{release.name}</strong>: {release.verdict.sentence}" in page
     assert page.count("beyond chance, which is 5% of the control") == 1
 
@@ -407,11 +407,11 @@ def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
         update={"releases": [first, second.model_copy(update={"preflight": [closing, harmless]})]}
     )
     line = "Column 'a' holds \\x1b[31mnames. A gate stays closed."
-    describe, page = " ".join(shown(found).split()), html.unescape(comparison_page(found))
-    assert describe.count("A gate stays closed") == page.count("A gate stays closed") == 1
-    assert f"! 'high': {line}" in describe
+    text, page = " ".join(shown(found).split()), html.unescape(comparison_page(found))
+    assert text.count("A gate stays closed") == page.count("A gate stays closed") == 1
+    assert f"! 'high': {line}" in text
     assert f"<strong>high</strong>: <strong>{line}</strong>" in page
-    assert "something harmless" not in describe + page
+    assert "something harmless" not in text + page
 
 
 def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_tell(compared):
@@ -421,9 +421,9 @@ def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_te
     found = compared.model_copy(update={"releases": releases})
     for one, other in zip(releases, compared.releases, strict=True):
         assert one.shown == pytest.approx(other.shown)
-    describe = " ".join(shown(found).split())
-    assert f"{compared.releases[0].risk.estimate:.1%}" in describe
-    assert "beyond chance, which is 5% of the control" in describe
+    text = " ".join(shown(found).split())
+    assert f"{compared.releases[0].risk.estimate:.1%}" in text
+    assert "beyond chance, which is 5% of the control" in text
     assert "Each release by itself" not in comparison_page(found)
 
 
@@ -442,7 +442,7 @@ def risk_at(estimate, false_rate, basis="control"):
 
 
 @pytest.mark.parametrize(
-    ("odd", "told"),
+    ("odd", "words"),
     [
         (
             risk_at(0.9, 0.10),
@@ -464,8 +464,8 @@ def test_a_risk_that_is_read_otherwise_than_the_others_has_no_place_and_says_why
     ]  # fmt: skip
     assert [release.unranked for release in found.releases] == [None, None, words]
     assert found.releases[-1].on_frontier is None and "odd" not in found.frontier
-    describe = " ".join(shown(compared.model_copy(update={"releases": found.releases, "differences": []})).split())
-    assert f"'odd': No place: {words}." in describe
+    text = " ".join(shown(compared.model_copy(update={"releases": found.releases, "differences": []})).split())
+    assert f"'odd': No place: {words}." in text
 
 
 def test_of_two_risks_at_different_rates_the_one_at_the_smaller_rate_is_ranked(compared):
@@ -488,12 +488,12 @@ def test_without_a_control_releases_are_ranked_by_the_true_matches_and_that_is_s
         guess = 1 / PEOPLE
         assert item.risk.estimate == pytest.approx((item.best_candidate.estimate - guess) / (1 - guess))
     assert [(release.risk_places.first, release.risk_places.last) for release in found.releases] == [(1, 1), (2, 2)]
-    describe = " ".join(shown(found).split())
-    assert describe.startswith(
+    text = " ".join(shown(found).split())
+    assert text.startswith(
         "'low' has the highest risk, 'high' the lowest. There is no control: the risks rest on the true matches, by "
         "how often the best candidate is right."
     )
-    assert "Risk: how often the best candidate is the right person, beyond a blind guess." in describe
+    assert "Risk: how often the best candidate is the right person, beyond a blind guess." in text
     assert "the risks rest on the true matches" in comparison_page(found)
 
 
@@ -581,7 +581,7 @@ def rows_of(drawn, layer):
 def test_names_beside_the_plot_never_meet(crowded):
     """Each is a line's height from the next, in the order of the utilities, inside the plot."""
     drawn = charts.frontier(crowded).to_dict()
-    (names,) = (item for item in drawn["layer"] if item["mark"]["type"] == "describe")
+    (names,) = (item for item in drawn["layer"] if item["mark"]["type"] == "text")
     bottom, top = names["encoding"]["y"]["scale"]["domain"]
     places_ = [row["beside"] for row in rows_of(drawn, names)]
     pixels = [(place - bottom) / (top - bottom) * drawn["height"] for place in places_]
@@ -594,16 +594,16 @@ def test_the_frontier_joins_the_efficient_releases_from_the_lowest_risk(compared
     drawn = charts.frontier(compared).to_dict()
     (line,) = (item for item in drawn["layer"] if item["mark"]["type"] == "line")
     assert [row["name"] for row in rows_of(drawn, line)] == ["high", "low"]
-    describe = charts.numbers(charts.frontier(compared))
-    assert [row[:2] for row in describe.rows] == [("low", "1"), ("high", "2")]
-    assert "Efficient, from the lowest risk: high, low." in describe.description
+    text = charts.numbers(charts.frontier(compared))
+    assert [row[:2] for row in text.rows] == [("low", "1"), ("high", "2")]
+    assert "Efficient, from the lowest risk: high, low." in text.description
 
 
 def test_the_columns_stand_side_by_side_in_every_release(compared):
-    describe = charts.numbers(charts.compared_contributions(compared))
-    assert describe.columns == ("column", "low", "high")
+    text = charts.numbers(charts.compared_contributions(compared))
+    assert text.columns == ("column", "low", "high")
     shown_columns = {column.column for column in compared.releases[0].feature_contribution.columns}
-    assert {row[0] for row in describe.rows} == shown_columns
+    assert {row[0] for row in text.rows} == shown_columns
 
 
 @pytest.mark.parametrize("name", ["frontier", "compared_contributions"])
@@ -677,7 +677,7 @@ def files(people, tmp_path_factory):
     releases["high"].drop(columns=["ad_channel"]).to_csv(place / "fewer.csv", index=False)
     releases["high"].drop(columns=["region", "gender"]).to_csv(place / "fewest.csv", index=False)
     releases["high"][["person_id"]].to_csv(place / "nothing.csv", index=False)
-    releases["high"].assign(age="old").to_csv(place / "describe.csv", index=False)
+    releases["high"].assign(age="old").to_csv(place / "text.csv", index=False)
     (place / "folder").mkdir()
     releases["high"].to_csv(place / "folder" / "low.csv", index=False)
     (place / "audit.yaml").write_text(yaml.safe_dump(PAPER))
@@ -691,8 +691,8 @@ def call(files, *arguments):
 
 def test_the_command_prints_the_order_and_writes_the_result(files, tmp_path, capsys):
     assert call(files, "original.csv", "high.csv", "low.csv", "--out", str(tmp_path / "out")) == 0
-    describe = capsys.readouterr().out
-    assert describe.startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
+    text = capsys.readouterr().out
+    assert text.startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
     written = cvpl.ComparisonResult.from_json((tmp_path / "out" / "comparison.json").read_bytes())
     assert [release.name for release in written.releases] == ["low.csv", "high.csv"]
     assert written.inputs.keys() == {"original", "control"}
@@ -739,9 +739,9 @@ def test_releases_with_one_name_are_told_apart_by_their_folders(files):
             ],
         ),
         (
-            ["original.csv", "low.csv", "nothing.csv", "describe.csv", "gone.csv"],
+            ["original.csv", "low.csv", "nothing.csv", "text.csv", "gone.csv"],
             3,
-            ["held against nothing.csv: no observable column", "describe.csv, row 1, column 'age'", "gone.csv"],
+            ["held against nothing.csv: no observable column", "text.csv, row 1, column 'age'", "gone.csv"],
         ),
     ],
     ids=["no release", "attacker", "memory", "twice", "same bytes", "missing", "original", "columns", "all at once"],
@@ -749,8 +749,8 @@ def test_releases_with_one_name_are_told_apart_by_their_folders(files):
 def test_wrong_inputs_are_told_all_at_once_with_their_files(files, capsys, arguments, code, expected):
     assert call(files, *arguments) == code
     words = capsys.readouterr().err
-    for describe in expected:
-        assert describe in words
+    for text in expected:
+        assert text in words
 
 
 def test_in_python_no_release_and_a_single_path_are_refused():

@@ -114,7 +114,7 @@ ATTACKER = STORED["attackers"][0]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "words"),
     [
         (
             {},
@@ -165,7 +165,7 @@ TABLE = {"name": "original.csv", "rows": 1_000, "columns": 3, "sha256": "a"}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "text"),
     [
         ({"original": TABLE}, {"original": TABLE}, ()),
         ({"original": TABLE}, {"original": {**TABLE, "name": "elsewhere.csv"}}, ()),
@@ -189,7 +189,7 @@ def test_inputs_are_compared_by_their_fingerprints(before, after, text):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "text"),
     [
         ({"threshold": 0.9}, {"threshold": 0.8}, ("threshold: 0.9 before, 0.8 after",)),
         ({}, {"grid": {"lowest": 0.5}}, ("grid.lowest: not set before, 0.5 after",)),

@@ -43,7 +43,7 @@ def outcome(power, *faults, top1=None):
 
 
 @pytest.mark.parametrize(
-    ("contenders", "headline", "among", "reasons"),
+    ("outcomes", "headline", "among", "reasons"),
     [
         ({"a": (0.1,), "b": (0.3,), "c": (0.2,)}, "b", 3, 0),
         ({"a": (0.1,), "b": (0.9, "dead"), "c": (0.2,)}, "c", 2, 0),

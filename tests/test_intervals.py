@@ -31,7 +31,7 @@ from cvpl.evaluation.intervals.intervals import (
     top1_interval,
 )
 from cvpl.evaluation.intervals.shares import (
-    Part,
+    Component,
     SamplingDesign,
     quantile,
     ratio_bounds,
@@ -84,7 +84,7 @@ def test_the_design_effect_is_that_of_plain_loops():
     rng = np.random.default_rng(0)
     mine, base = rng.random(300), rng.random(200)
     units = rng.integers(30, size=300), rng.integers(30, size=200)
-    found = sampling_design([Part(mine, units[0]), Part(base, units[1], -0.7)], least=0.0)
+    found = sampling_design([Component(mine, units[0]), Component(base, units[1], -0.7)], least=0.0)
     parts = [(list(mine), list(units[0]), 1.0), (list(base), list(units[1]), -0.7)]
     assert found.effect == pytest.approx(slow_effect(parts), rel=1e-12)
 
@@ -92,22 +92,22 @@ def test_the_design_effect_is_that_of_plain_loops():
 def test_units_that_link_as_one_have_the_error_of_their_number():
     """50 units of 10 records, 20 of them linked whole: each record is worth a tenth, but for U / (U - 1)."""
     unit = np.repeat(np.arange(50), 10)
-    found = sampling_design([Part((unit < 20).astype(float), unit)], least=1.0)
+    found = sampling_design([Component((unit < 20).astype(float), unit)], least=1.0)
     assert found.effect == pytest.approx(10 * 50 / 49)
     assert found.units == pytest.approx(50)
 
 
 def test_records_by_themselves_have_the_least_effect():
-    assert sampling_design([Part(scores(3, 10))], least=1.25) == SamplingDesign(10, 1.25)
+    assert sampling_design([Component(scores(3, 10))], least=1.25) == SamplingDesign(10, 1.25)
 
 
 def test_few_alike_units_on_one_side_are_worth_no_more_than_their_number():
     """Two linked rows, in two of 40 groups of 5: by chance nothing shows that groups go together."""
     unit = np.repeat(np.arange(40), 5)
     linked = np.isin(np.arange(200), [0, 5]).astype(float)
-    assert sampling_design([Part(linked, unit)], least=1.0).effect < 1.1
-    assert sampling_design([Part(linked, unit)], least=1.0, alike=True).effect == pytest.approx(5)
-    assert sampling_design([Part(np.zeros(200), unit)], least=1.0, alike=True).effect == pytest.approx(5)
+    assert sampling_design([Component(linked, unit)], least=1.0).effect < 1.1
+    assert sampling_design([Component(linked, unit)], least=1.0, alike=True).effect == pytest.approx(5)
+    assert sampling_design([Component(np.zeros(200), unit)], least=1.0, alike=True).effect == pytest.approx(5)
 
 
 def test_the_ends_of_a_ratio_solve_their_equation():

@@ -104,7 +104,7 @@ def test_only_large_blocks_are_cut_up():
 
 
 @pytest.mark.parametrize(
-    ("search", "told"),
+    ("search", "text"),
     [
         ("{max_block: 0}", "search.max_block"),
         ("{sample: 1.5}", "search.sample"),

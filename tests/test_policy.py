@@ -83,7 +83,7 @@ def test_a_configuration_reads_back_what_it_writes():
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "text"),
     [
         ("cell-size-4", "the presets are: ema-policy-0070"),
         ({"preset": "cell-size-5", "max": 0.5}, "a preset has its own figure"),
@@ -190,7 +190,7 @@ def call(folder, *more):
 
 
 @pytest.mark.parametrize(
-    ("written", "code", "told"),
+    ("written", "code", "text"),
     [
         ("{figure: linkage_rate, bound: estimate, max: 1}", 0, "Policy met under the stated attacker"),
         (
@@ -215,7 +215,7 @@ def test_a_preset_may_be_named_on_the_command_line(files, capsys):
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "text"),
     [
         ("", "the policy is empty"),
         ("figure: [", "the policy is not YAML"),

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import cvpl
+from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import beyond_error
-from cvpl.workflows.audit import likeness_of, read_plan
+from cvpl.workflows.audit import read_plan
 
 NUMBERS = [f"x{at}" for at in range(6)]
 CONFIG = {
@@ -33,7 +34,9 @@ def labels(seed, rows):
 
 def findings(original, released, config=CONFIG, control=None):
     resolved, inputs = read_plan(original, released, config, control, None)
-    return {finding.check: finding for finding in preflight(resolved, inputs, likeness_of(resolved, inputs))}
+    return {
+        finding.check: finding for finding in preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
+    }
 
 
 def shuffled(table, seed=0):

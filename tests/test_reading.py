@@ -460,7 +460,7 @@ def test_all_tables_share_one_sorted_list_of_labels(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("count", "told"), [(None, ""), (1, ""), (2, " (and 1 more row)"), (3, " (and 2 more rows)"), (0, "")]
+    ("count", "text"), [(None, ""), (1, ""), (2, " (and 1 more row)"), (3, " (and 2 more rows)"), (0, "")]
 )
 def test_a_problem_counts_the_other_rows_that_have_it(count, text):
     assert str(Problem("a.csv", "found text", "Mend it.", row=4, count=count)) == (

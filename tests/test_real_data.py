@@ -246,7 +246,7 @@ def test_who_finds_most_need_not_be_the_headline(small):
 
 
 @pytest.mark.parametrize(
-    ("top1", "power", "told"), [(0.9, 0.9, True), (0.9, 0.0, True), (0.0, 0.9, True), (0, 0, False)]
+    ("top1", "power", "text"), [(0.9, 0.9, True), (0.9, 0.0, True), (0.0, 0.9, True), (0, 0, False)]
 )
 def test_a_baseline_that_beats_the_family_is_told_of(small, top1, power, text):
     """By top-1 or by power, whichever of its estimates it is."""

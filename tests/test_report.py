@@ -236,7 +236,7 @@ def test_an_unmet_policy_comes_first(result):
 
 
 @pytest.mark.parametrize(
-    ("top1", "high", "told"),
+    ("top1", "high", "text"),
     [
         (0.05, 0.08, ": on average below 0.09"),
         (0.05, 0.10, ": not below 0.09"),
@@ -261,7 +261,7 @@ def test_reviewers_read_what_is_not_known(result):
 
 
 @pytest.mark.parametrize(
-    ("figures", "told"),
+    ("figures", "text"),
     [
         ({"risk": risk(0.3, 0.2, 0.4)}, "About 30 in 100 people (20 to 40) can be linked"),
         ({"risk": risk(0.01, -0.01, 0.03)}, "cannot be told from 0 (at most 3 in 100): nothing shows above a margin"),
@@ -347,7 +347,7 @@ def test_comparisons_and_surfaces_have_reports_too(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "text"),
     [
         (["nowhere.json"], 3, "there is no such file"),
         (["{place}", "--out", "x.txt"], 2, ".html"),

@@ -169,7 +169,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize(("options", "code", "told"), TABLES.values(), ids=TABLES.keys())
+@pytest.mark.parametrize(("options", "code", "text"), TABLES.values(), ids=TABLES.keys())
 def test_nonsense_is_refused_and_nothing_is_written(visits, options, code, text, capsys):
     before = sorted(visits.parent.iterdir())
     if "too" in text or "--by" not in options:
@@ -180,7 +180,7 @@ def test_nonsense_is_refused_and_nothing_is_written(visits, options, code, text,
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "told"),
+    ("text", "options", "words"),
     [
         ("who,what\np1,1\n,2\n,3\n", ["--by", "who"], "row 2, column 'who': the id is empty (and 1 more row)"),
         ("who,what\np1,1\np1,2\n", ["--by", "who"], "one person only"),

@@ -318,7 +318,7 @@ def test_both_signs_of_a_removal_are_explained(width):
     assert "Plus: more are linked without it, because with fewer features more records look alike" in text
 
 
-@pytest.mark.parametrize(("asked", "told"), [(10_000, False), (2_000, True)])
+@pytest.mark.parametrize(("asked", "words"), [(10_000, False), (2_000, True)])
 def test_figures_of_a_sample_say_so(asked, words):
     rows = {"original": {**STORED["inputs"]["original"], "rows": 10_000}}
     copied = {"perturbed": {"rate": 0.9, "top1_hit_rate": 0.9, "asked": asked, "records": 10_000}}
@@ -389,7 +389,7 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
 
 
 @pytest.mark.parametrize(
-    ("policy", "told"),
+    ("policy", "words"),
     [
         (
             {"figure": "linkage_rate", "bound": "estimate", "max": 0.5, "value": 0.319, "met": True, "reasons": []},

@@ -45,8 +45,8 @@ def simulated() -> Table:
 def adult(data: Path) -> Table:
     """The training people of the Adult study."""
     file = data / "adult_study_2021" / "trn.csv.gz"
-    with gzip.open(file, "rt") as describe:
-        header = describe.readline().strip().split(",")
+    with gzip.open(file, "rt") as text:
+        header = text.readline().strip().split(",")
     specs = [ColumnSpec(item, "attribute", "numeric" if item in NUMBERS else "category") for item in header]
     return read_inputs(file, file, specs).pair.original
 

@@ -9,7 +9,7 @@ as the strongest of K flatters a figure: its intervals are therefore taken at a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.canaries import Canaries, canaries
 from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
+from cvpl.assessment.progress import Progress
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
@@ -37,7 +38,6 @@ from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 
 _MANY = 3
-Report = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ def _named(names: list[str]) -> str:
     return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
 
 
-def run_attackers(resolved: ResolvedConfig, inputs: Inputs, say: Report) -> EnsembleOutcome:
+def run_attackers(resolved: ResolvedConfig, inputs: Inputs, say: Progress) -> EnsembleOutcome:
     """Run every attacker of the plan that can be run, and see who stands."""
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows)
@@ -216,7 +216,7 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, say: Report) -> Ense
 
 
 def run_attacker(
-    name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs, say: Report, *, alone: bool
+    name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs, say: Progress, *, alone: bool
 ) -> AttackerOutcome:
     """Let one attacker attack, measure it, and see what speaks against it."""
     label = "searching" if alone else f"searching ({name})"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.sections import measurements
 from cvpl.assessment.verdict import missing
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.contradictions import (
     TOP1_ABOVE_ATTRIBUTABLE,
+    figures_of,
     power_unexplained,
     recall_near_zero,
     top1_far_above,
@@ -124,7 +124,7 @@ def _ends_of_all(
 
 def doubts(ensemble: EnsembleOutcome, headline: Measurement, figure: Figure) -> tuple[str, ...]:
     """Why a figure cannot pass a gate however low it is."""
-    seen = measurements.figures(headline)
+    seen = figures_of(headline)
     found = [f"not assessable: {reason}" for reason in ensemble.reasons]
     if not headline.attack.exact:
         found.append("only some of the pairs were examined, and a lower bound cannot pass a gate")

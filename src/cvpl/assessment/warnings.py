@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cvpl import result as out
+from cvpl.assessment.diagnostics.sensitivity import Sensitivity
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.sections import measurements
 from cvpl.config.resolved import FEWEST_WITH_REFERENCE
-from cvpl.evaluation.contradictions import AuditWarning, contradictions
+from cvpl.evaluation.contradictions import AuditWarning, contradictions, figures_of
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.measurement import Measurement
 from cvpl.tables.pair import Inputs
@@ -26,19 +25,20 @@ def notices(
     ensemble: EnsembleOutcome,
     inputs: Inputs,
     likeness: ControlLikeness | None,
-    swings: out.Sensitivity | None,
+    varied: str | None = None,
+    swings: Sensitivity | None = None,
 ) -> list[AuditWarning]:
-    """All of them, what speaks against the whole first."""
+    """All of them, what speaks against the whole first. `swings` are the variations of attacker `varied`."""
     found = [AuditWarning("not_assessable", reason) for reason in ensemble.reasons]
     if not ensemble.reasons:
         found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
-    seen = measurements.figures(measured)
+    seen = figures_of(measured)
     if swings is not None:
         seen = replace(
             seen,
-            swinging=swings.attacker,
-            spread_by_blocking=swings.spread_by_blocking,
-            spread_by_encoding=swings.spread_by_encoding,
+            swinging=varied or "",
+            spread_by_blocking=swings.spread("blocking"),
+            spread_by_encoding=swings.spread("encoding and scaling"),
         )
     found += contradictions(seen)
     found += [AuditWarning("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]

@@ -97,6 +97,13 @@ class Representation:
         self.vectorized.clear()
         self.arranged.clear()
 
+    def components(self, table: Table) -> int | None:
+        """The dimensions in which records are compared; None where values are compared."""
+        fitted = linear(self.projection)
+        if fitted is not None:
+            return fitted.components
+        return None if self.projection is None else self.embed(table).shape[1]
+
     def vectors(self, table: Table) -> AnyVectors:
         """The feature vectors of a table; those of the two fitted tables are made once."""
         if table is not self.original and table is not self.protected:

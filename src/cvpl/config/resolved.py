@@ -17,6 +17,7 @@ from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.operators.projection import Saved
+from cvpl.operators.vectorization import Vectorization
 from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
 from cvpl.tables.columns import ColumnSpec
@@ -71,6 +72,18 @@ class ResolvedConfig:
     def runs_sensitivity(self) -> bool:
         """Whether other choices are tried: as asked for, else in the family."""
         return self.is_family if self.config.sensitivity is None else self.config.sensitivity
+
+    @property
+    def first_vectorization(self) -> Vectorization:
+        """How the first attacker sees records: the features by which several releases are compared."""
+        return next(iter(self.attackers.values())).vectorization
+
+    @property
+    def bounds_subgroups(self) -> bool:
+        """Whether a policy bounds the largest rate over subgroups."""
+        policy = self.config.policy
+        policies = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
+        return any(one.figure == "maximum_subgroup_rate" for one in policies)
 
     def refuse_absent(self, what: str) -> None:
         """Refuse `control: absent` where releases are compared: each would be held against other people."""

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cvpl.evaluation.control import FALSE_RATE, attributable_rate
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.truth import blocking_recall, share, top1_hit_rate
+
 TOP1_ABOVE = 0.10
 """Top-1 hit rate above the linkage rate (same denominator) by more than this."""
 TOP1_ABOVE_ATTRIBUTABLE = 0.30
@@ -83,6 +88,30 @@ class Figures:
     spread_by_blocking: float | None = None
     spread_by_encoding: float | None = None
     swinging: str = ""
+
+
+def figures_of(measured: Measurement) -> Figures:
+    """What the rules look at, of one measurement."""
+    known, linked, threshold = measured.truth, measured.linked, measured.threshold
+    of_matched = None
+    if known is not None and linked is not None:
+        of_matched = share(float(linked[0][known.has_match].sum()), int(known.has_match.sum()))
+    step = None
+    if threshold is not None and measured.attack.attacker.on_scale:
+        scores = measured.attack.scores
+        step = linkage_rate(scores, threshold - 0.01) - linkage_rate(scores, threshold + 0.01)
+    return Figures(
+        records=len(measured.attack.found),
+        linkage_rate=measured.rate,
+        linkage_rate_of_matched=of_matched,
+        top1_hit_rate=None if known is None else top1_hit_rate(known),
+        blocking_recall=None if known is None else blocking_recall(known),
+        attributable_rate=measured.attributable,
+        basis=measured.basis,
+        controls=None if measured.control is None else len(measured.control),
+        power=None if measured.power is None else measured.power[FALSE_RATE],
+        step=step,
+    )
 
 
 def contradictions(figures: Figures) -> list[AuditWarning]:
@@ -214,7 +243,8 @@ def power_unexplained(figures: Figures) -> bool:
     """
     if figures.power is None or figures.attributable_rate is None:
         return False
-    return (figures.power - 0.05) / 0.95 - max(0.0, figures.attributable_rate) > POWER_ABOVE
+    beyond = attributable_rate(figures.power, FALSE_RATE) or 0.0
+    return beyond - max(0.0, figures.attributable_rate) > POWER_ABOVE
 
 
 def recall_near_zero(figures: Figures) -> bool:

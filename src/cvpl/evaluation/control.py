@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 Basis = Literal["control", "own_match_left_out"]
 
 FALSE_RATES = (0.01, 0.05, 0.10)
+FALSE_RATE = 0.05
+"""Power is read at this false-positive rate, and so is a score that has no threshold of its own."""
 
 
 def attributable_rate(rate: float, control: float) -> float | None:

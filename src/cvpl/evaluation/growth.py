@@ -12,6 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.evaluation.distributions import exceedance
+from cvpl.evaluation.measurement import Measurement
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -27,6 +30,31 @@ class GrowthRow:
     records: int
     predicted: float
     observed: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The law at one threshold: the chance of one pair, the rate over all records, and by number of candidates."""
+
+    pair_probability: float
+    overall: GrowthRow
+    by_candidates: tuple[GrowthRow, ...]
+
+
+def growth(measured: Measurement) -> Growth | None:
+    """The law at the threshold: for wrong candidates where truth is known, for all of them otherwise.
+
+    None without a threshold, and without a pair.
+    """
+    if measured.threshold is None:
+        return None
+    chance = exceedance(measured.pairs.values, measured.threshold)
+    if chance is None:
+        return None
+    found, known = measured.attack.found, measured.truth
+    scores, counts = (found.best, found.candidates) if known is None else (known.best_wrong, known.wrong_candidates)
+    overall, groups = growth_law(scores, counts, chance, measured.threshold)
+    return Growth(chance, overall, tuple(groups))
 
 
 def growth_law(best: Floats, candidates: Ints, chance: float, threshold: float) -> tuple[GrowthRow, list[GrowthRow]]:

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.errors import InputError, Problem
+from cvpl.evaluation.attack_rates import attack_rates, base_scores
 from cvpl.evaluation.calibration import smallest_threshold
-from cvpl.evaluation.control import FALSE_RATES, Basis, Roc, attributable_rate
+from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES, Basis, Roc
 from cvpl.evaluation.distributions import exceedance
 from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
-from cvpl.evaluation.rates import linkage_rate, risk_curve
-from cvpl.evaluation.truth import Truth, evaluate_truth, own_match_left_out
+from cvpl.evaluation.rates import integrated_risk, risk_curve, worst_case_risk
+from cvpl.evaluation.truth import Truth, evaluate_truth
 from cvpl.operators.threshold import Calibrate
 from cvpl.randomness import stream
 from cvpl.search.best import BestCandidates
@@ -29,8 +30,6 @@ from cvpl.tables.identity import TrueMatches
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-OFF_SCALE_FALSE_RATE = 0.05
-"""A score without a scale of its own is read where so many of the controls are linked."""
 OFF_SCALE_CURVE = np.round(np.arange(0.01, 0.305, 0.01), 2)
 
 
@@ -82,7 +81,17 @@ class Measurement:
             return (scores >= self.threshold).astype(np.float64), theirs
         if self.attack.attacker.on_scale or base is None:
             return None
-        return Roc.of(scores, base).counted(OFF_SCALE_FALSE_RATE)
+        return Roc.of(scores, base).counted(FALSE_RATE)
+
+    @property
+    def worst_case_risk(self) -> float | None:
+        """The rate at the grid's lowest threshold; None for a score off the scale."""
+        return worst_case_risk(self.attack.scores, self.grid) if self.attack.attacker.on_scale else None
+
+    @property
+    def integrated_risk(self) -> float | None:
+        """The mean exposure over the grid; None for a score off the scale."""
+        return integrated_risk(self.attack.scores, self.grid) if self.attack.attacker.on_scale else None
 
     @property
     def has_control(self) -> bool:
@@ -113,6 +122,17 @@ class Measurement:
         """The interval of the top-1 hit rate; None where no match is known."""
         return replace(self.spread, confidence=confidence).top1(self.truth)
 
+    def read_at(self, threshold: float) -> Measurement:
+        """The same attack read at another threshold; its intervals stay those of the old one."""
+        rates = attack_rates(self.attack.scores, self.base_scores, threshold)
+        return replace(
+            self,
+            threshold=threshold,
+            rate=rates.rate,
+            base_rate=rates.base_rate,
+            attributable=rates.attributable,
+        )
+
     def at_confidence(self, confidence: float) -> Measurement:
         """The same figures with intervals that hold at another confidence."""
         spread = replace(self.spread, confidence=confidence)
@@ -133,8 +153,8 @@ class Measurement:
             base_end = None if base_ends is None else base_ends[0]
             attributable_end = None if attributable_bounds is None else attributable_bounds[0]
         elif not on_scale and powers is not None:
-            rate_end = powers[FALSE_RATES.index(OFF_SCALE_FALSE_RATE)]
-            attributable_end = attributable_from_power(rate_end, OFF_SCALE_FALSE_RATE)
+            rate_end = powers[FALSE_RATES.index(FALSE_RATE)]
+            attributable_end = attributable_from_power(rate_end, FALSE_RATE)
         return replace(
             self,
             spread=spread,
@@ -161,12 +181,7 @@ def measure(
     """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` which rows belong together."""
     truth = None if matches is None else evaluate_truth(attack, matches)
     best = attack.scores
-    basis: Basis | None = None
-    base: Floats | None = None
-    if control is not None:
-        basis, base = "control", attack.evidence("control", control)
-    elif truth is not None and truth.complete and truth.has_match.any():
-        basis, base = "own_match_left_out", own_match_left_out(attack, truth)
+    basis, base = base_scores(attack, control, truth)
     roc = None if base is None else Roc.of(best, base)
     power = None if roc is None else {rate: roc.power(rate) for rate in FALSE_RATES}
     threshold = resolve_threshold(attack, truth, base)
@@ -174,15 +189,7 @@ def measure(
         curve = risk_curve(best, grid)
     else:
         curve = np.zeros(0) if roc is None else np.array([roc.power(float(rate)) for rate in OFF_SCALE_CURVE])
-    rate = base_rate = attributable = None
-    if threshold is not None:
-        rate = linkage_rate(best, threshold)
-        base_rate = None if base is None else linkage_rate(base, threshold)
-    elif not attack.attacker.on_scale and power is not None:
-        # Read between attainable points, for which there is no threshold.
-        rate, base_rate = power[OFF_SCALE_FALSE_RATE], OFF_SCALE_FALSE_RATE
-    if rate is not None and base_rate is not None:
-        attributable = attributable_rate(rate, base_rate)
+    rates = attack_rates(best, base, threshold, on_scale=attack.attacker.on_scale)
     return Measurement(
         attack=attack,
         truth=truth,
@@ -190,12 +197,12 @@ def measure(
         grid=grid,
         spread=Uncertainty.of(attack, control, base, basis, method=method, groups=groups),
         threshold=threshold,
-        rate=rate,
+        rate=rates.rate,
         curve=curve,
         basis=basis,
         base_scores=base,
-        base_rate=base_rate,
-        attributable=attributable,
+        base_rate=rates.base_rate,
+        attributable=rates.attributable,
         power=power,
     ).at_confidence(CONFIDENCE)
 

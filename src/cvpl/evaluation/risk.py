@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
 from cvpl.evaluation.intervals.shares import CONFIDENCE, FEW_RECORDS
@@ -23,7 +24,6 @@ from cvpl.evaluation.truth import top1_hit_rate
 
 RiskBasis = Literal["control", "true_matches"]
 
-FALSE_RATE = 0.05
 LARGER_FALSE_RATES = (0.10, 0.20, 0.30)
 """Read in this order where the control is too small for an interval at 5%."""
 FEWEST_LINKED_CONTROLS = FEW_RECORDS * LEAST_EFFECT

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
 from cvpl.assessment.sections import diagnostics
@@ -195,7 +196,7 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
     """What each column adds, for the unprotected table and the strongest protection."""
     if cell.k not in (1, 20):
         return None
-    found = diagnostics.contributions(measured, power_drops(measured, inputs))
+    found = diagnostics.contributions(column_contributions(measured, power_drops(measured, inputs)))
     parts = ("structural", "link", "removal", "power_drop", "power_drop_low", "power_drop_high")
     return {column.column: {part: getattr(column, part) for part in parts} for column in found.columns}
 

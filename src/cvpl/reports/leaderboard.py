@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from cvpl.config.written import AuditConfig, ColumnConfig
-from cvpl.evaluation.risk import FALSE_RATE
+from cvpl.evaluation.control import FALSE_RATE
 from cvpl.reports.markdown import code, text
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
 from cvpl.wording import UNKNOWN, percent, places, printable, span, stopped, typed

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.control import FALSE_RATES, attributable_rate, power_at
+from cvpl.evaluation.attack_rates import attack_rates
+from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES
 from cvpl.evaluation.intervals.intervals import attributable_from_power
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
-from cvpl.evaluation.rates import linkage_rate
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.operators.threshold import DEFAULT
 from cvpl.randomness import stream
@@ -43,7 +43,6 @@ FEWEST_JUDGED = 20
 NOTHING = 0.02
 """So far from 0 an independent release's attributable rate may lie."""
 CONFIDENCE = 0.999
-_HEADLINE = 0.05
 
 
 @dataclass(frozen=True)
@@ -153,32 +152,26 @@ def _read(done: Attack, threshold: float, top1: float | None, attainable: float 
     """The figures of a canary: at the attacker's threshold, or for a score off the scale at a false rate of 5%."""
     control = done.search_control()
     base = None if control is None else done.evidence("control", control)
-    power = None if base is None else power_at(done.scores, base, _HEADLINE)
+    on_scale = done.attacker.on_scale
+    rates = attack_rates(done.scores, base, threshold if on_scale else None, on_scale=on_scale)
     ends = None
-    rate = base_rate = attributable = None
-    if done.attacker.on_scale:
-        rate = linkage_rate(done.scores, threshold)
-        base_rate = None if base is None else linkage_rate(base, threshold)
-    elif power is not None:
-        rate, base_rate = power, _HEADLINE
-    if base_rate is not None and rate is not None and base is not None:
-        attributable = attributable_rate(rate, base_rate)
+    if base is not None:
         spread = Uncertainty.of(done, control, base, "control", confidence=CONFIDENCE)
-        if done.attacker.on_scale:
+        if on_scale:
             found = spread.attributable([threshold])
             ends = None if found is None else found[0]
         else:
             powers = spread.powers(FALSE_RATES)
-            at = FALSE_RATES.index(_HEADLINE)
-            ends = None if powers is None else attributable_from_power(powers[at], _HEADLINE)
+            at = FALSE_RATES.index(FALSE_RATE)
+            ends = None if powers is None else attributable_from_power(powers[at], FALSE_RATE)
     return Canary(
         asked=done.original.rows,
-        linkage_rate=rate,
-        control_rate=base_rate,
-        attributable_rate=attributable,
+        linkage_rate=rates.rate,
+        control_rate=rates.base_rate,
+        attributable_rate=rates.attributable,
         low=None if ends is None else ends.low,
         high=None if ends is None else ends.high,
-        power=power,
+        power=rates.power,
         top1_hit_rate=top1,
         attainable=attainable,
         fault=fault,

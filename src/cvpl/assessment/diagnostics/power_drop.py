@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.control import power_at
-from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement
-from cvpl.evaluation.truth import evaluate_truth, own_match_left_out
+from cvpl.evaluation.attack_rates import searched_base
+from cvpl.evaluation.control import FALSE_RATE, power_at
+from cvpl.evaluation.measurement import Measurement
 from cvpl.operators.projection import Saved
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
-from cvpl.tables.identity import TrueMatches
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]
@@ -86,15 +85,10 @@ def _without(attacker: Attacker, column: str) -> Attacker:
 def _scores(done: Attack, attacker: Attacker, inputs: Inputs) -> Scores | None:
     """The evidence of some originals, and of the controls or, without any, of the originals without their match."""
     again = attack(inputs.pair, attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=ASKED)
-    control = again.search_control()
-    if control is not None:
-        return again.scores, again.evidence("control", control)
-    matches: TrueMatches | None = inputs.matches
-    if matches is None or not matches.complete or not len(matches.original):
-        return None
-    return again.scores, own_match_left_out(again, evaluate_truth(again, matches))
+    base = searched_base(again, inputs.matches)
+    return None if base is None else (again.scores, base)
 
 
 def _power(scores: Scores, rows: tuple[NDArray[np.int64], ...] | None = None) -> float:
     mine, base = scores if rows is None else (scores[0][rows[0]], scores[1][rows[1]])
-    return power_at(mine, base, OFF_SCALE_FALSE_RATE)
+    return power_at(mine, base, FALSE_RATE)

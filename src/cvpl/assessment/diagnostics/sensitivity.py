@@ -12,9 +12,7 @@ from typing import Literal
 
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.control import attributable_rate, power_at
-from cvpl.evaluation.rates import linkage_rate
-from cvpl.evaluation.truth import evaluate_truth, own_match_left_out
+from cvpl.evaluation.attack_rates import attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair
@@ -64,23 +62,10 @@ def sensitivity(
     found, asked = [], 0
     for choice, name, other in variations(pair, attacker):
         done = attack(pair, other, seed=seed, budget=budget, most=ASKED)
-        control = done.search_control()
-        base = None if control is None else done.evidence("control", control)
-        if base is None and matches is not None and matches.complete and len(matches.original):
-            base = own_match_left_out(done, evaluate_truth(done, matches))
-        rate = linkage_rate(done.scores, threshold)
-        base_rate = None if base is None else linkage_rate(base, threshold)
+        rates = attack_rates(done.scores, searched_base(done, matches), threshold)
+        assert rates.rate is not None  # noqa: S101 - read at a threshold
         asked = done.original.rows
-        found.append(
-            Variation(
-                choice,
-                name,
-                rate,
-                base_rate,
-                None if base_rate is None else attributable_rate(rate, base_rate),
-                None if base is None else power_at(done.scores, base, 0.05),
-            )
-        )
+        found.append(Variation(choice, name, rates.rate, rates.base_rate, rates.attributable, rates.power))
     return Sensitivity(tuple(found), asked)
 
 

@@ -7,11 +7,12 @@ from statistics import NormalDist
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.intervals.shares import CONFIDENCE
-from cvpl.evaluation.risk import FALSE_RATE, FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
+from cvpl.evaluation.risk import FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
 from cvpl.tables.pair import Inputs
 
 HALF_WIDTH = 0.05

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TypedDict
 
 import numpy as np
 
 from cvpl import result as out
+from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
 from cvpl.assessment.diagnostics.canaries import Canaries, Canary
-from cvpl.assessment.diagnostics.power_drop import PowerDrops
-from cvpl.assessment.diagnostics.removal import removal
+from cvpl.assessment.diagnostics.contributions import ColumnContribution, ColumnContributions
+from cvpl.assessment.diagnostics.progressive import Progressive
 from cvpl.assessment.diagnostics.self_linkage import SelfLinkage
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity
 from cvpl.assessment.diagnostics.validity import Validity
-from cvpl.attack.representation import linear
-from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.contribution import link, structural, structural_spread
+from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control_likeness import ControlLikeness
-from cvpl.evaluation.groups.groupings import by_columns, by_rarity
-from cvpl.evaluation.groups.subgroups import Subgroups, subgroups
-from cvpl.evaluation.measurement import Measurement
-from cvpl.operators.projection import Saved
-from cvpl.randomness import stream
-from cvpl.tables.pair import Inputs
-from cvpl.utility import Utility
-from cvpl.utility import utility as utility_by
+from cvpl.evaluation.groups.subgroups import Subgroups
 
 
 def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
@@ -33,19 +25,6 @@ def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
     shift = valid.shift if valid.shift is not None and np.isfinite(valid.shift) else None
     fields = {**vars(valid), "reasons": list(reasons), "shift": shift}
     return out.Validity(assessable=not reasons, **fields)
-
-
-def utility(resolved: ResolvedConfig, inputs: Inputs) -> Utility:
-    """The utility of a release, by one vectorization for all releases, whoever speaks for them.
-
-    The draws depend on the seed alone, so that the same people are tested in every release of one original.
-    """
-    matches = None
-    if inputs.matches is not None and len(inputs.matches.original):
-        matches = inputs.matches.original, inputs.matches.protected
-    vectorization = next(iter(resolved.attackers.values())).vectorization
-    rng = stream(resolved.config.seed, "utility")
-    return utility_by(inputs.pair, rng, vectorization=vectorization, matches=matches)
 
 
 def self_rate(found: SelfLinkage) -> out.SelfRate:
@@ -66,8 +45,10 @@ def _canary(found: Canary) -> out.Canary:
     return out.Canary(attainable_top1=fields.pop("attainable"), **fields)
 
 
-def sensitivity(name: str, found: Sensitivity) -> out.Sensitivity:
-    """The variations, and how far they lie apart."""
+def sensitivity(name: str | None, found: Sensitivity | None) -> out.Sensitivity | None:
+    """The variations of attacker `name`, and how far they lie apart; null where they were not run."""
+    if name is None or found is None:
+        return None
     return out.Sensitivity(
         attacker=name,
         asked=found.asked,
@@ -77,8 +58,10 @@ def sensitivity(name: str, found: Sensitivity) -> out.Sensitivity:
     )
 
 
-def likeness(found: ControlLikeness) -> out.ControlLikeness:
-    """How alike control and originals are."""
+def likeness(found: ControlLikeness | None) -> out.ControlLikeness | None:
+    """How alike control and originals are; null without a control."""
+    if found is None:
+        return None
     return out.ControlLikeness(
         alike=found.alike,
         enough=found.enough,
@@ -94,8 +77,10 @@ def likeness(found: ControlLikeness) -> out.ControlLikeness:
     )
 
 
-def at_risk(found: Subgroups, suppress_below: int) -> out.AtRisk:
-    """Rates by group."""
+def at_risk(found: Subgroups | None, suppress_below: int) -> out.AtRisk | None:
+    """Rates by group; null where nobody can be called linked or not."""
+    if found is None:
+        return None
     return out.AtRisk(
         average=found.average,
         maximum=out.MaximumRate(**asdict(found.maximum)),
@@ -109,67 +94,48 @@ def at_risk(found: Subgroups, suppress_below: int) -> out.AtRisk:
     )
 
 
-def rates_by_group(measured: Measurement, resolved: ResolvedConfig, inputs: Inputs) -> Subgroups | None:
-    """Rates by group; None where nobody can be called linked or not."""
-    linked = measured.linked
-    if linked is None:
-        return None
-    done = measured.attack
-    theirs = linked[1] if measured.basis == "control" else None
-    control = done.held_control if theirs is not None else None
-    groupings = by_columns(inputs.subgroups, done.people, done.control_rows)
-    groupings.append(by_rarity(done.held, control))
-    return subgroups(groupings, linked[0], theirs, resolved.config.report.suppress_below)
-
-
-def contributions(measured: Measurement, drops_of_power: PowerDrops | None) -> out.Contributions:
-    """What each column adds: to the space, to the links, and to rate and power if it were taken out."""
-    done, threshold = measured.attack, measured.threshold
-    space, fitted = done.representation.space, linear(done.representation.projection)
-    shares: dict[str, float] = {}
-    spread: dict[str, tuple[float, float]] = {}
-    if fitted is not None and fitted.variances is not None:
-        shares = structural(space, fitted.loadings, fitted.variances)
-        spread = structural_spread(done, stream(done.seed, "structural"))
-    linked = measured.linked
-    links = None if linked is None else link(done, np.flatnonzero(linked[0] > 0), stream(done.seed, "links"))
-    columns = dict.fromkeys([*done.attacker.vectorization.compared(done.original), *space.owners])
-    drops: dict[str, float] = {}
-    asked = None
-    # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
-    refitted = done.representation.maps_others and not isinstance(done.attacker.projection, Saved)
-    if threshold is not None and len(columns) > 1 and refitted:
-        for column in columns:
-            drops[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
-            asked = len(rows)
-    roles = {spec.name: spec.role for spec in done.original.specs}
+def contributions(found: ColumnContributions) -> out.Contributions:
+    """What each column adds."""
     return out.Contributions(
-        columns=[
-            out.Contribution(
-                column=column,
-                role=roles[column],
-                structural=shares.get(column),
-                structural_low=spread[column][0] if column in spread else None,
-                structural_high=spread[column][1] if column in spread else None,
-                link=None if links is None else links.get(column),
-                removal=drops.get(column),
-                **_drop(drops_of_power, column),
-            )
-            for column in columns
-        ],
-        removal_asked=asked,
-        power_asked=None if drops_of_power is None else drops_of_power.asked,
+        columns=[_contribution(column) for column in found.columns],
+        removal_asked=found.removal_asked,
+        power_asked=found.power_asked,
     )
 
 
-class _Drop(TypedDict):
-    power_drop: float | None
-    power_drop_low: float | None
-    power_drop_high: float | None
+def _contribution(found: ColumnContribution) -> out.Contribution:
+    low, high = found.structural_bounds or (None, None)
+    drop = found.power_drop
+    return out.Contribution(
+        column=found.column,
+        role=found.role,
+        structural=found.structural,
+        structural_low=low,
+        structural_high=high,
+        link=found.link,
+        removal=found.removal,
+        power_drop=None if drop is None else drop.drop,
+        power_drop_low=None if drop is None else drop.low,
+        power_drop_high=None if drop is None else drop.high,
+    )
 
 
-def _drop(drops: PowerDrops | None, column: str) -> _Drop:
-    found = None if drops is None else drops.by_column.get(column)
+def self_linkage(found: Diagnostics, copied: SelfLinkage | None) -> out.SelfLinkage:
+    """The three self-linkage diagnostics; that of a perturbed copy is null where it was not run."""
+    return out.SelfLinkage(
+        original=self_rate(found.self_linkage["original"]),
+        protected=self_rate(found.self_linkage["protected"]),
+        perturbed=None if copied is None else self_rate(copied),
+    )
+
+
+def ladder(found: Progressive | None) -> out.Ladder | None:
+    """The rate along the ladder; null without one."""
     if found is None:
-        return {"power_drop": None, "power_drop_low": None, "power_drop_high": None}
-    return {"power_drop": found.drop, "power_drop_low": found.low, "power_drop_high": found.high}
+        return None
+    return out.Ladder(rungs=[out.RungRate(**vars(rung)) for rung in found.rungs], stopped_early=found.stopped_early)
+
+
+def warnings(found: Sequence[AuditWarning]) -> list[out.Warning_]:
+    """Warnings with the place where each is explained."""
+    return [out.Warning_(rule=warning.rule, message=warning.message, docs=warning.docs) for warning in found]

@@ -6,33 +6,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cvpl import result as out
 from cvpl.attack.attack import Attack
 from cvpl.attack.representation import linear
 from cvpl.evaluation.block_sizes import block_sizes
-from cvpl.evaluation.contradictions import Figures
-from cvpl.evaluation.control import Roc, attributable_rate
-from cvpl.evaluation.distributions import binned, compare, exceedance
-from cvpl.evaluation.growth import growth_law
+from cvpl.evaluation.curve_points import curve_points
+from cvpl.evaluation.distributions import Distributions
+from cvpl.evaluation.evidence import evidence_shares
+from cvpl.evaluation.growth import growth as growth_at_threshold
 from cvpl.evaluation.intervals.intervals import Interval
-from cvpl.evaluation.measurement import OFF_SCALE_CURVE, OFF_SCALE_FALSE_RATE, Measurement, pairwise_false_link_rate
-from cvpl.evaluation.rates import linkage_rate
-from cvpl.evaluation.truth import (
-    blocking_recall,
-    false_link_rate,
-    matching_recall,
-    precision_at_1,
-    recall_counts,
-    share,
-    top1_hit_rate,
-    total_recall,
-)
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.truth import top1_hit_rate
+from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.threshold import Calibrate
-
-Floats = NDArray[np.float64]
 
 _NO_INTERVAL = "none"
 
@@ -64,44 +50,9 @@ def search(attack: Attack) -> out.Search:
     )
 
 
-def curve(measured: Measurement, grid: Floats) -> list[out.CurvePoint]:
-    """The risk curve over thresholds, with the control's beside it, or over false rates for a score off the scale."""
-    points = []
-    attributed = iter(measured.attributable_curve_intervals or ())
-    if measured.curve_intervals is None:
-        off_scale = zip(OFF_SCALE_CURVE, measured.curve, measured.power_curve_intervals or (), strict=False)
-        for false_rate, value, ends in off_scale:
-            beyond = next(attributed, None)
-            points.append(
-                out.CurvePoint(
-                    threshold=None,
-                    linkage_rate=float(value),
-                    low=ends.low,
-                    high=ends.high,
-                    control_rate=float(false_rate),
-                    attributable_rate=attributable_rate(float(value), float(false_rate)),
-                    attributable_low=None if beyond is None else beyond.low,
-                    attributable_high=None if beyond is None else beyond.high,
-                    false_rate=float(false_rate),
-                )
-            )
-        return points
-    for threshold, value, ends in zip(grid, measured.curve, measured.curve_intervals, strict=True):
-        base = None if measured.base_scores is None else linkage_rate(measured.base_scores, float(threshold))
-        beyond = next(attributed, None)
-        points.append(
-            out.CurvePoint(
-                threshold=float(threshold),
-                linkage_rate=float(value),
-                low=ends.low,
-                high=ends.high,
-                control_rate=base,
-                attributable_rate=None if base is None else attributable_rate(float(value), base),
-                attributable_low=None if beyond is None else beyond.low,
-                attributable_high=None if beyond is None else beyond.high,
-            )
-        )
-    return points
+def curve(measured: Measurement) -> list[out.CurvePoint]:
+    """The risk curve over thresholds, or over false-positive rates for a score off the scale."""
+    return [out.CurvePoint(**vars(point)) for point in curve_points(measured)]
 
 
 def calibration(measured: Measurement) -> out.Calibration | None:
@@ -127,13 +78,10 @@ def blocks(measured: Measurement) -> out.Blocks:
 
 def projection(measured: Measurement) -> out.ProjectionSummary:
     """The dimension and explained variance of what records were compared in."""
-    representation = measured.attack.representation
-    fitted = linear(representation.projection)
-    components = None if fitted is None else fitted.components
-    if fitted is None and representation.projection is not None:
-        components = representation.embed(measured.attack.original).shape[1]
+    attack = measured.attack
+    representation, fitted = attack.representation, linear(attack.representation.projection)
     return out.ProjectionSummary(
-        components=components,
+        components=representation.components(attack.original),
         explained_variance=None if fitted is None else fitted.explained_variance,
         features=representation.space.width,
     )
@@ -141,80 +89,58 @@ def projection(measured: Measurement) -> out.ProjectionSummary:
 
 def truth(measured: Measurement) -> out.TruthFigures | None:
     """Recalls, true and false links, hits; null where no match is known at all."""
-    known, threshold = measured.truth, measured.threshold
-    if known is None:
+    found = truth_figures(measured)
+    if found is None:
         return None
-    best = measured.attack.scores
-    tau = np.inf if threshold is None else threshold
-    with_match, in_block, linked = recall_counts(known, tau)
-    total = total_recall(known, tau)
-    overlap = compare(known.match_similarity, measured.pairs.values)
-    similarities = None
-    if overlap is not None:
-        similarities = out.Overlap(
-            edges=overlap.edges.tolist(),
-            matches=overlap.matches.tolist(),
-            non_matches=overlap.non_matches.tolist(),
-            overlap=overlap.overlap,
-            separation=overlap.separation,
-            non_match_pairs=measured.pairs.total,
-            sampled=measured.pairs.sampled,
-        )
-    at_threshold = threshold is not None
+    fields = vars(found) | {"similarities": _overlap(measured, found.similarities)}
+    top1 = measured.top1_interval
     return out.TruthFigures(
-        complete=known.complete,
-        originals_with_match=with_match,
-        matches_in_block=in_block,
-        matches_linked=linked,
-        blocking_recall=blocking_recall(known),
-        matching_recall=matching_recall(known, tau) if at_threshold else None,
-        total_recall=total if at_threshold else None,
-        true_link_rate=matching_recall(known, tau) if at_threshold else None,
-        # Where a match may be unknown, no candidate is known to be wrong.
-        false_link_rate=false_link_rate(known, tau) if at_threshold and known.complete else None,
-        pairwise_false_link_rate=pairwise_false_link_rate(measured) if known.complete else None,
-        recall_gap=linkage_rate(best, tau) - total if at_threshold and total is not None else None,
-        top1_hit_rate=top1_hit_rate(known),
-        top1_low=None if measured.top1_interval is None else measured.top1_interval.low,
-        top1_high=None if measured.top1_interval is None else measured.top1_interval.high,
-        precision_at_1=precision_at_1(known, best, tau) if at_threshold else None,
-        similarities=similarities,
+        **fields,
+        true_link_rate=found.matching_recall,
+        top1_low=None if top1 is None else top1.low,
+        top1_high=None if top1 is None else top1.high,
+    )
+
+
+def _overlap(measured: Measurement, found: Distributions | None) -> out.Overlap | None:
+    if found is None:
+        return None
+    return out.Overlap(
+        edges=found.edges.tolist(),
+        matches=found.matches.tolist(),
+        non_matches=found.non_matches.tolist(),
+        overlap=found.overlap,
+        separation=found.separation,
+        non_match_pairs=measured.pairs.total,
+        sampled=measured.pairs.sampled,
     )
 
 
 def evidence(measured: Measurement) -> out.EvidenceShares | None:
     """The shares of originals and controls by their evidence; null where nobody has a candidate."""
-    base = measured.base_scores if measured.basis == "control" else None
-    found = binned(*([measured.attack.scores] if base is None else [measured.attack.scores, base]))
+    found = evidence_shares(measured)
     if found is None:
         return None
-    read_at = measured.threshold
-    if read_at is None and measured.rate is not None and measured.base_scores is not None:
-        read_at = Roc.of(measured.attack.scores, measured.base_scores).threshold(OFF_SCALE_FALSE_RATE)
+    shares = found.shares
     return out.EvidenceShares(
-        edges=found.edges.tolist(),
-        originals=found.shares[0].tolist(),
-        controls=None if base is None else found.shares[1].tolist(),
-        originals_without=found.without[0],
-        controls_without=None if base is None else found.without[1],
-        read_at=read_at if read_at is not None and np.isfinite(read_at) else None,
+        edges=shares.edges.tolist(),
+        originals=shares.shares[0].tolist(),
+        controls=shares.shares[1].tolist() if found.with_control else None,
+        originals_without=shares.without[0],
+        controls_without=shares.without[1] if found.with_control else None,
+        read_at=found.read_at,
     )
 
 
 def growth(measured: Measurement) -> out.Growth | None:
-    """The growth law at the threshold: for wrong candidates where truth is known, for all of them otherwise."""
-    if measured.threshold is None:
+    """The growth law at the threshold."""
+    found = growth_at_threshold(measured)
+    if found is None:
         return None
-    chance = exceedance(measured.pairs.values, measured.threshold)
-    if chance is None:
-        return None
-    found, known = measured.attack.found, measured.truth
-    scores, counts = (found.best, found.candidates) if known is None else (known.best_wrong, known.wrong_candidates)
-    overall, groups = growth_law(scores, counts, chance, measured.threshold)
     return out.Growth(
-        pair_probability=chance,
-        overall=out.GrowthPoint(**asdict(overall)),
-        by_candidates=[out.GrowthPoint(**asdict(group)) for group in groups],
+        pair_probability=found.pair_probability,
+        overall=out.GrowthPoint(**asdict(found.overall)),
+        by_candidates=[out.GrowthPoint(**asdict(group)) for group in found.by_candidates],
     )
 
 
@@ -248,6 +174,14 @@ def power(measured: Measurement, reading: float | None = None) -> list[out.Power
     return found
 
 
+def alignment(measured: Measurement) -> list[out.AlignedColumn] | None:
+    """To which granularity the attacker brought each column; null without alignment."""
+    granularity = measured.attack.granularity
+    if granularity is None:
+        return None
+    return [out.AlignedColumn(column=column, grain=grain) for column, grain in granularity.describe()]
+
+
 def attacker_row(
     name: str,
     measured: Measurement,
@@ -270,28 +204,4 @@ def attacker_row(
         disqualified=list(faults),
         canaries=canaries,
         risk=risk,
-    )
-
-
-def figures(measured: Measurement) -> Figures:
-    """What the contradiction rules look at."""
-    known, linked, threshold = measured.truth, measured.linked, measured.threshold
-    of_matched = None
-    if known is not None and linked is not None:
-        of_matched = share(float(linked[0][known.has_match].sum()), int(known.has_match.sum()))
-    step = None
-    if threshold is not None and measured.attack.attacker.on_scale:
-        scores = measured.attack.scores
-        step = linkage_rate(scores, threshold - 0.01) - linkage_rate(scores, threshold + 0.01)
-    return Figures(
-        records=len(measured.attack.found),
-        linkage_rate=measured.rate,
-        linkage_rate_of_matched=of_matched,
-        top1_hit_rate=None if known is None else top1_hit_rate(known),
-        blocking_recall=None if known is None else blocking_recall(known),
-        attributable_rate=measured.attributable,
-        basis=measured.basis,
-        controls=None if measured.control is None else len(measured.control),
-        power=None if measured.power is None else measured.power[OFF_SCALE_FALSE_RATE],
-        step=step,
     )

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from cvpl import result as out
+from cvpl.assessment.diagnostics.release_utility import release_utility
+from cvpl.assessment.progress import Progress, of_release, silent
 from cvpl.assessment.provenance import versions
-from cvpl.assessment.sections import diagnostics
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
-from cvpl.evaluation.risk import FALSE_RATE
-from cvpl.workflows.audit import Report, audit, read_tables
+from cvpl.evaluation.control import FALSE_RATE
+from cvpl.workflows.audit import audit, read_tables
 from cvpl.workflows.benchmark.kept_results import AuditedRelease, KeptResults, fingerprint
 from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, board
 
@@ -28,7 +28,7 @@ def benchmark(
     folder: str | Path | None = None,
     only: Sequence[str] | None = None,
     memory: int | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> out.BenchmarkResult:
     """Audit every release that the manifests describe, one after the other, and put them on one leaderboard.
 
@@ -39,7 +39,7 @@ def benchmark(
     MANIFEST/RELEASE. Raises InputError with every problem of all manifests before any audit starts, and UsageError
     where `folder` cannot be written. The same inputs and seeds give the same result, but for `seconds`.
     """
-    say = report or _silent
+    say = report or silent
     say("reading the manifests", None)
     given = [manifests] if isinstance(manifests, str | Path) else list(manifests)
     if not given:
@@ -54,7 +54,7 @@ def benchmark(
         ran = []
         for entry in entries:
             number += 1
-            heard = partial(_of_one, say, f"{manifest.name}/{entry.name}, {number} of {count}")
+            heard = of_release(say, f"{manifest.name}/{entry.name}, {number} of {count}")
             ran.append(_run(manifest.name, entry, kept, memory, heard))
         group, placed = board(manifest, ran)
         groups.append(group)
@@ -81,7 +81,7 @@ def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[t
     return [(manifest, entries) for manifest, entries in chosen if entries]
 
 
-def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: Report) -> AttemptedRelease:
+def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: Progress) -> AttemptedRelease:
     """One release: kept from before, audited now, or the reasons why it cannot be."""
     digest = fingerprint(entry)
     found = kept.find(group, entry.name, digest)
@@ -103,7 +103,7 @@ def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: R
     return AttemptedRelease(entry, digest, found)
 
 
-def _audited(entry: Entry, memory: int | None, say: Report) -> AuditedRelease:
+def _audited(entry: Entry, memory: int | None, say: Progress) -> AuditedRelease:
     """The audit of a release with its time, and the utility as `cvpl.compare` has it."""
     start = time.perf_counter()
     result = audit(entry.original, entry.file, entry.config, memory=memory, report=say)
@@ -115,7 +115,7 @@ def _audited(entry: Entry, memory: int | None, say: Report) -> AuditedRelease:
         resolved = replace(resolved, config=resolved.config.model_copy(update={"control": None}))
     with threadpool_limits(limits=1, user_api="blas"):
         inputs = read_tables(entry.original, entry.file, resolved, None)
-        kept = diagnostics.utility(resolved, inputs)
+        kept = release_utility(inputs, resolved.first_vectorization, resolved.config.seed)
     utility = out.BenchmarkUtility(
         correlation_preservation=kept.correlation.figure,
         marginal_similarity=kept.marginal.figure,
@@ -125,11 +125,3 @@ def _audited(entry: Entry, memory: int | None, say: Report) -> AuditedRelease:
         columns=[spec.name for spec in inputs.pair.original.specs],
     )
     return AuditedRelease(result, utility, seconds)
-
-
-def _of_one(say: Report, name: str, phase: str, share: float | None) -> None:
-    say(f"{name}: {phase}", share)
-
-
-def _silent(phase: str, share: float | None) -> None:
-    """Nobody listens."""

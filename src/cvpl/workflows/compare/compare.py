@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from threadpoolctl import threadpool_limits
 
 from cvpl import result as out
-from cvpl.assessment.diagnostics.power_drop import power_drops
+from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
+from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.preflight import preflight
+from cvpl.assessment.progress import Progress, of_release, silent
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ConfigLike, ResolvedConfig
-from cvpl.evaluation.control_likeness import control_likeness
+from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.paired import (
     FigureEstimate,
     SearchedRows,
@@ -24,13 +27,11 @@ from cvpl.evaluation.intervals.paired import (
     attributable_estimate,
     power_estimate,
 )
-from cvpl.evaluation.measurement import OFF_SCALE_FALSE_RATE, Measurement
-from cvpl.evaluation.risk import FALSE_RATE
-from cvpl.randomness import stream
+from cvpl.evaluation.measurement import Measurement
 from cvpl.result.verdict import TOO_FEW
 from cvpl.tables.pair import Inputs
 from cvpl.utility import Utility
-from cvpl.workflows.audit import Report, read_tables
+from cvpl.workflows.audit import read_tables
 from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 
@@ -43,7 +44,7 @@ def compare(
     control: object | None = None,
     attackers: Sequence[str] | None = None,
     memory: int | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> out.ComparisonResult:
     """Hold several releases of `original` against each other: risk, utility, order and efficient frontier.
 
@@ -54,7 +55,7 @@ def compare(
     those of `cvpl.audit`. A policy in the configuration is not applied. Raises InputError with the problems of all
     releases. The same inputs and seed give the same result.
     """
-    say = report or _silent
+    say = report or silent
     say("reading", None)
     given = named(releases)
     checked = check_releases(original, given, config, control, memory, attackers)
@@ -62,7 +63,7 @@ def compare(
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
         for one in given:
-            heard = partial(_of_one, say, one.name) if len(given) > 1 else say
+            heard = of_release(say, one.name) if len(given) > 1 else say
             heard("reading", None)
             inputs = read_tables(original, one.table, resolved, control)
             found.append(_stood(one, resolved, inputs, heard))
@@ -79,31 +80,20 @@ def compare(
     )
 
 
-def _silent(phase: str, share: float | None) -> None:
-    """Nobody listens."""
-
-
-def _of_one(say: Report, name: str, phase: str, share: float | None) -> None:
-    say(f"{name}: {phase}", share)
-
-
-def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, say: Report) -> ReleaseFigures:
+def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, say: Progress) -> ReleaseFigures:
     """One release: its contest, its utility, and what is needed to compare it."""
     ensemble = run_attackers(resolved, inputs, say)
     measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
     done, pair = measured.attack, inputs.pair
-    say("feature contribution", None)
-    drops = power_drops(measured, inputs) if resolved.runs_sensitivity else None
-    contribution = diagnostics.contributions(measured, drops)
-    likeness = None
-    if pair.control is not None:
-        likeness = control_likeness(pair.original, pair.control, stream(done.seed, "likeness"))
+    contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, say))
+    likeness = compare_control(inputs, done.seed)
     say("utility", None)
-    kept = diagnostics.utility(resolved, inputs)
+    # By one vectorization for all releases, whichever attacker is strongest against each.
+    kept = release_utility(inputs, resolved.first_vectorization, done.seed)
     findings = preflight(resolved, inputs, likeness)
     said = verdict(ensemble, findings)
     assessable = said.kind != "not_assessable"
-    warnings = notices(measured, ensemble, inputs, likeness, None)
+    warnings = diagnostics.warnings(notices(measured, ensemble, inputs, likeness))
     asked = SearchedRows(
         done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
     )
@@ -115,8 +105,7 @@ def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, say: Rep
     groups = None
     if inputs.groups is not None:
         groups = inputs.groups["original"], inputs.groups.get("control")
-    parts = [out.Warning_(rule=warning.rule, message=warning.message, docs=warning.docs) for warning in warnings]
-    section = _section(one, measured, ensemble, inputs, kept, contribution, parts)
+    section = _section(one, measured, ensemble, inputs, kept, contribution, warnings)
     section = section.model_copy(
         update={
             "assessable": assessable,
@@ -159,7 +148,7 @@ def _section(
         attacker=ensemble.headline,
         threshold=measured.threshold,
         asked=measured.attack.original.rows,
-        power=None if powers is None else next(power for power in powers if power.false_rate == OFF_SCALE_FALSE_RATE),
+        power=None if powers is None else next(power for power in powers if power.false_rate == FALSE_RATE),
         attributable_rate=row.attributable_rate,
         linkage_rate=row.linkage_rate,
         control_rate=row.control_rate,
@@ -185,16 +174,7 @@ def _section(
         beaten_by=[],
         clearly_beaten_by=[],
         feature_contribution=contribution,
-        attackers=[
-            measurements.attacker_row(
-                key,
-                one.measured,
-                one.faults,
-                diagnostics.canaries(one.canaries),
-                risk_section(ensemble.risk_of(key), ensemble),
-            )
-            for key, one in ensemble.outcomes.items()
-        ],
+        attackers=attacker_rows(ensemble),
         lower_bound=not measured.attack.exact,
         warnings=warnings,
     )

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from cvpl import result as out
+from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome
 from cvpl.assessment.gate import doubts
 from cvpl.assessment.provenance import described
-from cvpl.assessment.sections import measurements
+from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import risk_at
 from cvpl.assessment.warnings import notices
-from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
 from cvpl.evaluation.risk import risk_by_control, risk_by_matches
 from cvpl.evaluation.truth import top1_hit_rate
-from cvpl.randomness import stream
 from cvpl.result.surface import Strength
 from cvpl.tables.pair import Inputs
-from cvpl.utility import utility
 
 
 def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
     """The utility of the release, by the features of the attacker, so that both speak of the same structure."""
-    matches, done = inputs.matches, outcome.measured.attack
-    rows = (matches.original, matches.protected) if matches is not None and len(matches.original) else None
-    rng = stream(done.seed, "utility")
-    found = utility(inputs.pair, rng, vectorization=done.attacker.vectorization, matches=rows)
+    done = outcome.measured.attack
+    found = release_utility(inputs, done.attacker.vectorization, done.seed)
     return out.MeanUtility(mean=found.mean, distance_basis=found.distance.basis, **found.figures)
 
 
@@ -94,10 +89,7 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
         doubts=list(read.objections),
         safe=read.within,
         cells=_cells(read),
-        warnings=[
-            out.Warning_(rule=notice.rule, message=notice.message, docs=notice.docs)
-            for notice in notices(measured, ensemble, inputs, None, None)
-        ],
+        warnings=diagnostics.warnings(notices(measured, ensemble, inputs, None)),
     )
 
 
@@ -124,8 +116,8 @@ def _rate(cell: out.SurfaceCell) -> float | None:
 def _cells(read: AttackReading) -> list[out.SurfaceCell]:
     measured, figure = read.measured, _figure(read.measured)
     cells = []
-    for point in measurements.curve(measured, measured.grid):
-        at = measured if point.threshold is None else _read_at(measured, point.threshold)
+    for point in measurements.curve(measured):
+        at = measured if point.threshold is None else measured.read_at(point.threshold)
         contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.within is False
         high = point.high if figure == "linkage_rate" else point.attributable_high
         safe = _within(high, read.target, contradicted=contradicted)
@@ -148,11 +140,3 @@ def _found_more(measured: Measurement, target: float | None) -> tuple[str, ...]:
 def _within(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
     """Whether the upper end is at most the target and nothing contradicts it; None without a target."""
     return None if target is None else high is not None and high <= target and not contradicted
-
-
-def _read_at(measured: Measurement, threshold: float) -> Measurement:
-    """The same attack read at another threshold."""
-    rate = linkage_rate(measured.attack.scores, threshold)
-    base = None if measured.base_scores is None else linkage_rate(measured.base_scores, threshold)
-    attributable = None if base is None else attributable_rate(rate, base)
-    return replace(measured, threshold=threshold, rate=rate, base_rate=base, attributable=attributable)

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
 from cvpl.assessment.ensemble import run_attackers
+from cvpl.assessment.progress import Progress, silent
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, UsageError
@@ -26,7 +27,6 @@ from cvpl.workflows.surface.rows import utility_of
 from cvpl.workflows.surface.strengths import MechanismSweep, ReleaseNotMade, mechanism_sweep
 from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
 
-Report = Callable[[str, float | None], None]
 BLOCKING = "blocking"
 """In place of a mechanism: the granularity of the blocking is swept, on a release that is given."""
 
@@ -42,7 +42,7 @@ def surface(
     attacker: str | None = None,
     release: object | None = None,
     memory: int | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> out.SurfaceResult:
     """Sweep a mechanism's strength and read the risk at every threshold: R(strength, τ).
 
@@ -71,7 +71,7 @@ def surface(
     if attacker is not None:
         resolved = resolved.only([attacker])
     tables = _Tables(original, control)
-    say = report or _silent
+    say = report or silent
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
@@ -111,7 +111,7 @@ def _over_strengths(
     target: float | None,
     asked_for: str | None,
     folder: Path,
-    say: Report,
+    say: Progress,
 ) -> out.SurfaceResult:
     """Make, read and attack one release after the other, from the weakest on."""
     if dial.identity is not None:
@@ -148,7 +148,7 @@ def _over_strengths(
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)
 
 
-def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, say: Report) -> None:
+def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, say: Progress) -> None:
     """One strength's row; the tables and what was found in them are let go afterwards."""
     say("reading", None)
     inputs = tables.with_release(sweep.resolved, released, strength)
@@ -157,7 +157,12 @@ def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object,
 
 
 def _over_blockings(
-    resolved: ResolvedConfig, tables: _Tables, release: object, target: float | None, asked_for: str | None, say: Report
+    resolved: ResolvedConfig,
+    tables: _Tables,
+    release: object,
+    target: float | None,
+    asked_for: str | None,
+    say: Progress,
 ) -> out.SurfaceResult:
     """Attack one release under the attacker's own blocking and those around it, from the coarsest to the finest."""
     keyed = [name for name, attacker in resolved.attackers.items() if _has_keys(attacker)]
@@ -187,9 +192,5 @@ def _has_keys(attacker: Attacker) -> bool:
     return len(schemes) == 1 and not isinstance(schemes[0], Lsh) and len(schemes[0]) > 0
 
 
-def _telling(say: Report, where: str) -> Report:
+def _telling(say: Progress, where: str) -> Progress:
     return lambda phase, share: say(f"{where}: {phase}", share)
-
-
-def _silent(phase: str, share: float | None) -> None:
-    """Nobody listens."""

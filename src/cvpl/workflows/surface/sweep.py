@@ -8,8 +8,10 @@ from typing import Literal
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.canaries import Canaries
+from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attacker, run_attackers
 from cvpl.assessment.gate import gate
+from cvpl.assessment.progress import Progress
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import risk_section
@@ -17,15 +19,11 @@ from cvpl.assessment.warnings import attackers_left_out
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.evaluation.risk import Reading
-from cvpl.randomness import stream
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.surface.rows import AttackReading, setting_row, with_steepness
-
-Report = Callable[[str, float | None], None]
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Sweep:
         assert self._sweeper is not None  # noqa: S101 - asked for once it has begun
         return self._sweeper
 
-    def begin(self, strength: Strength, inputs: Inputs, say: Report) -> AttackerOutcome:
+    def begin(self, strength: Strength, inputs: Inputs, say: Progress) -> AttackerOutcome:
         """Let all attackers attack the first release; the strongest by risk sweeps, and its attack is the first."""
         ensemble = run_attackers(self.resolved, inputs, say)
         chosen = ensemble.chosen
@@ -103,7 +101,7 @@ class Sweep:
             self.verdicts[strength] = EnsembleReading.of(ensemble, self.target)
         return chosen
 
-    def attack(self, inputs: Inputs, say: Report, attacker: Attacker | None = None) -> AttackerOutcome:
+    def attack(self, inputs: Inputs, say: Progress, attacker: Attacker | None = None) -> AttackerOutcome:
         """One attack by who sweeps, or by a variation of it.
 
         Canaries hang on the people and hardly on the release: those of the first hold for all.
@@ -188,9 +186,7 @@ class Sweep:
                 "rises_at": [rows[at].strength for at in climbing],
                 "high_sensitivity": HIGH_SENSITIVITY,
                 "target": target,
-                "warnings": [
-                    out.Warning_(rule=notice.rule, message=notice.message, docs=notice.docs) for notice in self._notices
-                ],
+                "warnings": diagnostics.warnings(self._notices),
                 "lower_bound": not self._exact,
                 "provenance": provenance(self.resolved),
             }
@@ -204,8 +200,7 @@ def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig
         found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
     if ensemble.left_out:
         found.append(attackers_left_out(ensemble))
-    if inputs.pair.control is not None:
-        rng = stream(resolved.config.seed, "likeness")
-        likeness = control_likeness(inputs.pair.original, inputs.pair.control, rng)
+    likeness = compare_control(inputs, resolved.config.seed)
+    if likeness is not None:
         found += [AuditWarning("control_unlike", alarm) for alarm in likeness.alarms]
     return found

@@ -1,0 +1,88 @@
+"""All diagnostics of one audit, run behind one door once the attackers are done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
+from cvpl.assessment.diagnostics.power_drop import power_drops
+from cvpl.assessment.diagnostics.progressive import Progressive, climb
+from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, leave_one_out
+from cvpl.assessment.diagnostics.sensitivity import Sensitivity, sensitivity
+from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
+from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.progress import Progress
+from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.groups.subgroups import Subgroups
+from cvpl.evaluation.measurement import Measurement
+from cvpl.randomness import stream
+from cvpl.tables.pair import Inputs
+
+TABLES = ("original", "protected")
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """What was found beside the attackers' figures.
+
+    `self_linkage` is by table, `subgroups` by the attackers that were asked. `sensitivity` is that of attacker
+    `varied`; both are None where the variations were not run.
+    """
+
+    self_linkage: Mapping[str, SelfLinkage]
+    contributions: ColumnContributions
+    ladder: Progressive | None
+    subgroups: Mapping[str, Subgroups | None]
+    varied: str | None
+    sensitivity: Sensitivity | None
+
+
+def run_diagnostics(
+    ensemble: EnsembleOutcome, measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: Progress
+) -> Diagnostics:
+    """Run them all; `measured` is the chosen attacker's measurement."""
+    done, threshold = measured.attack, measured.threshold
+    progress("self-linkage", None)
+    linkage = {
+        table: leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}")) for table in TABLES
+    }
+    contributions = run_contributions(measured, resolved, inputs, progress)
+    progress("progressive evaluation", None)
+    ladder = None if threshold is None else climb(done, threshold)
+    progress("who is at risk", None)
+    asked = [
+        name
+        for name in ensemble.outcomes
+        if name == ensemble.headline or (ensemble.among == 1 and resolved.bounds_subgroups)
+    ]
+    below = resolved.config.report.suppress_below
+    groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, below) for name in asked}
+    varied = _varied(ensemble) if resolved.runs_sensitivity else None
+    found = None
+    if varied is not None:
+        progress("sensitivity", None)
+        found = _sensitivity(ensemble.outcomes[varied].measured, inputs)
+    return Diagnostics(linkage, contributions, ladder, groups, varied, found)
+
+
+def run_contributions(
+    measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: Progress
+) -> ColumnContributions:
+    """What each column adds; the drops of power only where the sensitivity analyses are run."""
+    progress("feature contribution", None)
+    return column_contributions(measured, power_drops(measured, inputs) if resolved.runs_sensitivity else None)
+
+
+def _varied(ensemble: EnsembleOutcome) -> str | None:
+    """The attacker whose choices are varied: the headline, or the first that has a threshold; None without any."""
+    running = ensemble.qualified or ensemble.outcomes
+    able = {name: outcome.measured for name, outcome in running.items() if outcome.measured.attack.attacker.on_scale}
+    name = ensemble.headline if ensemble.headline in able else next(iter(able), None)
+    return None if name is None or able[name].threshold is None else name
+
+
+def _sensitivity(measured: Measurement, inputs: Inputs) -> Sensitivity:
+    done, threshold = measured.attack, measured.threshold
+    assert threshold is not None  # noqa: S101 - only such an attacker is varied
+    return sensitivity(inputs.pair, done.attacker, threshold, inputs.matches, seed=done.seed, budget=done.budget)

@@ -1,0 +1,15 @@
+"""Whether the control of an audit is one: held against the originals."""
+
+from __future__ import annotations
+
+from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
+from cvpl.randomness import stream
+from cvpl.tables.pair import Inputs
+
+
+def compare_control(inputs: Inputs, seed: int) -> ControlLikeness | None:
+    """How alike control and originals are; None without a control."""
+    pair = inputs.pair
+    if pair.control is None:
+        return None
+    return control_likeness(pair.original, pair.control, stream(seed, "likeness"))

@@ -1,0 +1,80 @@
+"""What each column adds: to the space, to the links, and to rate and power if it were taken out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cvpl.assessment.diagnostics.power_drop import PowerDrop, PowerDrops
+from cvpl.assessment.diagnostics.removal import removal
+from cvpl.attack.representation import linear
+from cvpl.evaluation.contribution import link, structural, structural_spread
+from cvpl.evaluation.measurement import Measurement
+from cvpl.operators.projection import Saved
+from cvpl.randomness import stream
+
+
+@dataclass(frozen=True)
+class ColumnContribution:
+    """One column's part by each method; None where a method does not apply.
+
+    `structural` is its share of the squared loadings, with bootstrap bounds; `link` its share of the similarity of the
+    links; `removal` the fall of the linkage rate, and `power_drop` that of the power, when it is taken out.
+    """
+
+    column: str
+    role: str
+    structural: float | None
+    structural_bounds: tuple[float, float] | None
+    link: float | None
+    removal: float | None
+    power_drop: PowerDrop | None
+
+
+@dataclass(frozen=True)
+class ColumnContributions:
+    """All columns, and how many originals removal and power drop were asked over."""
+
+    columns: tuple[ColumnContribution, ...]
+    removal_asked: int | None
+    power_asked: int | None
+
+
+def column_contributions(measured: Measurement, drops: PowerDrops | None) -> ColumnContributions:
+    """The contribution of every compared column; `drops` are the falls of power, where they were run."""
+    done, threshold = measured.attack, measured.threshold
+    space, fitted = done.representation.space, linear(done.representation.projection)
+    shares: dict[str, float] = {}
+    bounds: dict[str, tuple[float, float]] = {}
+    if fitted is not None and fitted.variances is not None:
+        shares = structural(space, fitted.loadings, fitted.variances)
+        bounds = structural_spread(done, stream(done.seed, "structural"))
+    linked = measured.linked
+    links = None if linked is None else link(done, np.flatnonzero(linked[0] > 0), stream(done.seed, "links"))
+    columns = dict.fromkeys([*done.attacker.vectorization.compared(done.original), *space.owners])
+    removals: dict[str, float] = {}
+    asked = None
+    # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
+    refitted = done.representation.maps_others and not isinstance(done.attacker.projection, Saved)
+    if threshold is not None and len(columns) > 1 and refitted:
+        for column in columns:
+            removals[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
+            asked = len(rows)
+    roles = {spec.name: spec.role for spec in done.original.specs}
+    return ColumnContributions(
+        tuple(
+            ColumnContribution(
+                column,
+                roles[column],
+                shares.get(column),
+                bounds.get(column),
+                None if links is None else links.get(column),
+                removals.get(column),
+                None if drops is None else drops.by_column.get(column),
+            )
+            for column in columns
+        ),
+        asked,
+        None if drops is None else drops.asked,
+    )

@@ -1,0 +1,22 @@
+"""The table of attackers, one row each."""
+
+from __future__ import annotations
+
+from cvpl import result as out
+from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.verdict import risk_section
+
+
+def attacker_rows(ensemble: EnsembleOutcome) -> list[out.AttackerRow]:
+    """Every attacker that was run, in the order of the configuration."""
+    return [
+        measurements.attacker_row(
+            name,
+            outcome.measured,
+            outcome.faults,
+            diagnostics.canaries(outcome.canaries),
+            risk_section(ensemble.risk_of(name), ensemble),
+        )
+        for name, outcome in ensemble.outcomes.items()
+    ]

@@ -1,0 +1,81 @@
+"""The result of an audit, put together from what was measured. Nothing is computed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cvpl import result as out
+from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
+from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.provenance import described, provenance
+from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
+from cvpl.assessment.warnings import notices
+from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.measurement import Measurement
+from cvpl.tables.pair import Inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """One release judged: its attackers, the chosen one's measurement, the diagnostics, the checks and the gate."""
+
+    ensemble: EnsembleOutcome
+    measured: Measurement
+    diagnosed: Diagnostics
+    likeness: ControlLikeness | None
+    findings: list[out.Finding]
+    policies: list[out.PolicyOutcome]
+
+
+def audit_result(
+    judged: Assessment, resolved: ResolvedConfig, inputs: Inputs, drawn: out.Randomization | None
+) -> out.AuditResult:
+    """Every section of `result.json`."""
+    ensemble, measured, found = judged.ensemble, judged.measured, judged.diagnosed
+    done = measured.attack
+    warned = notices(measured, ensemble, inputs, judged.likeness, found.varied, found.sensitivity)
+    return out.AuditResult(
+        schema="cvpl/audit/2",
+        verdict=verdict(ensemble, judged.findings),
+        risk=risk_section(ensemble.risk, ensemble),
+        certain=risk_section(ensemble.certain, ensemble),
+        best_candidate=best_candidate_section(ensemble),
+        preflight=judged.findings,
+        inputs=described(inputs),
+        scenario="blind" if inputs.matches is None else inputs.matches.scenario,
+        attacker=ensemble.headline,
+        threshold=measured.threshold,
+        calibration=measurements.calibration(measured),
+        linkage_rate=measurements.rate(measured),
+        risk_curve=measurements.curve(measured),
+        worst_case_risk=measured.worst_case_risk,
+        integrated_risk=measured.integrated_risk,
+        blocks=measurements.blocks(measured),
+        projection=measurements.projection(measured),
+        truth=measurements.truth(measured),
+        evidence=measurements.evidence(measured),
+        growth=measurements.growth(measured),
+        control=measurements.control(measured),
+        attributable_rate=measurements.attributable(measured),
+        power=measurements.power(measured, ensemble.reading.false_rate),
+        ladder=diagnostics.ladder(found.ladder),
+        attackers=attacker_rows(ensemble),
+        picked=ensemble.picked,
+        canaries=diagnostics.canaries(ensemble.chosen.canaries),
+        alignment=measurements.alignment(measured),
+        policy=judged.policies[0] if judged.policies else None,
+        policies=judged.policies,
+        validity=diagnostics.validity(ensemble.chosen.valid, ensemble.reasons),
+        self_linkage=diagnostics.self_linkage(found, ensemble.chosen.copied),
+        feature_contribution=diagnostics.contributions(found.contributions),
+        control_likeness=diagnostics.likeness(judged.likeness),
+        sensitivity=diagnostics.sensitivity(found.varied, found.sensitivity),
+        at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), resolved.config.report.suppress_below),
+        warnings=diagnostics.warnings(warned),
+        search=measurements.search(done),
+        lower_bound=not done.exact,
+        provenance=provenance(resolved, drawn),
+    )
