@@ -306,7 +306,7 @@ def protected_world(method, strength, seed, columns, frame=None, time=None, rows
         released = replace(released, times={name: floor_time(item, time) for name, item in released.times.items()})
     made = [pd.DataFrame(item.to_columns()) for item in (table, released)]
     inputs = read_inputs(*made, resolved.specs, identity=IdentityKeys("person_id", "person_id"))
-    return inputs.pair, inputs.matches
+    return inputs.pair, inputs.evaluation.matches
 
 
 @settings(max_examples=40, deadline=None)
@@ -424,7 +424,7 @@ def test_the_rate_of_an_aligned_attacker_is_no_lower_than_its_top_1(k, seed):
         config = {**CONFIG, "attacker": {"alignment": alignment}, "seed": seed}
         found[alignment] = cvpl.audit(*frames, config, control=pd.DataFrame(others.to_columns()))
         best = attack(inputs.pair, load(config).attackers["main"], seed=seed).found.best
-        rate[alignment] = float(np.mean(best[np.unique(inputs.matches.original)] >= 0.9))
+        rate[alignment] = float(np.mean(best[np.unique(inputs.evaluation.matches.original)] >= 0.9))
     top1 = {name: result.truth.top1_hit_rate for name, result in found.items()}
     warned = {
         name: "top1_above_rate" in [warning.rule for warning in result.warnings] for name, result in found.items()
@@ -462,7 +462,10 @@ def test_blocks_and_controls_are_coarse_as_well():
         changes = {"blocking": blocking, "alignment": alignment}
         done = attack(inputs.pair, resolved.attackers["main"].model_copy(update=changes))
         codes = done.blocks.schemes[0].codes
-        pairs = codes["original"][inputs.matches.original], codes["protected"][inputs.matches.protected]
+        pairs = (
+            codes["original"][inputs.evaluation.matches.original],
+            codes["protected"][inputs.evaluation.matches.protected],
+        )
         together[alignment] = float(np.mean(pairs[0] == pairs[1]))
         if alignment == "release":
             assert_same(done.control, done.granularity.apply(inputs.pair.control))
@@ -510,8 +513,8 @@ def test_the_intervals_of_a_release_by_others_are_found():
         *files, [ColumnSpec("age", "quasi_identifier", "numeric")], reading=reading, identity=IdentityKeys("id", "id")
     )
     mine = detect(inputs.pair.original, inputs.pair.protected).apply(inputs.pair.original).columns["age"]
-    theirs = inputs.pair.protected.columns["age"].take(inputs.matches.protected)
-    mine = mine.take(inputs.matches.original)
+    theirs = inputs.pair.protected.columns["age"].take(inputs.evaluation.matches.protected)
+    mine = mine.take(inputs.evaluation.matches.original)
     known = np.flatnonzero(theirs.known())
     assert same(mine.take(known), theirs.take(known))
     assert (mine.low[mine.low == mine.high] < 1).all()

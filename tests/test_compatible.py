@@ -422,9 +422,9 @@ def test_compatible_lies_between_the_finest_and_the_coarsest_granularity(seed):
         rates = [np.mean(item >= threshold) for item in best]
         assert rates == sorted(rates)
     assert all((finer <= coarser).all() for finer, coarser in itertools.pairwise(best))
-    own = shared[1][inputs.matches.original, inputs.matches.protected]
+    own = shared[1][inputs.evaluation.matches.original, inputs.evaluation.matches.protected]
     assert own.all()
-    assert shared[0][inputs.matches.original, inputs.matches.protected].mean() < 0.5
+    assert shared[0][inputs.evaluation.matches.original, inputs.evaluation.matches.protected].mean() < 0.5
 
 
 def test_mondrian_no_longer_empties_the_blocks():

@@ -70,9 +70,12 @@ def test_frames_are_the_pair_that_their_files_are(tmp_path, name):
         assert (here.name, here.rows, here.specs) == (there.name, there.rows, there.specs)
         for column in here.columns:
             assert_equal(here.columns[column], there.columns[column])
-    np.testing.assert_array_equal(matches.original, inputs.matches.original)
-    np.testing.assert_array_equal(matches.protected, inputs.matches.protected)
-    assert (matches.complete, matches.scenario) == (inputs.matches.complete, inputs.matches.scenario)
+    np.testing.assert_array_equal(matches.original, inputs.evaluation.matches.original)
+    np.testing.assert_array_equal(matches.protected, inputs.evaluation.matches.protected)
+    assert (matches.complete, matches.scenario) == (
+        inputs.evaluation.matches.complete,
+        inputs.evaluation.matches.scenario,
+    )
 
 
 def assert_equal(one, other):

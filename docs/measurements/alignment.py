@@ -98,10 +98,12 @@ def run(original: Path, protected: Path, config: dict[str, Any], control: Path |
         declared=resolved.declared,
     )
     result = cvpl.audit(original, protected, config, control=control)
-    if result.threshold is None or inputs.matches is None:
+    if result.threshold is None or inputs.evaluation.matches is None:
         return Found(result, None)
     done = attack(inputs.pair, resolved.attackers["main"], seed=resolved.config.seed)
-    return Found(result, float(np.mean(done.found.best[np.unique(inputs.matches.original)] >= result.threshold)))
+    return Found(
+        result, float(np.mean(done.found.best[np.unique(inputs.evaluation.matches.original)] >= result.threshold))
+    )
 
 
 def show(name: str, similarity: str, alignment: str, found: list[Found]) -> None:

@@ -56,8 +56,8 @@ def releases() -> Iterator[tuple[str, Attack, Truth]]:
             known = {"reading": resolved.reading, "identity": resolved.identity, "declared": resolved.declared}
             inputs = read_inputs(files[0], files[1], resolved.specs, control=files[2], **known)
             done = attack(inputs.pair, resolved.attackers["main"], seed=0)
-            if inputs.matches is not None:
-                yield name, done, evaluate_truth(done, inputs.matches)
+            if inputs.evaluation.matches is not None:
+                yield name, done, evaluate_truth(done, inputs.evaluation.matches)
 
 
 def table(title: str, head: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

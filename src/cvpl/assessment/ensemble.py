@@ -233,11 +233,11 @@ def run_attacker(
     say("evaluating", None)
     measured = measure(
         done,
-        inputs.matches,
+        inputs.evaluation.matches,
         control,
         grid=resolved.config.grid.values(),
         method=resolved.config.intervals.method,
-        groups=inputs.groups,
+        groups=inputs.evaluation.unit.codes,
     )
     copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"))
     truth = measured.truth

@@ -62,6 +62,6 @@ def notices(
         found += [AuditWarning("control_unused", f"attacker '{name}' {why}") for name in ensemble.not_read]
     if inputs.pair.control is not None and measured.control is None:
         found.append(AuditWarning("control_unused", "this projection has no map for people outside the two tables"))
-    if inputs.matches is not None and not len(inputs.matches.original):
+    if inputs.evaluation.matches is not None and not len(inputs.evaluation.matches.original):
         found.append(AuditWarning("no_matches", "the declared identities have nobody in common: no match is known"))
     return found + [AuditWarning("columns", notice) for notice in inputs.pair.notices]

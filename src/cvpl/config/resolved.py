@@ -204,7 +204,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         cure = "Declare complete truth (`truth`, or a column with the role id), or name a control file."
         problems.append(Problem(name, what, cure))
     levers = _levers(config, name, problems)
-    classifier_test = _subgroups(config, base, name, problems)
+    subgroups = _subgroups(config, base, name, problems)
     if problems:
         raise InputError(problems)
     return ResolvedConfig(
@@ -218,7 +218,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         budget=Budget(config.search.memory or usual_memory(), config.search.threads),
         levers=levers,
         groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),
-        subgroups=classifier_test,
+        subgroups=subgroups,
     )
 
 

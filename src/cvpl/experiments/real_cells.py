@@ -185,8 +185,8 @@ def _measured(outcome: AttackerOutcome) -> Figures:
 
 
 def _utility(measured: Measurement, inputs: Inputs, cell: RealCell) -> Figures:
-    assert inputs.matches is not None  # noqa: S101 - as above
-    rows = inputs.matches.original, inputs.matches.protected
+    assert inputs.evaluation.matches is not None  # noqa: S101 - as above
+    rows = inputs.evaluation.matches.original, inputs.evaluation.matches.protected
     vectorization = measured.attack.attacker.vectorization
     found = utility(inputs.pair, stream(cell.seed, "utility"), vectorization=vectorization, matches=rows)
     return {"utility": found.mean, "utility_parts": dict(found.figures)}

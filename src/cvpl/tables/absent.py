@@ -12,7 +12,6 @@ from cvpl.tables.columns import Pair, Table
 from cvpl.tables.identity import TrueMatches
 from cvpl.tables.pair import Inputs
 
-Rows = NDArray[np.intp]
 FEWEST = 2
 """So many people at least must be present, and so many absent: a control of one cannot be halved."""
 
@@ -23,7 +22,7 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     The matches must be complete, and no other control given. Row numbers of the originals count anew. A column in which
     those who stay have no value is left out, as reading does. Refused where fewer than two people are on either side.
     """
-    matches, original = inputs.matches, inputs.pair.original
+    matches, original = inputs.evaluation.matches, inputs.pair.original
     there = np.zeros(original.rows, dtype=bool)
     if matches is not None:
         there[matches.original] = True
@@ -40,25 +39,11 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     whole = inputs.descriptions["original"]
     return Inputs(
         pair,
-        _renumbered(matches, there),
+        inputs.evaluation.parted(_renumbered(matches, there), present, absent),
         inputs.descriptions
         | {"original": replace(whole, rows=len(present)), "control": replace(whole, rows=len(absent))},
-        None
-        if inputs.groups is None
-        else {"original": inputs.groups["original"][present], "control": inputs.groups["original"][absent]},
-        {name: (column.take(present), column.take(absent)) for name, (column, _) in inputs.subgroups.items()},
-        inputs.lacking | {"control": inputs.lacking.get("original", ())},
-        inputs.present | {"control": inputs.present.get("original", ())},
-        inputs.identifying,
-        _parted(inputs.shared_rows, present, absent),
+        inputs.whole.parted(present, absent),
     )
-
-
-def _parted(rows: dict[str, NDArray[np.uint64]], present: Rows, absent: Rows) -> dict[str, NDArray[np.uint64]]:
-    """The numbers of whole rows, those of the originals parted as the originals are."""
-    if "original" not in rows:
-        return {}
-    return rows | {"original": rows["original"][present], "control": rows["original"][absent]}
 
 
 def _only(table: Table, names: tuple[str, ...]) -> Table:

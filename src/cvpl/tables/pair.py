@@ -5,28 +5,23 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
-from cvpl.tables.groups import read_groups
-from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
+from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.left_out import has_values, nowhere, present, undeclared
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.shared_rows import shared_row_keys
 from cvpl.tables.source import POSITION, Reading, Source, display_name, literal, open_source
+from cvpl.tables.unit import Unit, read_unit
+from cvpl.tables.whole_table import WholeTableFacts, whole_table_facts
 
 if TYPE_CHECKING:
     import duckdb
-
-Ints = NDArray[np.int64]
 
 _DUCKDB_SHARE = 3
 _LEAST = 192 << 20
@@ -47,24 +42,12 @@ class InputDescription:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What reading gives: the pair for the attacker, and apart from it what only the evaluation reads.
-
-    `groups` tells which rows of originals and control belong together; None where every row stands alone. `subgroups`
-    are columns of the originals, and of the control where it has them, by which rates are told apart. `lacking` names
-    the columns to compare that a table does not have, `present` all columns of a table, declared or not. `identifying`
-    are columns of the release that name people, `shared_rows` the rows as numbers over all columns that original and
-    release share (empty where these are all compared).
-    """
+    """What reading gives: the pair for the attacker, and apart from it what only the evaluation reads."""
 
     pair: Pair
-    matches: TrueMatches | None
+    evaluation: EvaluationOnly
     descriptions: dict[str, InputDescription]
-    groups: dict[str, Ints] | None = None
-    subgroups: dict[str, tuple[ColumnData, ColumnData | None]] = field(default_factory=dict)
-    lacking: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    present: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    identifying: tuple[IdentifyingColumn, ...] = ()
-    shared_rows: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+    whole: WholeTableFacts
 
 
 def read_inputs(
@@ -124,9 +107,9 @@ def read_inputs(
         try:
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices)
-            bound = _groups(con, reader, sources, identity, groups)
-            classifier_test = _subgroups(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
-            seen = WholeTableFacts.of(con, sources, reading, specs, identity) if not problems else WholeTableFacts()
+            unit = _unit(con, reader, sources, identity, groups)
+            columns = _evaluation_columns(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
+            whole = WholeTableFacts() if problems else whole_table_facts(con, sources, reading, specs, identity)
         except (duckdb.IOException, duckdb.InvalidInputException):
             # Parquet is read column by column, so a damaged one may show itself only now.
             cure = "Write it again, or check that the ending of its name is right."
@@ -152,37 +135,10 @@ def read_inputs(
     ]
     return Inputs(
         Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices)),
-        matches,
+        EvaluationOnly(matches, unit, columns),
         _descriptions(tables, sources),
-        bound,
-        classifier_test,
-        _lacking(specs, sources),
-        {source.table: tuple(source.types) for source in sources},
-        seen.identifying,
-        seen.shared_rows,
+        whole,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class WholeTableFacts:
-    """What is seen of all columns, declared or not: those that name people, and whole rows as numbers."""
-
-    identifying: tuple[IdentifyingColumn, ...] = ()
-    shared_rows: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        con: duckdb.DuckDBPyConnection,
-        sources: Sequence[Source],
-        reading: Reading,
-        specs: Sequence[ColumnSpec],
-        identity: IdentityKeys | None,
-    ) -> WholeTableFacts:
-        """Look at every column of the opened tables."""
-        keys = () if identity is None else (identity.original, identity.protected)
-        rows = shared_row_keys(con, sources, [spec.name for spec in specs], keys)
-        return cls(identifying_columns(con, sources, reading), rows)
 
 
 def _descriptions(tables: Mapping[str, object], sources: Sequence[Source]) -> dict[str, InputDescription]:
@@ -219,11 +175,6 @@ def open_all(
         except InputError as error:
             problems.extend(error.problems)
     return sources
-
-
-def _lacking(specs: Sequence[ColumnSpec], sources: Sequence[Source]) -> dict[str, tuple[str, ...]]:
-    """By table, the columns to compare that it does not have."""
-    return {source.table: tuple(spec.name for spec in specs if spec.name not in source.types) for source in sources}
 
 
 def _put(columns: Sequence[ColumnData], places: Sequence[Place]) -> list[Fetch]:
@@ -272,10 +223,10 @@ def _matches(
         return None
 
 
-def _subgroups(
+def _evaluation_columns(
     reader: ColumnReader, sources: Sequence[Source], specs: Sequence[ColumnSpec], problems: list[Problem]
 ) -> dict[str, tuple[ColumnData, ColumnData | None]]:
-    """The columns by which rates are told apart; the release need not have them, and no attacker sees them so."""
+    """Columns that only evaluation reads; the release need not have them."""
     found: dict[str, tuple[ColumnData, ColumnData | None]] = {}
     for spec in specs:
         there = [source for source in sources if source.table != "protected" and spec.name in source.types]
@@ -288,17 +239,17 @@ def _subgroups(
     return found
 
 
-def _groups(
+def _unit(
     con: duckdb.DuckDBPyConnection,
     reader: ColumnReader,
     sources: Sequence[Source],
     identity: IdentityKeys | None,
     columns: Sequence[str],
-) -> dict[str, Ints] | None:
-    """Rows of one group, and of one person, among originals and control; the release's rows are not drawn."""
+) -> Unit:
+    """The unit at risk among originals and control; the release's rows are not drawn."""
     drawn = [source for source in sources if source.table != "protected"]
     person = None if identity is None or is_position(sources[0], identity.original) else identity.original
-    return read_groups(con, reader, drawn, columns, person)
+    return read_unit(con, reader, drawn, columns, person)
 
 
 def check_files(*tables: object | None) -> list[Problem]:

@@ -85,4 +85,6 @@ def _varied(ensemble: EnsembleOutcome) -> str | None:
 def _sensitivity(measured: Measurement, inputs: Inputs) -> Sensitivity:
     done, threshold = measured.attack, measured.threshold
     assert threshold is not None  # noqa: S101 - only such an attacker is varied
-    return sensitivity(inputs.pair, done.attacker, threshold, inputs.matches, seed=done.seed, budget=done.budget)
+    return sensitivity(
+        inputs.pair, done.attacker, threshold, inputs.evaluation.matches, seed=done.seed, budget=done.budget
+    )

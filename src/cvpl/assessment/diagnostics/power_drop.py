@@ -85,7 +85,7 @@ def _without(attacker: Attacker, column: str) -> Attacker:
 def _scores(done: Attack, attacker: Attacker, inputs: Inputs) -> Scores | None:
     """The evidence of some originals, and of the controls or, without any, of the originals without their match."""
     again = attack(inputs.pair, attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=ASKED)
-    base = searched_base(again, inputs.matches)
+    base = searched_base(again, inputs.evaluation.matches)
     return None if base is None else (again.scores, base)
 
 

@@ -15,6 +15,6 @@ def release_utility(inputs: Inputs, vectorization: Vectorization, seed: int) -> 
     matches serve where they are known.
     """
     matches = None
-    if inputs.matches is not None and len(inputs.matches.original):
-        matches = inputs.matches.original, inputs.matches.protected
+    if inputs.evaluation.matches is not None and len(inputs.evaluation.matches.original):
+        matches = inputs.evaluation.matches.original, inputs.evaluation.matches.protected
     return utility(inputs.pair, stream(seed, "utility"), vectorization=vectorization, matches=matches)

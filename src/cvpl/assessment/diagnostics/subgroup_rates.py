@@ -16,6 +16,6 @@ def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -
     done = measured.attack
     theirs = linked[1] if measured.basis == "control" else None
     control = done.held_control if theirs is not None else None
-    groupings = by_columns(inputs.subgroups, done.people, done.control_rows)
+    groupings = by_columns(inputs.evaluation.columns, done.people, done.control_rows)
     groupings.append(by_rarity(done.held, control))
     return subgroups(groupings, linked[0], theirs, suppress_below)

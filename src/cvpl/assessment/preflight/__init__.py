@@ -24,7 +24,7 @@ def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikenes
     found = [
         *table_findings(resolved, inputs),
         *identifier_findings(resolved, inputs),
-        *copy_findings(inputs.pair, stream(resolved.config.seed, "copies"), inputs.shared_rows),
+        *copy_findings(inputs.pair, stream(resolved.config.seed, "copies"), inputs.whole.shared_rows),
         *control_findings(resolved, inputs, likeness),
         *correspondence_findings(resolved, inputs),
     ]

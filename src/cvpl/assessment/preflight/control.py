@@ -24,13 +24,13 @@ def control_findings(resolved: ResolvedConfig, inputs: Inputs, likeness: Control
     if inputs.pair.control is None:
         return []
     # Rows of one group are no independent draws, and would look unlike for nothing.
-    alike = [] if inputs.groups is not None else _unlike(likeness)
+    alike = [] if inputs.evaluation.unit.codes is not None else _unlike(likeness)
     return [*_columns(inputs), *_overlap(likeness), *alike, *_size(resolved, inputs)]
 
 
 def _columns(inputs: Inputs) -> list[out.Finding]:
-    others = {name for role in ("original", "protected") for name in inputs.lacking.get(role, ())}
-    lacking = [name for name in inputs.lacking.get("control", ()) if name not in others]
+    others = {name for role in ("original", "protected") for name in inputs.whole.lacking.get(role, ())}
+    lacking = [name for name in inputs.whole.lacking.get("control", ()) if name not in others]
     if not lacking:
         return []
     names = ", ".join(f"'{name}'" for name in lacking)

@@ -35,7 +35,7 @@ MOST_ROWS = 200_000
 
 def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """The order of rows, where it is kept, and the share of values that are unchanged, by column."""
-    pair, matches = inputs.pair, inputs.matches
+    pair, matches = inputs.pair, inputs.evaluation.matches
     ordered = order_kept(pair)
     found = []
     declared = matches is not None and len(matches.original) > 0

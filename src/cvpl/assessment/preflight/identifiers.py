@@ -20,13 +20,17 @@ _LOOKS_LIKE = {
 
 def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """A finding for each released column that names people, and one for the key that the evaluation uses."""
-    used = resolved.identity is not None and inputs.matches is not None and len(inputs.matches.original) > 0
+    used = (
+        resolved.identity is not None
+        and inputs.evaluation.matches is not None
+        and len(inputs.evaluation.matches.original) > 0
+    )
     key = resolved.identity.protected if resolved.identity is not None and used else None
     found = []
-    if key is not None and key in inputs.present.get("protected", ()):
+    if key is not None and key in inputs.whole.present.get("protected", ()):
         message = f"column '{key}' tells who is who and is used for evaluation; remove it before release"
         found.append(out.Finding(check="evaluation_key", closes_gate=False, message=message, column=key))
-    for column in inputs.identifying:
+    for column in inputs.whole.identifying:
         if column.column == key:
             continue
         closes = True

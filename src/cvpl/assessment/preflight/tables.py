@@ -41,7 +41,7 @@ def _swapped(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
         reasons.append(f"the original has generalized values ({columns}) and the release has none")
     key = resolved.identity
     if key is not None and ROW_NUMBER not in (key.original, key.protected):
-        there = inputs.present
+        there = inputs.whole.present
         if key.original not in there.get("original", ()) and key.protected in there.get("protected", ()):
             reasons.append(f"the id column '{key.protected}' is in the release and not in the original")
     if not reasons:

@@ -45,7 +45,7 @@ def audit_result(
         best_candidate=best_candidate_section(ensemble),
         preflight=judged.findings,
         inputs=described(inputs),
-        scenario="blind" if inputs.matches is None else inputs.matches.scenario,
+        scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
         attacker=ensemble.headline,
         threshold=measured.threshold,
         calibration=measurements.calibration(measured),

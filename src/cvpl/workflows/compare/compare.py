@@ -103,8 +103,8 @@ def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, say: Pro
         power = power_estimate(measured.spread, asked, rate)
         risk = None if power is None else attributable_by_power(power, rate)
     groups = None
-    if inputs.groups is not None:
-        groups = inputs.groups["original"], inputs.groups.get("control")
+    if inputs.evaluation.unit.codes is not None:
+        groups = inputs.evaluation.unit.codes["original"], inputs.evaluation.unit.codes.get("control")
     section = _section(one, measured, ensemble, inputs, kept, contribution, warnings)
     section = section.model_copy(
         update={
@@ -142,7 +142,7 @@ def _section(
     return out.ComparedRelease(
         name=release.name,
         input=described(inputs)["protected"],
-        scenario="blind" if inputs.matches is None else inputs.matches.scenario,
+        scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
         assessable=not ensemble.reasons,
         reasons=list(ensemble.reasons),
         attacker=ensemble.headline,

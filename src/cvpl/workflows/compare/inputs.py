@@ -104,7 +104,7 @@ class _Seen:
 
     @classmethod
     def of(cls, one: NamedRelease, inputs: Inputs) -> _Seen:
-        return cls(one, described(inputs), frozenset(inputs.lacking[_ROLE]))
+        return cls(one, described(inputs), frozenset(inputs.whole.lacking[_ROLE]))
 
 
 def _told(faults: Sequence[tuple[NamedRelease, tuple[Problem, ...]]], releases: int) -> list[Problem]:

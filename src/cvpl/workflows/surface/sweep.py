@@ -94,8 +94,8 @@ class Sweep:
             ensemble.headline, attacker, ensemble.among, ensemble.confidence, chosen.canaries, ensemble.reading
         )
         self._inputs = {role: item for role, item in described(inputs).items() if role != "protected"}
-        if inputs.matches is not None:
-            self._scenario = inputs.matches.scenario
+        if inputs.evaluation.matches is not None:
+            self._scenario = inputs.evaluation.matches.scenario
         self._notices = _notices(ensemble, inputs, self.resolved)
         if self.target is not None:
             self.verdicts[strength] = EnsembleReading.of(ensemble, self.target)

@@ -1,8 +1,12 @@
-"""Which rows belong together: a household, an account, a person with several rows. Evaluation reads this alone."""
+"""The unit at risk: which rows are one person, household or account. It is decided here, and only evaluation reads it.
+
+Rows of one unit are drawn together wherever people are sampled: in intervals, in paired differences, in a split.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,18 +22,42 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 
-def read_groups(
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """The unit of every row of originals and control, by table; None where every row is a unit of its own.
+
+    Equal numbers are one unit, across tables too.
+    """
+
+    codes: Mapping[str, Ints] | None = None
+
+    @property
+    def is_row(self) -> bool:
+        """Whether every row is a unit of its own."""
+        return self.codes is None
+
+    def parted(self, stay: NDArray[np.intp], leave: NDArray[np.intp]) -> Unit:
+        """The same where some originals become the control."""
+        if self.codes is None:
+            return self
+        return Unit({"original": self.codes["original"][stay], "control": self.codes["original"][leave]})
+
+
+EACH_ROW = Unit()
+
+
+def read_unit(
     con: duckdb.DuckDBPyConnection,
     reader: ColumnReader,
     sources: Sequence[Source],
     columns: Sequence[str],
     person: str | None = None,
-) -> dict[str, Ints] | None:
-    """The group of every row of every table, by the table's name; equal numbers are one group, across tables too.
+) -> Unit:
+    """The unit of every row of every table.
 
     Rows belong together if they agree on any of `columns`, or, inside one table, on `person`: the people of another
     table are others, who may be numbered alike. A missing value agrees with nothing, and a column that a table lacks
-    says nothing of its rows. None where every row stands alone.
+    says nothing of its rows.
     """
     rows = np.cumsum([0, *(source.rows for source in sources)])
     found: list[Ints] = []
@@ -56,9 +84,9 @@ def read_groups(
             codes[rows[bound["side"].astype(np.int64)] + bound["place"].astype(np.int64)] = bound["code"]
             found.append(codes)
     if not found:
-        return None
+        return EACH_ROW
     parts_of = np.split(joined_codes(found), rows[1:-1])
-    return {source.table: part for source, part in zip(sources, parts_of, strict=True)}
+    return Unit({source.table: part for source, part in zip(sources, parts_of, strict=True)})
 
 
 def joined_codes(codes: Sequence[Ints]) -> Ints:

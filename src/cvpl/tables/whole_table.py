@@ -1,0 +1,69 @@
+"""What a look at whole tables shows, over all their columns, declared or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
+from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.shared_rows import shared_row_keys
+from cvpl.tables.source import Reading, Source
+
+if TYPE_CHECKING:
+    import duckdb
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTableFacts:
+    """Columns and rows of the tables as they were opened.
+
+    `lacking` names the columns to compare that a table does not have, `present` all columns of a table. `identifying`
+    are columns of the release that name people, `shared_rows` the rows as numbers over all columns that original and
+    release share (empty where these are all compared).
+    """
+
+    lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    present: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    identifying: tuple[IdentifyingColumn, ...] = ()
+    shared_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
+
+    def parted(self, stay: Rows, leave: Rows) -> WholeTableFacts:
+        """The same where some originals become the control, whose columns are the original's."""
+        rows = self.shared_rows
+        if "original" in rows:
+            rows = {**rows, "original": rows["original"][stay], "control": rows["original"][leave]}
+        else:
+            rows = {}
+        return replace(
+            self,
+            lacking={**self.lacking, "control": self.lacking.get("original", ())},
+            present={**self.present, "control": self.present.get("original", ())},
+            shared_rows=rows,
+        )
+
+
+def whole_table_facts(
+    con: duckdb.DuckDBPyConnection,
+    sources: Sequence[Source],
+    reading: Reading,
+    specs: Sequence[ColumnSpec],
+    identity: IdentityKeys | None,
+) -> WholeTableFacts:
+    """Look at every column of the opened tables."""
+    keys = () if identity is None else (identity.original, identity.protected)
+    return WholeTableFacts(
+        lacking={
+            source.table: tuple(spec.name for spec in specs if spec.name not in source.types) for source in sources
+        },
+        present={source.table: tuple(source.types) for source in sources},
+        identifying=identifying_columns(con, sources, reading),
+        shared_rows=shared_row_keys(con, sources, [spec.name for spec in specs], keys),
+    )
