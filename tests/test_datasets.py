@@ -441,7 +441,7 @@ def test_every_release_is_read_with_its_configuration_and_has_no_label_that_nobo
     read = read_inputs(
         found.path, found.releases[release], resolved.specs, reading=resolved.reading, identity=resolved.identity
     )
-    assert (read.matches is not None) == (release in found.truths or name == "stroke")
+    assert (read.evaluation.matches is not None) == (release in found.truths or name == "stroke")
     for spec in read.pair.original.specs:
         ours, theirs = (table.columns[spec.name] for table in (read.pair.original, read.pair.protected))
         if spec.type == "category":

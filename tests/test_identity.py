@@ -20,7 +20,9 @@ def inputs(tmp_path, original, protected, identity, **settings):
 
 
 def pairs(found):
-    return list(zip(found.matches.original.tolist(), found.matches.protected.tolist(), strict=True))
+    return list(
+        zip(found.evaluation.matches.original.tolist(), found.evaluation.matches.protected.tolist(), strict=True)
+    )
 
 
 # name: original, protected, keys, (original row, protected row) counted from 0
@@ -92,7 +94,7 @@ def test_an_id_of_floats_meets_an_id_of_text(tmp_path):
 )
 def test_the_scenario_and_completeness(tmp_path, keys, scenario):
     text = "id,x\na,1\n"
-    matches = inputs(tmp_path, text, text, keys).matches
+    matches = inputs(tmp_path, text, text, keys).evaluation.matches
     assert (matches.scenario, matches.complete) == (scenario, keys.complete)
 
 
@@ -115,7 +117,7 @@ def test_a_huge_group_is_refused_without_listing_its_pairs(tmp_path):
 
 def test_as_many_pairs_as_are_allowed_pass(tmp_path):
     text = "id,x\n" + "home,1\n" * 40
-    assert len(inputs(tmp_path, text, text, SHARED_ID).matches.original) == 1600  # 20 * (40 + 40)
+    assert len(inputs(tmp_path, text, text, SHARED_ID).evaluation.matches.original) == 1600  # 20 * (40 + 40)
 
 
 @pytest.mark.parametrize(
@@ -128,15 +130,15 @@ def test_as_many_pairs_as_are_allowed_pass(tmp_path):
 )
 def test_without_the_id_column_matches_are_unknown_and_said_to_be(tmp_path, original, protected, absent):
     found = inputs(tmp_path, original, protected, SHARED_ID, declared=("id", "x"))
-    assert found.matches is None
+    assert found.evaluation.matches is None
     parts = [f"column 'id', which tells who is who, is absent from {name}: matches are unknown" for name in absent]
     assert list(found.pair.notices) == parts
 
 
 def test_no_identity_no_matches(tmp_path):
-    assert inputs(tmp_path, "x\n1\n", "x\n1\n", None).matches is None
+    assert inputs(tmp_path, "x\n1\n", "x\n1\n", None).evaluation.matches is None
 
 
 def test_ids_without_anybody_in_common_are_known_to_have_no_match(tmp_path):
-    matches = inputs(tmp_path, "id,x\na,1\n", "id,x\nb,1\n", SHARED_ID).matches
+    matches = inputs(tmp_path, "id,x\na,1\n", "id,x\nb,1\n", SHARED_ID).evaluation.matches
     assert matches.original.dtype == np.int64 and not len(matches.original)

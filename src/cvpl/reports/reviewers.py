@@ -42,7 +42,7 @@ def questions(result: AuditResult) -> list[Question]:
 
 
 def _singling_out(result: AuditResult) -> Question:
-    low_rate = next((item for item in result.power or [] if item.false_rate == 0.01), None)
+    low_rate = result.power_at(0.01)
     value = "not known: there is neither a control nor truth"
     if low_rate is not None and low_rate.low is None:
         value = "not known: too few controls for a false rate of 1%"

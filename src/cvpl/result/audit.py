@@ -22,6 +22,7 @@ from cvpl.result.figures import (
     Power,
     Rate,
     TruthFigures,
+    power_at,
 )
 from cvpl.result.people import AtRisk
 from cvpl.result.section import Section
@@ -130,7 +131,7 @@ class AuditResult(Document):
 
     def power_at(self, false_rate: float) -> Power | None:
         """The headline's power (true-positive rate) at a false rate; None where it was not read there."""
-        return next((found for found in self.power or [] if found.false_rate == false_rate), None)
+        return power_at(self.power, false_rate)
 
     def _repr_html_(self) -> str:
         """The verdict and the main figures, for a notebook."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from cvpl.result.section import Section
@@ -84,6 +85,11 @@ class Power(Section):
 
         low, high = (None if end is None else risk(end) for end in (self.low, self.high))
         return risk(self.power), low, high
+
+
+def power_at(powers: Sequence[Power] | None, false_rate: float) -> Power | None:
+    """The power (true-positive rate) at a false-positive rate; None where it was not read there."""
+    return next((power for power in powers or () if power.false_rate == false_rate), None)
 
 
 class Overlap(Section):

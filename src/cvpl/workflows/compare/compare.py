@@ -28,6 +28,7 @@ from cvpl.evaluation.intervals.paired import (
     power_estimate,
 )
 from cvpl.evaluation.measurement import Measurement
+from cvpl.result.figures import power_at
 from cvpl.result.verdict import TOO_FEW
 from cvpl.tables.pair import Inputs
 from cvpl.utility import Utility
@@ -136,7 +137,6 @@ def _section(
     warnings: list[out.Warning_],
 ) -> out.ComparedRelease:
     """What is known of one release by itself; the rest is filled in once all are there."""
-    powers = measurements.power(measured)
     truth, top1 = measured.truth, measured.top1_interval
     row = measurements.attacker_row(ensemble.headline, measured, (), None)
     return out.ComparedRelease(
@@ -148,7 +148,7 @@ def _section(
         attacker=ensemble.headline,
         threshold=measured.threshold,
         asked=measured.attack.original.rows,
-        power=None if powers is None else next(power for power in powers if power.false_rate == FALSE_RATE),
+        power=power_at(measurements.power(measured), FALSE_RATE),
         attributable_rate=row.attributable_rate,
         linkage_rate=row.linkage_rate,
         control_rate=row.control_rate,
