@@ -44,7 +44,8 @@ def main(folder: Path, environments: Path) -> None:
         protector, _ = Protector.read(people, config)
         for method in ("k-anonymity", "mondrian"):
             for k in FAMILIES[method].usual:
-                path, counted = protector.release(method, k).write(folder, "csv")
+                release = protector.release(method, k)
+                path, counted = release.write_counted(folder / f"{release.name}.csv")
                 call = [str(python), "-c", COUNT, str(path), ",".join(columns)]
                 theirs = int(subprocess.run(call, capture_output=True, text=True, check=True).stdout)
                 agree &= theirs == counted >= int(k)

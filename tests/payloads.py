@@ -109,3 +109,17 @@ def tags_of(page):
 
 OBEYED = re.compile(r"<script|\son\w+=[\"'a]")
 """What no tag may hold."""
+
+
+def same_markdown(text, plain):
+    """Whether, outside of code and escapes, a Markdown text has no tag, link, mention or cell that another lacks."""
+    bare, plain_bare = _bare(text), _bare(plain)
+    signs = ("<", "|", "](", "\n", "**", "`")
+    return all(bare.count(sign) == plain_bare.count(sign) for sign in signs) and not re.search(r"@\w", bare)
+
+
+def _bare(text):
+    """Markdown without code blocks, code spans and escaped signs."""
+    text = re.sub(r"(?ms)^(`{3,})\n.*?^\1$", "", text)
+    text = re.sub(r"\\[^\w\s]", "", text)
+    return re.sub(r"(?s)(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", text)

@@ -6,6 +6,7 @@ import gzip
 import html
 import io
 import json
+import re
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -658,9 +659,12 @@ def test_the_page_asks_nobody_for_anything(compared, tmp_path):
     assert "&#39;low&#39; has the highest risk" in page
 
 
-def test_a_comparison_is_not_written_as_markdown(compared, tmp_path):
-    with pytest.raises(cvpl.UsageError, match=r"\.html or \.pdf"):
-        cvpl.write_report(compared, tmp_path / "comparison.md")
+def test_a_comparison_is_written_as_markdown_in_its_order(compared, tmp_path):
+    text = cvpl.write_report(compared, tmp_path / "comparison.md").read_text(encoding="utf-8")
+    assert text == compared.to_markdown()
+    assert comparison_headline(compared).replace("'", "") in text.replace("'", "").replace("\\", "")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
+    assert [re.search("`(.*?)`", row)[1] for row in rows] == [release.name for release in compared.releases]
 
 
 # The command line, and wrong inputs

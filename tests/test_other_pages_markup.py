@@ -15,7 +15,7 @@ from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.comparison_page import comparison_page
 from cvpl.reports.surface_page import surface_page
-from payloads import OBEYED, PAYLOADS, elements, tags_of
+from payloads import OBEYED, PAYLOADS, elements, same_markdown, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "role", "figure", "figures", "sweep", "axis", "judged", "form",
@@ -50,12 +50,16 @@ def planted(found, text):
     return f"{found}{text}" if isinstance(found, str) else found
 
 
-def page_of(made, kind, text):
-    result, page = made[kind]
+def result_with(made, kind, text):
+    result, _ = made[kind]
     content = planted(json.loads(result.to_json()), text)
     config = content["provenance"]["config"]
     config["columns"] = {f"{name}{text}": item for name, item in config["columns"].items()}
-    return page(type(result).model_validate(content))
+    return type(result).model_validate(content)
+
+
+def page_of(made, kind, text):
+    return made[kind][1](result_with(made, kind, text))
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +73,9 @@ def test_the_page_has_the_same_elements_as_with_plain_text(made, plain, kind, pa
     page = page_of(made, kind, payload)
     assert elements(page) == plain[kind]
     assert not OBEYED.search(tags_of(page))
+
+
+@pytest.mark.parametrize("kind", ["comparison", "surface"])
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_nothing_in_markdown_is_obeyed(made, kind, payload):
+    assert same_markdown(*(result_with(made, kind, text).to_markdown() for text in (payload, "plain")))

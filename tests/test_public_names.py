@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
@@ -20,11 +22,18 @@ def test_the_public_names_are_these():
         "CvplError",
         "InputError",
         "LimitError",
+        "Proposal",
+        "Release",
+        "SimulatedPeople",
+        "Split",
         "SurfaceResult",
         "UsageError",
         "audit",
         "benchmark",
         "compare",
+        "propose",
+        "protect",
+        "simulate",
         "split",
         "surface",
         "write_report",
@@ -34,6 +43,35 @@ def test_the_public_names_are_these():
 @pytest.mark.parametrize("name", cvpl.__all__)
 def test_every_public_name_is_there_and_documented(name):
     assert getattr(cvpl, name).__doc__.strip()
+
+
+def test_dir_lists_every_public_name_and_nothing_else():
+    assert dir(cvpl) == sorted([*cvpl.__all__, "__version__", "charts", "datasets"])
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert cvpl.__version__ == version("cvpl")
+
+
+def test_without_metadata_the_version_is_unknown(monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", missing)
+    monkeypatch.delitem(vars(cvpl), "__version__", raising=False)
+    assert cvpl.__version__ == "unknown"
+    monkeypatch.delitem(vars(cvpl), "__version__")
+
+
+@pytest.mark.parametrize("kind", ["AuditResult", "ComparisonResult", "SurfaceResult", "BenchmarkResult"])
+def test_every_result_has_these_methods(kind):
+    methods = ["from_json", "to_frame", "to_html", "to_json", "to_markdown", "write"]
+    assert [name for name in methods if not getattr(getattr(cvpl, kind), name).__doc__] == []
+
+
+@pytest.mark.parametrize("name", ["audit", "benchmark", "compare", "surface"])
+def test_whoever_waits_passes_progress(name):
+    assert inspect.signature(getattr(cvpl, name)).parameters["progress"].default is None
 
 
 @pytest.mark.parametrize("name", ["charts", "datasets"])

@@ -340,10 +340,10 @@ def test_comparisons_and_surfaces_have_reports_too(tmp_path, capsys):
     assert run(["report", str(tmp_path)]) == 0
     cvpl.surface(original, release, ["low", "high"], config).write(tmp_path)
     assert run(["report", str(tmp_path / "surface.json")]) == 0
-    assert run(["report", str(tmp_path / "surface.json"), "--format", "md"]) == 2
+    assert run(["report", str(tmp_path / "surface.json"), "--format", "md"]) == 0
     made = {item.name for item in tmp_path.iterdir()}
-    assert made == {"comparison.json", "comparison.html", "surface.json", "surface.html"}
-    assert "it is written as .html" in capsys.readouterr().err
+    assert made == {"comparison.json", "comparison.html", "surface.json", "surface.html", "surface.md"}
+    assert "surface.md" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,8 @@ def test_the_surface_equals_audits_done_one_by_one(people, tmp_path, attacker):
     protector, _ = Protector.read(people[0], settings)
     assert [row.strength for row in found.settings] == [2, 10]
     for row in found.settings:
-        path, _ = protector.release("k-anonymity", row.strength).write(tmp_path, "parquet")
+        made = protector.release("k-anonymity", row.strength)
+        path = made.write(tmp_path / f"{made.name}.parquet")
         alone = cvpl.audit(people[0], path, settings, control=people[1])
         points = [cell.model_dump(exclude={"safe", "steep", "contradicted"}) for cell in row.cells]
         assert points == [point.model_dump() for point in alone.risk_curve]
@@ -319,7 +320,7 @@ def test_steep_cells_are_marked_by_the_judged_rate(people):
 def test_of_several_attackers_the_strongest_on_the_weakest_release_sweeps(people, monkeypatch):
     """All attack once where the sweep begins; the setting that is named is held against all of them."""
     contests, attacks = [], []
-    monkeypatch.setattr(sweep, "contest", lambda *args: contests.append(1) or ensemble.run_attackers(*args))
+    monkeypatch.setattr(sweep, "run_attackers", lambda *args: contests.append(1) or ensemble.run_attackers(*args))
     one_attack = ensemble.attack
     monkeypatch.setattr(ensemble, "attack", lambda *args, **named: attacks.append(1) or one_attack(*args, **named))
     both = {"some": OPEN | {"knows": ["age", "ad_channel"]}, "all": OPEN}

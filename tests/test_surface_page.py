@@ -253,8 +253,13 @@ def test_the_page_is_one_file_without_script_or_request(swept, tmp_path):
     assert len(text) < 1_000_000
     assert "cvpl surface" in text and "--mechanism synthetic --strengths 0.9,0.3" in text
     assert cvpl.SurfaceResult.from_json(swept.to_json())._repr_html_() == swept._repr_html_()
-    with pytest.raises(cvpl.UsageError, match=r"as \.html or \.pdf"):
-        cvpl.write_report(swept, tmp_path / "surface.md")
+
+
+def test_markdown_has_a_line_for_each_setting(swept, tmp_path):
+    text = cvpl.write_report(swept, tmp_path / "surface.md").read_text(encoding="utf-8")
+    assert text == swept.to_markdown()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == [str(row.strength) for row in swept.settings]
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

@@ -1,8 +1,10 @@
 """cvpl measures how well people can still be linked across a table and its protected release.
 
     import cvpl
-    result = cvpl.audit("original.csv", "released.csv", "audit.yaml", control="holdout.csv")
-    result.linkage_rate, result.attributable_rate, result.warnings
+    proposal = cvpl.propose("original.csv", "released.csv")
+    result = cvpl.audit("original.csv", "released.csv", proposal.config, control="holdout.csv")
+    result.verdict.sentence, result.risk, result.power_at(0.05), result.warnings
+    result.to_frame()
     result.write("out")
     cvpl.write_report(result, "out/report.html")
 
@@ -29,8 +31,17 @@ if TYPE_CHECKING:
     from cvpl.workflows.audit import audit as audit
     from cvpl.workflows.benchmark.benchmark import benchmark as benchmark
     from cvpl.workflows.compare.compare import compare as compare
+    from cvpl.workflows.propose import Proposal as Proposal
+    from cvpl.workflows.propose import propose as propose
+    from cvpl.workflows.protect import Release as Release
+    from cvpl.workflows.protect import protect as protect
+    from cvpl.workflows.simulate import SimulatedPeople as SimulatedPeople
+    from cvpl.workflows.simulate import simulate as simulate
+    from cvpl.workflows.split import Split as Split
     from cvpl.workflows.split import split as split
     from cvpl.workflows.surface.surface import surface as surface
+
+    __version__: str
 
 _HOMES = {
     "Attacker": "cvpl.attack.attacker",
@@ -41,11 +52,18 @@ _HOMES = {
     "CvplError": "cvpl.errors",
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
+    "Proposal": "cvpl.workflows.propose",
+    "Release": "cvpl.workflows.protect",
+    "SimulatedPeople": "cvpl.workflows.simulate",
+    "Split": "cvpl.workflows.split",
     "SurfaceResult": "cvpl.result",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.workflows.audit",
     "benchmark": "cvpl.workflows.benchmark.benchmark",
     "compare": "cvpl.workflows.compare.compare",
+    "propose": "cvpl.workflows.propose",
+    "protect": "cvpl.workflows.protect",
+    "simulate": "cvpl.workflows.simulate",
     "split": "cvpl.workflows.split",
     "surface": "cvpl.workflows.surface.surface",
     "write_report": "cvpl.reports.files",
@@ -60,11 +78,18 @@ __all__ = [
     "CvplError",
     "InputError",
     "LimitError",
+    "Proposal",
+    "Release",
+    "SimulatedPeople",
+    "Split",
     "SurfaceResult",
     "UsageError",
     "audit",
     "benchmark",
     "compare",
+    "propose",
+    "protect",
+    "simulate",
     "split",
     "surface",
     "write_report",
@@ -79,13 +104,26 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name in _MODULES:
         return import_module(f"cvpl.{name}")
-    if name not in _HOMES:
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
         raise AttributeError(f"module 'cvpl' has no attribute '{name}'")
-    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
+def _version() -> str:
+    """The version of the installed package; "unknown" where it runs from a folder that was never installed."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - loads slowly
+
+    try:
+        return version("cvpl")
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def __dir__() -> list[str]:
     """The public names."""
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES, "__version__"])

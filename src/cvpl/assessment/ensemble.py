@@ -17,7 +17,7 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.canaries import Canaries, canaries
 from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
-from cvpl.assessment.progress import Progress
+from cvpl.assessment.progress import ProgressCallback
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
@@ -206,17 +206,19 @@ def _named(names: list[str]) -> str:
     return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
 
 
-def run_attackers(resolved: ResolvedConfig, inputs: Inputs, say: Progress) -> EnsembleOutcome:
+def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> EnsembleOutcome:
     """Run every attacker of the plan that can be run, and see who stands."""
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows)
     alone = len(running) == 1
-    outcomes = {name: run_attacker(name, item, resolved, inputs, say, alone=alone) for name, item in running.items()}
+    outcomes = {
+        name: run_attacker(name, item, resolved, inputs, progress, alone=alone) for name, item in running.items()
+    }
     return EnsembleOutcome.of(outcomes, tuple(name for name in resolved.attackers if name not in running))
 
 
 def run_attacker(
-    name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs, say: Progress, *, alone: bool
+    name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback, *, alone: bool
 ) -> AttackerOutcome:
     """Let one attacker attack, measure it, and see what speaks against it."""
     label = "searching" if alone else f"searching ({name})"
@@ -227,10 +229,10 @@ def run_attacker(
         budget=resolved.budget,
         levers=resolved.levers,
         most=resolved.most_asked(attacker, inputs.pair.protected.rows),
-        progress=lambda share: say(label, share),
+        progress=lambda share: progress(label, share),
     )
-    control = done.search_control(lambda share: say(f"{label}, control", share))
-    say("evaluating", None)
+    control = done.search_control(lambda share: progress(f"{label}, control", share))
+    progress("evaluating", None)
     measured = measure(
         done,
         inputs.evaluation.matches,
@@ -245,7 +247,7 @@ def run_attacker(
     valid = validity(done, copied, stream(done.seed, "validity"), released=released)
     found = None
     if resolved.runs_canaries and done.representation.maps_others:
-        say("canaries" if alone else f"canaries ({name})", None)
+        progress("canaries" if alone else f"canaries ({name})", None)
         found = canaries(inputs.pair, attacker, measured.threshold, seed=resolved.config.seed, budget=resolved.budget)
     if not alone:
         done.representation.forget()

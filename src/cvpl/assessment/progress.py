@@ -1,21 +1,17 @@
-"""Progress: a callback that hears the name of a phase and, where it is known, the share of it that is done."""
+"""How a run reports how far it is: through a callback that the caller passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-Progress = Callable[[str, float | None], None]
-
-
-def silent(phase: str, share: float | None) -> None:
-    """Report nothing."""
+ProgressCallback = Callable[[str, float | None], None]
+"""Called with the name of a phase and, where it is known, the share of it that is done."""
 
 
-def of_release(progress: Progress, name: str) -> Progress:
-    """The same callback, with the name of a release before every phase."""
-    return partial(_named, progress, name)
+def ignore_progress(phase: str, share: float | None) -> None:
+    """The callback of a caller who passes none."""
 
 
-def _named(progress: Progress, name: str, phase: str, share: float | None) -> None:
-    progress(f"{name}: {phase}", share)
+def prefix_progress(progress: ProgressCallback, where: str) -> ProgressCallback:
+    """The same callback with `where` before the name of every phase."""
+    return lambda phase, share: progress(f"{where}: {phase}", share)

@@ -121,7 +121,7 @@ def command(
             randomize=randomize if randomize_seed is None else randomize_seed,
             memory=allowed,
             save_projection_to=save_projection,
-            report=progress,
+            progress=progress,
             on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
         )
     path = None if out is None else result.write(out)

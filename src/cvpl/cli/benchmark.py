@@ -61,7 +61,7 @@ def command(
 
     try:
         with Progress() as progress:
-            result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, report=progress)
+            result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, progress=progress)
     except KeyboardInterrupt:
         if out is not None and KeptResults(out).any_there:
             tell(f"Finished audits are kept in {out / 'results'}; the same command goes on from there.")

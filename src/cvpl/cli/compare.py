@@ -56,7 +56,9 @@ def command(
     from cvpl.workflows.compare.compare import compare  # noqa: PLC0415
 
     with Progress() as progress:
-        result = compare(original, releases, config, control=control, attackers=chosen, memory=allowed, report=progress)
+        result = compare(
+            original, releases, config, control=control, attackers=chosen, memory=allowed, progress=progress
+        )
     path = page_at = None
     if out is not None:
         from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for

@@ -10,27 +10,7 @@ import typer
 from cvpl.cli.output import check_folder, page, reader_may_leave
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
-
-CONFIG = """\
-# Simulated purchases: who bought what, when and after which advertisement.
-columns:
-  person_id:      {role: id}
-  age:            {role: quasi_identifier, type: numeric, block: {bin: 10}}
-  gender:         {role: quasi_identifier, type: category, block: exact}
-  region:         {role: quasi_identifier, type: category, separator: "/", block: {level: 1}}
-  brand_product:  {role: attribute, type: category}
-  purchase_place: {role: attribute, type: category}
-  purchase_time:  {role: attribute, type: datetime, features: [hour, day_of_week]}
-  days_after_ad:  {role: attribute, type: numeric}
-  ad_channel:     {role: attribute, type: category}
-  income:         {role: sensitive}
-truth: {original: person_id, protected: person_id, simulated: true}
-attacker: default
-threshold: 0.90
-report: {subgroups: [gender]}
-seed: 42
-"""
-
+from cvpl.workflows.simulate import CONFIG
 
 FILES = ("original.csv", "released.csv", "holdout.csv", "audit.yaml", "result.json", "report.html")
 
@@ -62,7 +42,7 @@ def command(
     Perturbation("medium").protect(people, stream(42, "demo noise")).write(released)
     Touchpoints(records=records).draw(stream(42, "demo control")).write(holdout)
     with Progress() as progress:
-        result = audit(original, released, config, control=holdout, report=progress)
+        result = audit(original, released, config, control=holdout, progress=progress)
     path, page_at = result.write(out), write_report(result, out / "report.html")
     text = (
         f"{records:,} simulated people, released with noise on ages, times and categories; as many others as control."

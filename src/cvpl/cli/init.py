@@ -9,7 +9,6 @@ import typer
 
 from cvpl.cli.output import check_file
 from cvpl.errors import UsageError
-from cvpl.files import write_whole
 
 
 def command(
@@ -25,9 +24,9 @@ def command(
     if out.exists() and not force:
         raise UsageError(f"{out} is there already. Name another file with --out, or replace it with --force.")
 
-    from cvpl.tables.proposal.proposal import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.workflows.propose import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    write_whole(out, propose(original, protected))
+    propose(original, protected).write(out, force=force)
     typer.echo(f"Written: {out}. Its roles and types are guesses: check them, then run")
     typer.echo("  " + shlex.join(["cvpl", "audit", str(original), str(protected), "--config", str(out)]))
     typer.echo("and add --control FILE if you have people who are known to be absent from the release.")

@@ -33,9 +33,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @app.callback(invoke_without_command=True)
 def _root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
     if version:
-        from importlib.metadata import version as installed  # noqa: PLC0415 - only here
+        import cvpl  # noqa: PLC0415 - the version is looked up only here
 
-        typer.echo(f"cvpl {installed('cvpl')}")
+        typer.echo(f"cvpl {cvpl.__version__}")
         raise typer.Exit
 
 

@@ -64,7 +64,7 @@ def command(
     if twice:
         raise UsageError(f"--strength: {', '.join(sorted(twice))} would be written twice. Name each strength once.")
     out.mkdir(parents=True, exist_ok=True)
-    written = [(release, *release.write(out, ending.value)) for release in made]
+    written = [(release, *release.write_counted(out / f"{release.name}.{ending.value}")) for release in made]
     with reader_may_leave():
         show(written, len(protector.frame), page())
         if left_out:

@@ -28,7 +28,7 @@ def command(
         Format.html,
         "--format",
         help="html: one page to hand over. pdf: the same on paper; takes an installed Chromium, or the extra "
-        "cvpl\\[pdf]. md: a short one for a pull request, of audits, or a leaderboard.",
+        "cvpl\\[pdf]. md: a short one for a pull request.",
     ),
     out: Path | None = typer.Option(
         None,

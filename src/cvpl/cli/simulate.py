@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.demo import CONFIG
 from cvpl.cli.output import check_file
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
+from cvpl.workflows.simulate import CONFIG, simulate
 
 
 def command(
@@ -39,14 +39,15 @@ def command(
         if file.exists() and not force and not (file == config and file.read_text(encoding="utf-8") == CONFIG):
             raise UsageError(f"{file} is there already. Name another file, or replace it with --force.")
 
-    from cvpl.laboratory.simulation import Touchpoints  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.randomness import stream  # noqa: PLC0415
-
-    try:
-        world = Touchpoints(records, anomaly_rate, missing_rate, products, product_alpha)
-        world.draw(stream(seed, "simulated people")).write(out)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    people = simulate(
+        records,
+        seed,
+        anomaly_rate=anomaly_rate,
+        missing_rate=missing_rate,
+        products=products,
+        product_alpha=product_alpha,
+    )
+    people.write(out)
     write_whole(config, CONFIG)
     typer.echo(f"Written: {out}, {records:,} people, and {config}. To protect them:")
     typer.echo(f"  cvpl protect {out} --config {config} --method k-anonymity --strength 10")

@@ -94,7 +94,7 @@ def command(
             attacker=attacker,
             release=release,
             memory=allowed,
-            report=progress,
+            progress=progress,
         )
     path = page_at = None
     if out is not None:

@@ -125,7 +125,7 @@ def _protected(cell: RealCell, protector: Protector, place: Path) -> tuple[Figur
         frame = protector.frame.take(stream(cell.seed, "unprotected").permutation(len(protector.frame)))
         return {"released": len(frame), "removed": 0, "levels": None, "loss": 0.0}, frame
     made = protector.release(cell.way, cell.k, cell.seed)
-    made.write(place, "csv")
+    made.write(place / f"{made.name}.csv")
     levels = None if made.levels is None else dict(made.levels)
     return {"released": len(made.frame), "removed": made.removed, "levels": levels, "loss": made.loss}, made.frame
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import duckdb
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -147,6 +150,21 @@ class Frame:
             )
         import duckdb  # noqa: PLC0415 - drawing a table must not cost its import
 
+        with duckdb.connect() as connection:
+            rows = self._rows(connection)
+            if name.endswith(".parquet"):
+                rows.write_parquet(str(path))
+            else:
+                rows.write_csv(str(path), compression="gzip" if name.endswith(".gz") else "none")
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table for whoever reads Arrow: `cvpl.audit`, pandas, Polars, pyarrow, DuckDB."""
+        import duckdb  # noqa: PLC0415 - drawing a table must not cost its import
+
+        return self._rows(duckdb.connect()).__arrow_c_stream__(requested_schema)
+
+    def _rows(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+        """The rows with labels in place of codes, and NULL where a value is missing."""
         labels: dict[str, object] = {}
         fields = []
         for position, column in enumerate(self.order):
@@ -162,14 +180,9 @@ class Frame:
             elif column in self.numbers and self.numbers[column].dtype.kind == "f":
                 value = f"nullif({quoted}, 'nan'::DOUBLE)" + ("::BIGINT" if column in self.whole else "")
             fields.append(f"{value} AS {quoted}")
-        with duckdb.connect() as connection:
-            connection.register("drawn", self._arrays())
-            query = f"SELECT {', '.join(fields)} FROM drawn"  # noqa: S608 - names are quoted, labels are parameters
-            rows = connection.sql(query, params=labels or None)
-            if name.endswith(".parquet"):
-                rows.write_parquet(str(path))
-            else:
-                rows.write_csv(str(path), compression="gzip" if name.endswith(".gz") else "none")
+        connection.register("drawn", self._arrays())
+        query = f"SELECT {', '.join(fields)} FROM drawn"  # noqa: S608 - names are quoted, labels are parameters
+        return connection.sql(query, params=labels or None)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -8,12 +8,14 @@ from cvpl.errors import UsageError
 from cvpl.files import write_whole
 from cvpl.reports.audit_page import audit_page
 from cvpl.reports.benchmark_page import benchmark_page
+from cvpl.reports.comparison_markdown import comparison_markdown
 from cvpl.reports.comparison_page import comparison_page
 from cvpl.reports.leaderboard import leaderboard_markdown
 from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.pdf import to_pdf
+from cvpl.reports.surface_markdown import surface_markdown
 from cvpl.reports.surface_page import surface_page
-from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult
+from cvpl.result import BenchmarkResult, ComparisonResult, SurfaceResult
 from cvpl.result.file import AnyResult
 
 FORMATS = ("html", "pdf", "md")
@@ -23,7 +25,7 @@ def write_report(result: AnyResult, path: str | Path) -> Path:
     """Write the report of an audit, a comparison, a surface or a benchmark to `path`, whole or not at all.
 
     The ending says how: `.html`, `.pdf` or `.md`. HTML is one file without a script or a request to anywhere. PDF takes
-    an installed Chromium, or the extra `cvpl[pdf]`. Markdown is there for audits and benchmarks. Raises UsageError for
+    an installed Chromium, or the extra `cvpl[pdf]`. Markdown is short, as for a pull request. Raises UsageError for
     another ending, and where there is nothing to make a PDF with.
     """
     file = Path(path)
@@ -32,20 +34,17 @@ def write_report(result: AnyResult, path: str | Path) -> Path:
         raise UsageError(f"{file}: the ending of a report is .html, .pdf or .md. Name the file so.")
     content: str | bytes
     if kind == "html":
-        content = _page(result, opened=False)
+        content = report_html(result)
     elif kind == "pdf":
-        content = to_pdf(_page(result, opened=True))
-    elif isinstance(result, BenchmarkResult):
-        content = leaderboard_markdown(result)
-    elif not isinstance(result, AuditResult):
-        raise UsageError(f"{file}: a comparison or a surface has no Markdown; it is written as .html or .pdf.")
+        content = to_pdf(report_html(result, opened=True))
     else:
-        content = audit_markdown(result)
+        content = report_markdown(result)
     write_whole(file, content)
     return file
 
 
-def _page(result: AnyResult, *, opened: bool) -> str:
+def report_html(result: AnyResult, *, opened: bool = False) -> str:
+    """The report of a result as one page; with `opened` nothing in it is folded away, as paper needs it."""
     if isinstance(result, ComparisonResult):
         return comparison_page(result, opened=opened)
     if isinstance(result, BenchmarkResult):
@@ -53,3 +52,14 @@ def _page(result: AnyResult, *, opened: bool) -> str:
     if isinstance(result, SurfaceResult):
         return surface_page(result, opened=opened)
     return audit_page(result, opened=opened)
+
+
+def report_markdown(result: AnyResult) -> str:
+    """The report of a result in Markdown, short."""
+    if isinstance(result, ComparisonResult):
+        return comparison_markdown(result)
+    if isinstance(result, BenchmarkResult):
+        return leaderboard_markdown(result)
+    if isinstance(result, SurfaceResult):
+        return surface_markdown(result)
+    return audit_markdown(result)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
+from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.earlier import upgraded
 from cvpl.result.facts import facts
@@ -132,6 +133,22 @@ class AuditResult(Document):
     def power_at(self, false_rate: float) -> Power | None:
         """The headline's power (true-positive rate) at a false rate; None where it was not read there."""
         return power_at(self.power, false_rate)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """A row for each attacker."""
+        rows = self.attackers
+        return {
+            "attacker": [row.name for row in rows],
+            "headline": [row.name == self.attacker for row in rows],
+            "counts": [not row.disqualified for row in rows],
+            **interval_columns("risk", [row.risk for row in rows]),
+            **interval_columns("linkage_rate", [row.linkage_rate for row in rows]),
+            "control_rate": [row.control_rate for row in rows],
+            **interval_columns("attributable_rate", [row.attributable_rate for row in rows]),
+            "top1_hit_rate": [row.top1_hit_rate for row in rows],
+            "threshold": [row.threshold for row in rows],
+            "asked": [row.asked for row in rows],
+        }
 
     def _repr_html_(self) -> str:
         """The verdict and the main figures, for a notebook."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from cvpl.result.comparison import Places
+from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, Power, Rate
 from cvpl.result.section import Section
@@ -123,6 +124,26 @@ class BenchmarkResult(Document):
     def of(self, group: str) -> list[BenchmarkRow]:
         """The rows of one group, in their order."""
         return [row for row in self.rows if row.group == group]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """A row for each release."""
+        rows = self.rows
+        return {
+            "group": [row.group for row in rows],
+            "release": [row.name for row in rows],
+            "status": [row.status for row in rows],
+            "verdict": [None if row.verdict is None else row.verdict.kind for row in rows],
+            **interval_columns("risk", [row.risk for row in rows]),
+            "first_place": [None if row.place is None else row.place.first for row in rows],
+            "last_place": [None if row.place is None else row.place.last for row in rows],
+            **interval_columns("linkage_rate", [row.linkage_rate for row in rows]),
+            "control_rate": [None if row.control is None else row.control.rate for row in rows],
+            **interval_columns("attributable_rate", [row.attributable_rate for row in rows]),
+            "top1_hit_rate": [row.top1_hit_rate for row in rows],
+            "utility": [None if row.utility is None else row.utility.score for row in rows],
+            "attacker": [row.attacker for row in rows],
+            "seconds": [row.seconds for row in rows],
+        }
 
 
 def benchmark_schema() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cvpl.result.attackers import AttackerRow, Picked
 from cvpl.result.audit import Provenance
+from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Power, Rate
 from cvpl.result.section import Section
@@ -125,6 +126,26 @@ class ComparisonResult(Document):
     frontier: list[str]
     utility_figures: list[str]
     provenance: Provenance
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """A row for each release."""
+        rows = self.releases
+        return {
+            "release": [row.name for row in rows],
+            "verdict": [None if row.verdict is None else row.verdict.kind for row in rows],
+            "assessable": [row.assessable for row in rows],
+            **interval_columns("risk", [row.risk for row in rows]),
+            "first_place": [None if row.risk_places is None else row.risk_places.first for row in rows],
+            "last_place": [None if row.risk_places is None else row.risk_places.last for row in rows],
+            **interval_columns("linkage_rate", [row.linkage_rate for row in rows]),
+            "control_rate": [row.control_rate for row in rows],
+            **interval_columns("attributable_rate", [row.attributable_rate for row in rows]),
+            "top1_hit_rate": [row.top1_hit_rate for row in rows],
+            "utility": [row.utility.score for row in rows],
+            "on_frontier": [row.on_frontier for row in rows],
+            "attacker": [row.attacker for row in rows],
+            "asked": [row.asked for row in rows],
+        }
 
 
 def comparison_schema() -> dict[str, Any]:

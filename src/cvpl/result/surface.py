@@ -9,6 +9,7 @@ from pydantic import Field
 
 from cvpl.result.attackers import Canaries, Picked
 from cvpl.result.audit import Provenance
+from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
 from cvpl.result.section import Section
@@ -149,6 +150,23 @@ class SurfaceResult(Document):
             if item.strength == strength:
                 return item
         raise KeyError(strength)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """A row for each setting."""
+        rows = self.settings
+        return {
+            "strength": [row.strength for row in rows],
+            **interval_columns("risk", [row.risk for row in rows]),
+            "safe": [row.safe for row in rows],
+            **interval_columns("linkage_rate", [row.linkage_rate for row in rows]),
+            "control_rate": [None if row.control is None else row.control.rate for row in rows],
+            **interval_columns("attributable_rate", [row.attributable_rate for row in rows]),
+            "top1_hit_rate": [row.top1_hit_rate for row in rows],
+            "utility": [row.utility.mean for row in rows],
+            "threshold": [row.threshold for row in rows],
+            "asked": [row.asked for row in rows],
+            "pairs": [row.pairs for row in rows],
+        }
 
     def _repr_html_(self) -> str:
         """The answer and a line for each strength, for a notebook."""

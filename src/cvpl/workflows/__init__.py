@@ -1,1 +1,1 @@
-"""What a command or a Python call does: audit, compare, surface, benchmark, split, protect."""
+"""What a command or a Python call does: propose, audit, compare, surface, benchmark, split, protect, simulate."""

@@ -15,7 +15,7 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.progress import Progress, silent
+from cvpl.assessment.progress import ProgressCallback, ignore_progress
 from cvpl.assessment.resources import ResourceEstimate, check_embeddings, estimate_resources, place_for
 from cvpl.assessment.sections.audit import Assessment, audit_result
 from cvpl.attack.saved_projection import save_projection
@@ -36,7 +36,7 @@ def audit(
     randomize: bool | int = False,
     memory: int | None = None,
     save_projection_to: str | Path | None = None,
-    report: Progress | None = None,
+    progress: ProgressCallback | None = None,
     on_preflight: Callable[[Sequence[out.Finding]], None] | None = None,
 ) -> out.AuditResult:
     """Measure how well the people of `original` can be linked to records of `protected`.
@@ -55,8 +55,8 @@ def audit(
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
-    say = report or silent
-    say("reading", None)
+    progress = progress or ignore_progress
+    progress("reading", None)
     resolved, inputs = read_plan(original, protected, config, control, memory)
     if attackers is not None:
         resolved = resolved.only(attackers)
@@ -68,14 +68,14 @@ def audit(
         drawn = out.Randomization(seed=seed, attackers=[name for name in resolved.attackers if name not in known])
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
-        say("checking the tables", None)
+        progress("checking the tables", None)
         likeness = compare_control(inputs, resolved.config.seed)
         findings = preflight(resolved, inputs, likeness)
         if on_preflight is not None:
             on_preflight(findings)
-        ensemble = run_attackers(resolved, inputs, say)
+        ensemble = run_attackers(resolved, inputs, progress)
         measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-        diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, say)
+        diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, progress)
         policies = gate(ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings)
         assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies)
         result = audit_result(assessment, resolved, inputs, drawn)

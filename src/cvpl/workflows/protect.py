@@ -27,6 +27,7 @@ from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec, Type
 from cvpl.tables.recount import smallest_class
 from cvpl.tables.to_frame import read_frame
+from cvpl.workflows.made_table import MadeTable
 
 Method = Literal["k-anonymity", "mondrian", "perturbation", "synthetic"]
 Strength = int | float | str
@@ -57,34 +58,66 @@ FAMILIES: Mapping[Method, MechanismFamily] = {
 }
 
 
-@dataclass(frozen=True)
-class Release:
-    """What was made: the release, and for k-anonymity the level of each column, the rows removed and the loss."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(MadeTable):
+    """A release of a table: for k-anonymity with the level of each column, the rows removed and the loss.
+
+    `classed_by` are the columns whose values make the classes of k-anonymity, `left_out` those of the table that no
+    release holds. `write(path)` writes it, `to_columns()` and `to_frame()` give it in memory, and `cvpl.audit` takes
+    the value itself as a table.
+    The id is in it, so that it can be audited: take it out before you publish.
+    """
 
     method: Method
     strength: Strength
     frame: Frame
-    columns: tuple[str, ...]
+    classed_by: tuple[str, ...]
     removed: int = 0
     levels: Mapping[str, str] | None = None
     loss: float | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """A name for its file."""
         return f"{self.method.replace('-', '_')}_{self.strength}"
 
-    def write(self, folder: Path, ending: str) -> tuple[Path, int | None]:
-        """Write the file; for k-anonymity with k as counted anew from the file itself, which is proved to be kept."""
-        path = folder / f"{self.name}.{ending}"
-        self.frame.write(path)
+    def write(self, path: str | Path) -> Path:
+        """Write the release as `.csv`, `.csv.gz` or `.parquet` by the name of `path`, and return the path.
+
+        A file that is there is replaced. For k-anonymity k is counted anew from the file itself, so that a release
+        which does not keep it is never left behind. Raises UsageError for another ending.
+        """
+        return self.write_counted(path)[0]
+
+    def write_counted(self, path: str | Path) -> tuple[Path, int | None]:
+        """Write as `write` does; for k-anonymity with the size of the smallest class that was counted in the file."""
+        file = super().write(path)
         if self.method not in ("k-anonymity", "mondrian"):
-            return path, None
-        k = smallest_class(path, self.columns)
+            return file, None
+        k = smallest_class(file, self.classed_by)
         if k < int(self.strength):
-            path.unlink()
+            file.unlink()
             raise RuntimeError(f"the release holds a class of {k} where {self.strength} were asked for")
-        return path, k
+        return file, k
+
+
+def protect(
+    table: object, method: Method, strength: Strength, config: ConfigLike, *, seed: int | None = None
+) -> Release:
+    """Protect a table: by k-anonymity (full-domain or Mondrian), by noise, or by synthetic rows.
+
+    `table` is a path (CSV, CSV.gz, Parquet) or a dataframe that speaks Arrow. `strength` is k for `k-anonymity` and
+    `mondrian`, a level (`low`, `medium`, `high`) for `perturbation`, the share of correlation kept for `synthetic`.
+    `config` says what the columns are, as for `cvpl.audit`; `seed` takes the place of its seed. Only declared columns
+    enter the release. The id stays in it so that it can be audited; a table without one gets `original_row`, the row
+    of each record's person. The same table, configuration and seed give the same release. Raises InputError for a
+    table or configuration that cannot be used, and UsageError for a method or strength that there is not.
+    """
+    if method not in FAMILIES:
+        raise UsageError(f"the method is {method!r}; allowed are {', '.join(FAMILIES)}. Choose one of them.")
+    protector, left_out = Protector.read(table, config)
+    return replace(protector.release(method, strength, seed), left_out=left_out)
 
 
 class Protector:

@@ -12,7 +12,7 @@ from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, leave_one_out
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity, sensitivity
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.progress import Progress
+from cvpl.assessment.progress import ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.measurement import Measurement
@@ -39,7 +39,11 @@ class Diagnostics:
 
 
 def run_diagnostics(
-    ensemble: EnsembleOutcome, measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: Progress
+    ensemble: EnsembleOutcome,
+    measured: Measurement,
+    resolved: ResolvedConfig,
+    inputs: Inputs,
+    progress: ProgressCallback,
 ) -> Diagnostics:
     """Run them all; `measured` is the chosen attacker's measurement."""
     done, threshold = measured.attack, measured.threshold
@@ -67,7 +71,7 @@ def run_diagnostics(
 
 
 def run_contributions(
-    measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: Progress
+    measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback
 ) -> ColumnContributions:
     """What each column adds; the drops of power only where the sensitivity analyses are run."""
     progress("feature contribution", None)

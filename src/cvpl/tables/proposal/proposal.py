@@ -50,7 +50,7 @@ _FOOT = [
 ]
 
 
-def propose(original: object, protected: object) -> str:
+def propose_text(original: object, protected: object) -> str:
     """The text of a commented `audit.yaml` for two tables. Raises InputError where they cannot be compared at all."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.release_utility import release_utility
-from cvpl.assessment.progress import Progress, of_release, silent
+from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
 from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
@@ -28,7 +28,7 @@ def benchmark(
     folder: str | Path | None = None,
     only: Sequence[str] | None = None,
     memory: int | None = None,
-    report: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> out.BenchmarkResult:
     """Audit every release that the manifests describe, one after the other, and put them on one leaderboard.
 
@@ -39,8 +39,8 @@ def benchmark(
     MANIFEST/RELEASE. Raises InputError with every problem of all manifests before any audit starts, and UsageError
     where `folder` cannot be written. The same inputs and seeds give the same result, but for `seconds`.
     """
-    say = report or silent
-    say("reading the manifests", None)
+    progress = progress or ignore_progress
+    progress("reading the manifests", None)
     given = [manifests] if isinstance(manifests, str | Path) else list(manifests)
     if not given:
         raise UsageError("there is no manifest; name one at least")
@@ -54,8 +54,8 @@ def benchmark(
         ran = []
         for entry in entries:
             number += 1
-            heard = of_release(say, f"{manifest.name}/{entry.name}, {number} of {count}")
-            ran.append(_run(manifest.name, entry, kept, memory, heard))
+            its_progress = prefix_progress(progress, f"{manifest.name}/{entry.name}, {number} of {count}")
+            ran.append(_run(manifest.name, entry, kept, memory, its_progress))
         group, placed = board(manifest, ran)
         groups.append(group)
         rows += placed
@@ -81,14 +81,16 @@ def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[t
     return [(manifest, entries) for manifest, entries in chosen if entries]
 
 
-def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: Progress) -> AttemptedRelease:
+def _run(
+    group: str, entry: Entry, kept: KeptResults, memory: int | None, progress: ProgressCallback
+) -> AttemptedRelease:
     """One release: kept from before, audited now, or the reasons why it cannot be."""
     digest = fingerprint(entry)
     found = kept.find(group, entry.name, digest)
     if found is not None:
         return AttemptedRelease(entry, digest, found)
     try:
-        found = _audited(entry, memory, say)
+        found = _audited(entry, memory, progress)
     except InputError as error:
         return AttemptedRelease(entry, digest, None, tuple(str(problem) for problem in error.problems))
     except CvplError as error:
@@ -103,12 +105,12 @@ def _run(group: str, entry: Entry, kept: KeptResults, memory: int | None, say: P
     return AttemptedRelease(entry, digest, found)
 
 
-def _audited(entry: Entry, memory: int | None, say: Progress) -> AuditedRelease:
+def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> AuditedRelease:
     """The audit of a release with its time, and the utility as `cvpl.compare` has it."""
     start = time.perf_counter()
-    result = audit(entry.original, entry.file, entry.config, memory=memory, report=say)
+    result = audit(entry.original, entry.file, entry.config, memory=memory, progress=progress)
     seconds = round(time.perf_counter() - start, 2)
-    say("utility", None)
+    progress("utility", None)
     resolved = entry.resolved.within(memory)
     if resolved.control_is_absent:
         # A sample is to serve for the whole table, not only for the people who are in it.

@@ -12,7 +12,7 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.progress import Progress, of_release, silent
+from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
@@ -45,7 +45,7 @@ def compare(
     control: object | None = None,
     attackers: Sequence[str] | None = None,
     memory: int | None = None,
-    report: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> out.ComparisonResult:
     """Hold several releases of `original` against each other: risk, utility, order and efficient frontier.
 
@@ -56,18 +56,18 @@ def compare(
     those of `cvpl.audit`. A policy in the configuration is not applied. Raises InputError with the problems of all
     releases. The same inputs and seed give the same result.
     """
-    say = report or silent
-    say("reading", None)
+    progress = progress or ignore_progress
+    progress("reading", None)
     given = named(releases)
     checked = check_releases(original, given, config, control, memory, attackers)
     resolved, found = checked.resolved, []
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"):
         for one in given:
-            heard = of_release(say, one.name) if len(given) > 1 else say
-            heard("reading", None)
+            its_progress = prefix_progress(progress, one.name) if len(given) > 1 else progress
+            its_progress("reading", None)
             inputs = read_tables(original, one.table, resolved, control)
-            found.append(_stood(one, resolved, inputs, heard))
+            found.append(_stood(one, resolved, inputs, its_progress))
     order = ranked(found)
     return out.ComparisonResult(
         schema="cvpl/compare/1",
@@ -81,14 +81,14 @@ def compare(
     )
 
 
-def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, say: Progress) -> ReleaseFigures:
+def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> ReleaseFigures:
     """One release: its contest, its utility, and what is needed to compare it."""
-    ensemble = run_attackers(resolved, inputs, say)
+    ensemble = run_attackers(resolved, inputs, progress)
     measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
     done, pair = measured.attack, inputs.pair
-    contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, say))
+    contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
     likeness = compare_control(inputs, done.seed)
-    say("utility", None)
+    progress("utility", None)
     # By one vectorization for all releases, whichever attacker is strongest against each.
     kept = release_utility(inputs, resolved.first_vectorization, done.seed)
     findings = preflight(resolved, inputs, likeness)

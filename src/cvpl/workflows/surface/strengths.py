@@ -146,7 +146,8 @@ def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object,
 
     def make(strength: Strength, folder: Path) -> object:
         try:
-            return protector.release(method, strength).write(folder, "parquet")[0]
+            made = protector.release(method, strength)
+            return made.write(folder / f"{made.name}.parquet")
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
 from cvpl.assessment.ensemble import run_attackers
-from cvpl.assessment.progress import Progress, silent
+from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, UsageError
@@ -42,7 +42,7 @@ def surface(
     attacker: str | None = None,
     release: object | None = None,
     memory: int | None = None,
-    report: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> out.SurfaceResult:
     """Sweep a mechanism's strength and read the risk at every threshold: R(strength, τ).
 
@@ -71,18 +71,18 @@ def surface(
     if attacker is not None:
         resolved = resolved.only([attacker])
     tables = _Tables(original, control)
-    say = report or silent
+    progress = progress or ignore_progress
     # Matrix products run on one core each, inside our own threads: results then never depend on their number.
     with threadpool_limits(limits=1, user_api="blas"), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None:
                 raise UsageError("a sweep of blockings takes no strengths, and needs `release`, the table to attack")
-            return _over_blockings(resolved, tables, release, target, attacker, say)
+            return _over_blockings(resolved, tables, release, target, attacker, progress)
         if release is not None:
             raise UsageError("`release` is for a sweep of blockings; a mechanism makes its releases from `original`")
-        say("reading", None)
+        progress("reading", None)
         dial = mechanism_sweep(mechanism, strengths, original, config, resolved)
-        return _over_strengths(dial, resolved, tables, target, attacker, Path(folder), say)
+        return _over_strengths(dial, resolved, tables, target, attacker, Path(folder), progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def _over_strengths(
     target: float | None,
     asked_for: str | None,
     folder: Path,
-    say: Progress,
+    progress: ProgressCallback,
 ) -> out.SurfaceResult:
     """Make, read and attack one release after the other, from the weakest on."""
     if dial.identity is not None:
@@ -119,14 +119,14 @@ def _over_strengths(
         resolved = replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
     sweep, made = Sweep(resolved, target, asked_for), {}
     for strength in dial.strengths:
-        telling = _telling(say, f"strength {strength}")
-        telling("making the release", None)
+        its_progress = prefix_progress(progress, f"strength {strength}")
+        its_progress("making the release", None)
         try:
             released = dial.make(strength, folder)
         except ReleaseNotMade as refused:
             sweep.failed.append(out.FailedStrength(strength=strength, reason=str(refused)))
             continue
-        _attack(sweep, strength, tables, released, telling)
+        _attack(sweep, strength, tables, released, its_progress)
         # The very same release may have to be held against all attackers, where there are several.
         if target is not None and len(resolved.attackers) > 1:
             made[strength] = released
@@ -141,18 +141,18 @@ def _over_strengths(
             return None
         inputs = tables.with_release(resolved, made[strength], strength)
         return EnsembleReading.of(
-            run_attackers(resolved, inputs, _telling(say, f"strength {strength}, all attackers")), target
+            run_attackers(resolved, inputs, prefix_progress(progress, f"strength {strength}, all attackers")), target
         )
 
     weakest = None if target is None else sweep.weakest(judge)
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)
 
 
-def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, say: Progress) -> None:
+def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, progress: ProgressCallback) -> None:
     """One strength's row; the tables and what was found in them are let go afterwards."""
-    say("reading", None)
+    progress("reading", None)
     inputs = tables.with_release(sweep.resolved, released, strength)
-    outcome = sweep.attack(inputs, say) if sweep.begun else sweep.begin(strength, inputs, say)
+    outcome = sweep.attack(inputs, progress) if sweep.begun else sweep.begin(strength, inputs, progress)
     sweep.add(strength, outcome, inputs, utility_of(inputs, outcome))
 
 
@@ -162,7 +162,7 @@ def _over_blockings(
     release: object,
     target: float | None,
     asked_for: str | None,
-    say: Progress,
+    progress: ProgressCallback,
 ) -> out.SurfaceResult:
     """Attack one release under the attacker's own blocking and those around it, from the coarsest to the finest."""
     keyed = [name for name, attacker in resolved.attackers.items() if _has_keys(attacker)]
@@ -172,16 +172,16 @@ def _over_blockings(
             "configuration's does. Give columns a `block` rule and choose such an attacker, for example `paper`."
         )
     resolved = resolved.only(keyed)
-    say("reading", None)
+    progress("reading", None)
     inputs = tables.with_release(resolved, release)
     sweep = Sweep(resolved, target, asked_for)
-    configured = sweep.begin("as configured", inputs, say)
+    configured = sweep.begin("as configured", inputs, progress)
     useful = utility_of(inputs, configured)
     # The first of them is the blocking as configured, which has been attacked.
     for number, (name, blocking) in enumerate(blockings(sweep.sweeper.attacker.blocking)):
         other = sweep.sweeper.attacker.model_copy(update={"blocking": blocking})
-        telling = _telling(say, f"blocking {name}")
-        sweep.add(name, sweep.attack(inputs, telling, other) if number else configured, inputs, useful)
+        its_progress = prefix_progress(progress, f"blocking {name}")
+        sweep.add(name, sweep.attack(inputs, its_progress, other) if number else configured, inputs, useful)
     sweep.rows.sort(key=lambda row: -row.pairs)
     return sweep.result("blocking", BLOCKING, None)
 
@@ -190,7 +190,3 @@ def _has_keys(attacker: Attacker) -> bool:
     """Whether it blocks by the keys of one scheme, whose granularity can be turned."""
     schemes = attacker.blocking.any_of
     return len(schemes) == 1 and not isinstance(schemes[0], Lsh) and len(schemes[0]) > 0
-
-
-def _telling(say: Progress, where: str) -> Progress:
-    return lambda phase, share: say(f"{where}: {phase}", share)

@@ -11,7 +11,7 @@ from cvpl.assessment.diagnostics.canaries import Canaries
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attacker, run_attackers
 from cvpl.assessment.gate import gate
-from cvpl.assessment.progress import Progress
+from cvpl.assessment.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import risk_section
@@ -85,9 +85,9 @@ class Sweep:
         assert self._sweeper is not None  # noqa: S101 - asked for once it has begun
         return self._sweeper
 
-    def begin(self, strength: Strength, inputs: Inputs, say: Progress) -> AttackerOutcome:
+    def begin(self, strength: Strength, inputs: Inputs, progress: ProgressCallback) -> AttackerOutcome:
         """Let all attackers attack the first release; the strongest by risk sweeps, and its attack is the first."""
-        ensemble = run_attackers(self.resolved, inputs, say)
+        ensemble = run_attackers(self.resolved, inputs, progress)
         chosen = ensemble.chosen
         attacker = chosen.measured.attack.attacker
         self._sweeper = SweepAttacker(
@@ -101,13 +101,15 @@ class Sweep:
             self.verdicts[strength] = EnsembleReading.of(ensemble, self.target)
         return chosen
 
-    def attack(self, inputs: Inputs, say: Progress, attacker: Attacker | None = None) -> AttackerOutcome:
+    def attack(self, inputs: Inputs, progress: ProgressCallback, attacker: Attacker | None = None) -> AttackerOutcome:
         """One attack by who sweeps, or by a variation of it.
 
         Canaries hang on the people and hardly on the release: those of the first hold for all.
         """
         without = replace(self.resolved, config=self.resolved.config.model_copy(update={"canaries": False}))
-        found = run_attacker(self.sweeper.name, attacker or self.sweeper.attacker, without, inputs, say, alone=True)
+        found = run_attacker(
+            self.sweeper.name, attacker or self.sweeper.attacker, without, inputs, progress, alone=True
+        )
         return replace(found, canaries=self.sweeper.canaries)
 
     def add(self, strength: Strength, outcome: AttackerOutcome, inputs: Inputs, useful: out.MeanUtility) -> None:
