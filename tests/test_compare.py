@@ -405,7 +405,12 @@ def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
     closing = Finding(check="x", closes_gate=True, message="column 'a' holds \x1b[31mnames")
     harmless = Finding(check="y", closes_gate=False, message="something harmless")
     found = compared.model_copy(
-        update={"releases": [first, second.model_copy(update={"preflight": [closing, harmless]})]}
+        update={
+            "releases": [
+                first.model_copy(update={"preflight": [harmless]}),
+                second.model_copy(update={"preflight": [closing, harmless]}),
+            ]
+        }
     )
     line = "Column 'a' holds \\x1b[31mnames. A gate stays closed."
     text, page = " ".join(shown(found).split()), html.unescape(comparison_page(found))

@@ -261,6 +261,27 @@ def test_names_left_in_an_undeclared_column_close_the_gate_and_no_name_is_printe
     assert not any(name in text for name in {*names, *emails})
 
 
+@pytest.mark.parametrize("role", ["attribute", "sensitive", "ignore", None])
+def test_nearly_unique_values_that_are_unchanged_close_the_gate_whatever_the_column_s_role(role):
+    salaries = np.round(np.random.default_rng(7).lognormal(10, 1, size=400), 2)
+    original = numbers(1, 400).assign(salary=salaries)
+    released = shuffled(numbers(2, 400).assign(salary=salaries))
+    more = {} if role is None else {"salary": {"role": role, "type": "numeric"}}
+    config = CONFIG | {"columns": CONFIG["columns"] | more}
+    control = numbers(3, 400).assign(salary=np.round(np.random.default_rng(8).lognormal(10, 1, size=400), 2))
+    result = cvpl.audit(original, released, config, control=control, fail_above=1.0)
+    (found,) = [finding for finding in result.preflight if finding.check == "identifier_unique_values"]
+    assert found.closes_gate and found.column == "salary" and found.share == 1.0
+    assert "remove or coarsen it before release" in found.message
+    assert ("whoever knows a person's value finds that person's record" in found.message) == (role == "sensitive")
+    assert not result.policy.met
+    assert f"before the attack: {found.message}" in result.policy.reasons
+    coarse = released.assign(salary=released["salary"].round(-3))
+    after = cvpl.audit(original, coarse, config, control=control, fail_above=1.0)
+    assert "identifier_unique_values" not in {finding.check for finding in after.preflight}
+    assert after.policy.met, after.policy.reasons
+
+
 def test_findings_that_close_come_first_and_are_heard_before_the_attack():
     heard = []
     original = numbers(1, 100)

@@ -59,7 +59,9 @@ def _checks(result: AuditResult) -> list[str]:
     columns = [finding.column for finding in _closing(result) if finding.column is not None]
     if columns:
         names = ", ".join(f"'{printable(name)}'" for name in dict.fromkeys(columns))
-        steps.append(f"Take {names} out of the release, or replace what names people in it, and audit again.")
+        steps.append(
+            f"Take {names} out of the release, or coarsen or replace what names people in it, and audit again."
+        )
     checks = {finding.check for finding in result.preflight if finding.closes_gate}
     if checks & {"same_file", "same_rows", "swapped"}:
         steps.append(

@@ -33,14 +33,17 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Fi
     for column in inputs.whole.identifying:
         if column.column == key:
             continue
-        closes = True
         if column.kind == "unique_values":
+            # Attackers are assumed not to know a sensitive column, but whoever does know a value needs no attack.
+            known = (
+                ": whoever knows a person's value finds that person's record"
+                if _role(resolved, column.column) == "sensitive"
+                else ""
+            )
             message = (
                 f"column '{column.column}': nearly every value is unique, and {percent(column.share)} of them stand in "
-                "the original; remove or coarsen it before release"
+                f"the original{known}; remove or coarsen it before release"
             )
-            # Attackers are assumed not to know a sensitive column; its exact values identify whoever does know them.
-            closes = _role(resolved, column.column) != "sensitive"
         else:
             looks = _LOOKS_LIKE[column.kind]
             message = (
@@ -50,7 +53,7 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Fi
         found.append(
             out.Finding(
                 check=f"identifier_{column.kind}",
-                closes_gate=closes,
+                closes_gate=True,
                 message=message,
                 column=column.column,
                 share=column.share,
