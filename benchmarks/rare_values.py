@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -43,8 +43,14 @@ def measure(records: int, release: str) -> str:
     mechanism = GaussianCopula() if release == "synthetic" else Perturbation(release)
     pair = pair_of([people, mechanism.protect(people, rng)], SPECS)
     asked = pair.original.take(np.sort(rng.choice(records, min(ASKED, records), replace=False)))
-    exact = Rarity().fit(asked, pair.protected, None, [spec.name for spec in SPECS])
-    fitted = replace(exact, tolerance=find_tolerances(exact, asked, pair.protected, rng))
+    tables = SimpleNamespace(
+        original=asked,
+        protected=pair.protected,
+        reference=None,
+        columns=[spec.name for spec in SPECS],
+        tolerances=lambda exact: find_tolerances(exact, asked, pair.protected, rng),
+    )
+    fitted = Rarity().fit(tables)
     scorer = fitted.scorer(asked, pair.protected)
     start = time.perf_counter()
     index = RareValues.of(scorer.b)

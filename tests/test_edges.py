@@ -13,7 +13,7 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.operators.blocking import Bin, Blocking, Key
 from cvpl.operators.projection import RobustPca
-from cvpl.operators.similarity import Agreement, CosineMeasure, fit_cosine
+from cvpl.operators.similarity import Agreement, CosineMeasure
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from worlds import make_pair
@@ -47,7 +47,7 @@ def test_infinity_is_refused_with_its_place():
 
 def test_a_zero_vector_is_like_nothing():
     """Cosine of a zero vector is 0 with everything, itself included."""
-    measure = fit_cosine(np.eye(2), np.eye(2))
+    measure = CosineMeasure.of_mean_square(1.0)
     scorer = measure.scorer(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.0], [2.0, 0.0]]))
     assert scorer.pairs(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])).tolist() == [0, 0, 0, 1]
 
@@ -230,7 +230,7 @@ def test_one_record_each_under_other_operators(attacker):
 
 
 def test_a_search_without_any_shared_block_finds_nothing():
-    scorer = fit_cosine(np.eye(2), np.eye(2)).scorer(np.eye(2), np.eye(2))
+    scorer = CosineMeasure(zero=1e-9).scorer(np.eye(2), np.eye(2))
     found = find_best(scorer, [Partition(np.array([0, 1]), np.array([2, 3]))])
     assert np.isneginf(found.best).all()
     assert found.candidates.tolist() == [0, 0]

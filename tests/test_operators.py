@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection, save_projection
 from cvpl.errors import InputError, LimitError
 from cvpl.operators.blocking import Key, Truncate, key_codes
+from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
 from cvpl.operators.similarity import Agreement
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
+from cvpl.operators.vectorization.moments import moments
 from cvpl.tables.columns import ColumnSpec, Numbers, Pair, Table, Times
 from worlds import COLUMNS, make_pair
 
@@ -52,14 +55,18 @@ def test_moments_and_projection_equal_the_dense_computation(scale, encode, missi
     dense = vectors.dense()
     weights = np.random.default_rng(2).random(len(dense))
     centre = space.neutral + 0.1
-    total, first, second = vectors.moments(centre, weights)
     offset = dense - centre
+    total, first, second = moments(vectors, centre, lambda piece: weights)
     assert total == pytest.approx(weights.sum())
     assert first == pytest.approx(weights @ offset, abs=1e-9)
     assert second == pytest.approx(offset.T @ (offset * weights[:, None]), rel=1e-9, abs=1e-9)
     loadings = np.random.default_rng(3).normal(size=(space.width, 4))
     assert vectors.project(loadings, centre) == pytest.approx(offset @ loadings, rel=1e-9, abs=1e-9)
     assert vectors.squared_norms(centre) == pytest.approx((offset**2).sum(axis=1))
+    ones, plain, _ = vectors.moments(centre)
+    assert (ones, plain) == (len(dense), pytest.approx(offset.sum(axis=0), abs=1e-9))
+    directions = offset / np.linalg.norm(offset, axis=1)[:, None]
+    assert vectors.direction_moments(centre).second == pytest.approx(directions.T @ directions, abs=1e-9)
 
 
 def test_pca_is_that_of_scikit_learn():
@@ -153,7 +160,8 @@ def test_chance_agreement_is_the_sum_of_the_shares_products():
     """Shares (1/2, 1/2) and (3/4, 1/4) agree with chance 1/2·3/4 + 1/2·1/4 = 1/2."""
     columns = {"c": {"role": "attribute", "type": "category"}}
     pair = make_pair(columns, {"c": ["a", "b"]}, {"c": ["a", "a", "a", "b"]})
-    measure = Agreement().fit(pair.original, pair.protected, ["c"])
+    tables = SimpleNamespace(original=pair.original, protected=pair.protected, columns=["c"])
+    measure = Agreement().fit(tables)
     assert measure.agree.tolist() == pytest.approx([np.log(0.9 / 0.5)])
     assert measure.differ.tolist() == pytest.approx([np.log(0.1 / 0.5)])
 
@@ -220,8 +228,8 @@ def test_equal_records_have_no_direction(seed):
     rows = np.repeat((record - neutral)[None], count, axis=0)
     other = rng.normal(size=(5, width))
     sums = {
-        name: (float(len(item)), item.sum(axis=0), item.T @ item)
+        name: Moments(float(len(item)), item.sum(axis=0), item.T @ item)
         for name, item in (("original", other), ("protected", rows))
     }
-    assert Pca(pca=PcaSettings(fit="protected")).fit_sums(sums, neutral).components == 0
-    assert Pca(pca=PcaSettings(fit="original")).fit_sums(sums, neutral).components > 0
+    assert Pca(pca=PcaSettings(fit="protected")).fit_moments(sums, neutral).components == 0
+    assert Pca(pca=PcaSettings(fit="original")).fit_moments(sums, neutral).components > 0

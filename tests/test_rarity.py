@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -120,7 +121,8 @@ def test_values_drawn_anew_get_no_tolerance():
     strangers = pair.protected.changed(
         pair.protected.rows, lambda item: item.take(rng.permutation(pair.protected.rows))
     )
-    exact = Rarity().fit(pair.original, strangers, None, ["amount", "colour", "code"])
+    columns = ["amount", "colour", "code"]
+    exact = EXACTLY.fit(SimpleNamespace(original=pair.original, protected=strangers, reference=None, columns=columns))
     assert not find_tolerances(exact, pair.original, strangers, rng)
 
 

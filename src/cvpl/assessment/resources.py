@@ -20,11 +20,10 @@ from cvpl.attack.table_blocks import assign_blocks, narrowed
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError
 from cvpl.operators.alignment import detect
-from cvpl.operators.projection import Pca, PcaSettings, RandomProjection, RobustPca, Umap
 from cvpl.result import Finding
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
 from cvpl.tables.column_store import ColumnStore
-from cvpl.tables.columns import Labels, Place
+from cvpl.tables.columns import Place
 from cvpl.tables.pair import Inputs
 
 _BASE = 350 << 20
@@ -230,23 +229,17 @@ def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
     """What the audit of these tables takes, now that they are read."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
     columns = inputs.pair.original.columns.values()
-    labels = sum(len(column.labels) for column in columns if isinstance(column, Labels))
+    labels = sum(column.label_count for column in columns)
     return needed_bytes(rows, resolved, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
 
 
 def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
     """How many numbers of every record an attacker holds at the same time; none where it embeds block by block."""
-    projection = attacker.projection
     if attacker.compares_values:
         return columns
-    if attacker.similarity == "jaccard" or projection == "identity" or isinstance(projection, Umap):
+    if not attacker.projects or not attacker.projection_operator.is_linear:
         return features
-    if attacker.similarity == "cosine":
-        return 0
-    if isinstance(projection, RandomProjection):
-        return projection.random.components
-    settings = projection.pca if isinstance(projection, Pca) else PcaSettings()
-    return min(features, projection.robust_pca.max if isinstance(projection, RobustPca) else settings.max)
+    return 0 if attacker.similarity_operator.unit else attacker.projection_operator.most_components(features)
 
 
 def _cells(resolved: ResolvedConfig) -> int:

@@ -14,12 +14,12 @@ from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
 from cvpl.errors import UsageError
 from cvpl.operators.alignment import Granularity, detect
-from cvpl.operators.similarity import AgreementScorer, Source
+from cvpl.operators.similarity import Source
 from cvpl.randomness import stream
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
-from cvpl.search.exact import find_best
+from cvpl.search.engine import SearchEngine, engine_for
 from cvpl.search.levers import Levers
 from cvpl.search.rare_values.log_means import log_means
 from cvpl.tables.columns import Pair, Table
@@ -78,6 +78,11 @@ class Attack:
         examined = self.searched.pairs if self.found.examined is None else self.found.examined
         return examined / max(1, self.blocks.pairs)
 
+    @property
+    def engine(self) -> SearchEngine:
+        """What carries out the searches."""
+        return engine_for(self.budget)
+
     def find(
         self,
         scorer: Source,
@@ -86,9 +91,7 @@ class Attack:
         progress: Progress | None = None,
     ) -> BestCandidates:
         """Search as the attack itself did."""
-        return find_best(
-            scorer, partitions, left_out=left_out, budget=self.budget, ann=self.levers.ann, progress=progress
-        )
+        return self.engine.find_best(scorer, partitions, left_out=left_out, ann=self.levers.ann, progress=progress)
 
     def search(self, queries: Ints, left_out: LeftOut) -> BestCandidates:
         """Search again for some of the originals, with single candidates left out (query numbers are original rows)."""
@@ -128,8 +131,8 @@ class Attack:
         return asked
 
     def _density(self, table: str, among: Table) -> Floats:
-        scorer = self.representation.scorer(self._asked(table), among)
-        assert isinstance(scorer, AgreementScorer)  # noqa: S101 - the attacker has seen to it
+        scorer = self.representation.scorer(self._asked(table), among).agreement
+        assert scorer is not None  # noqa: S101 - the attacker's settings refuse density under any other similarity
         return log_means(scorer, self.searched.partitions(table, among.name)[0], self.budget)
 
     @cached_property
@@ -174,7 +177,8 @@ def attack(
         original = granularity.apply(held)
         control, reference = (None if item is None else granularity.apply(item) for item in (control, reference))
     # Phases 2 and 3: vectors, fitted projection, similarity.
-    representation = fit_representation(original, protected, attacker, seed, reference)
+    engine = engine_for(budget)
+    representation = fit_representation(original, protected, attacker, seed, reference, engine)
     # Phase 1: blocks. They may look at vectors (locality-sensitive hashing), hence after the fit.
     tables = [table for table in (original, protected, control, reference) if table is not None]
     blocks = assign_blocks(attacker.blocking, tables, representation.space, seed)
@@ -184,7 +188,7 @@ def attack(
         representation.arrange(table, searched.schemes[0].codes[table.name])
     scorer = representation.scorer(original, protected)
     partitions = searched.partitions("original", "protected")
-    found = find_best(scorer, partitions, budget=budget, ann=levers.ann, progress=progress)
+    found = engine.find_best(scorer, partitions, ann=levers.ann, progress=progress)
     return Attack(
         attacker,
         seed,

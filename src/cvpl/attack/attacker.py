@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from cvpl.operators.blocking import Blocking, Ladder
-from cvpl.operators.projection import Pca, Projection
-from cvpl.operators.similarity import Agreement, Rarity, Similarity
+from cvpl.operators.projection import Pca, Projection, ProjectionOperator, projection_operator
+from cvpl.operators.similarity import Similarity, SimilarityOperator, similarity_operator
 from cvpl.operators.threshold import DEFAULT, Threshold
 from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
@@ -71,12 +71,22 @@ class Attacker(Settings):
     @property
     def compares_values(self) -> bool:
         """Whether it asks which values agree, instead of comparing vectors."""
-        return isinstance(self.similarity, Agreement | Rarity)
+        return self.similarity_operator.compares == "values"
 
     @property
     def projects(self) -> bool:
         """Whether similarity is taken after the projection; Jaccard and agreement look at the columns themselves."""
-        return self.similarity != "jaccard" and not self.compares_values
+        return self.similarity_operator.compares == "embeddings"
+
+    @property
+    def similarity_operator(self) -> SimilarityOperator:
+        """What the similarity can be asked, whether it is written as a name or as settings."""
+        return similarity_operator(self.similarity)
+
+    @property
+    def projection_operator(self) -> ProjectionOperator:
+        """What the projection can be asked, whether it is written as a name or as settings."""
+        return projection_operator(self.projection)
 
     def view(self, table: Table) -> Table:
         """The columns of `table` that this attacker knows."""

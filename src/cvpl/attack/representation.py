@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection
-from cvpl.attack.table_scorer import TableScorer
 from cvpl.attack.tolerances import find_tolerances
-from cvpl.errors import UsageError
-from cvpl.operators.projection import Fitted as FittedProjection
-from cvpl.operators.projection import (
-    FixedEmbedding,
-    Identity,
-    LinearProjection,
-    Pca,
-    RandomProjection,
-    RobustPca,
-    Sums,
-    Umap,
-)
-from cvpl.operators.similarity import (
-    Agreement,
-    AgreementMeasure,
-    CosineMeasure,
-    DistanceMeasure,
-    JaccardScorer,
-    Rarity,
-    RarityMeasure,
-    Scorer,
-    Source,
-    fit_cosine,
-    fit_euclidean,
-    fit_mahalanobis,
-)
-from cvpl.operators.vectorization import AnyVectors, FeatureSpace, VectorsOnDemand
+from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName
+from cvpl.operators.projection import FittedProjection, LinearProjection
+from cvpl.operators.similarity import Measure, RarityMeasure, Source
+from cvpl.operators.vectorization import AnyVectors, FeatureSpace
 from cvpl.randomness import stream
+from cvpl.search.budget import Budget
+from cvpl.search.engine import SearchEngine, engine_for
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
@@ -50,46 +29,33 @@ CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Representation:
-    """Vectorization, projection and similarity, fitted on one pair of tables.
+class Embedding:
+    """Vectorization and projection, fitted on one pair of tables.
 
-    `projection` and `measure` are None where the similarity does without them. The vectors of the two tables, their
-    embeddings and their moments about the neutral vector are kept once they are made; under PCA the moments always are.
+    `projection` is None where the similarity does without one. The vectors of the two tables and their embeddings are
+    kept once they are made, and their moments about the neutral vector where the projection was fitted on these.
     `arranged` are tables on disk, by name, with their vectors in the order of blocks.
     """
 
     attacker: Attacker
     space: FeatureSpace
     projection: FittedProjection | None
-    measure: CosineMeasure | DistanceMeasure | AgreementMeasure | RarityMeasure | None
     original: Table
     protected: Table
     embedded: dict[str, Floats] = field(default_factory=dict)
     vectorized: dict[str, AnyVectors] = field(default_factory=dict)
-    sums: dict[str, Sums] = field(default_factory=dict)
+    moments: dict[str, Moments] = field(default_factory=dict)
     arranged: dict[str, tuple[Table, AnyVectors]] = field(default_factory=dict)
 
     @property
     def maps_others(self) -> bool:
         """Whether records outside the two tables can be compared under this very representation."""
-        return not isinstance(self.projection, FixedEmbedding)
-
-    @property
-    def least(self) -> float:
-        """The lowest score that two records can have."""
-        if isinstance(self.measure, AgreementMeasure | RarityMeasure):
-            return self.measure.least
-        return -1.0 if isinstance(self.measure, CosineMeasure) else 0.0
-
-    @property
-    def most(self) -> float:
-        """The highest score that two records can have."""
-        return self.measure.most if isinstance(self.measure, AgreementMeasure | RarityMeasure) else 1.0
+        return self.projection is None or self.projection.maps_others
 
     @property
     def embeds_some(self) -> bool:
         """Whether a scorer embeds only those whom it is asked for, instead of whole tables at once."""
-        return isinstance(self.measure, CosineMeasure) and isinstance(self.projection, LinearProjection)
+        return self.attacker.similarity_operator.unit and linear(self.projection) is not None
 
     def forget(self) -> None:
         """Let go of what was made of whole tables; it is made anew when it is asked for."""
@@ -114,14 +80,10 @@ class Representation:
 
     def arrange(self, table: Table, blocks: Rows) -> None:
         """Write a table that is on disk in the order of its records' blocks too, for searches among all of them."""
-        if self.embeds_some and isinstance(vectors := self.vectors(table), VectorsOnDemand):
-            order = np.argsort(blocks, kind="stable")
-            width = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
-            at: NDArray[np.signedinteger] = np.empty(len(order), dtype=width)
-            at[order] = np.arange(len(order), dtype=width)
-            self.arranged[table.name] = table, replace(vectors, table=table.kept(order), at=at)
+        if self.embeds_some and not table.place.in_memory:
+            self.arranged[table.name] = table, self.vectors(table).arranged(blocks)
 
-    def _searched(self, table: Table) -> AnyVectors:
+    def searched(self, table: Table) -> AnyVectors:
         """The vectors of all records of a table, where it was arranged in that order."""
         known, vectors = self.arranged.get(table.name, (None, None))
         return vectors if vectors is not None and known is table else self.vectors(table)
@@ -140,137 +102,190 @@ class Representation:
     def _embed(self, table: Table) -> Floats:
         if self.projection is None:
             return self.space.binary(table)
-        if isinstance(self.projection, FixedEmbedding):
-            if table is self.original:
-                return self.projection.original
-            if table is self.protected:
-                return self.projection.protected
-            raise UsageError("this projection has no map for records outside the two fitted tables")
-        return self.projection(self.vectors(table))
+        return self.projection.embed(self.vectors(table), self._name(table))
+
+    def _name(self, table: Table) -> TableName | None:
+        """The name of a table if it is one of the two fitted ones."""
+        return "original" if table is self.original else "protected" if table is self.protected else None
 
     def chunks(self, table: Table) -> Iterator[Floats]:
         """The embeddings of a table, some records at a time."""
-        if not isinstance(self.projection, LinearProjection):
+        projection = linear(self.projection)
+        if projection is None:
             yield self.embed(table)
             return
         vectors = self.vectors(table)
         for start in range(0, table.rows, CHUNK):
-            yield self.projection(vectors, np.arange(start, min(start + CHUNK, table.rows)))
+            yield projection(vectors, np.arange(start, min(start + CHUNK, table.rows)))
+
+
+@dataclass(frozen=True, eq=False)
+class Representation(Embedding):
+    """The same with a similarity that is fitted on it: what an attack compares records by."""
+
+    measure: Measure = field(kw_only=True)
+
+    @property
+    def least(self) -> float:
+        """The lowest score that two records can have."""
+        return self.measure.least
+
+    @property
+    def most(self) -> float:
+        """The highest score that two records can have."""
+        return self.measure.most
 
     def without(self, column: str) -> Representation | None:
         """The representation fitted anew without a column; None where that takes more than the moments.
 
         Under PCA, with every column scaled by itself, a column goes by going from the covariance.
         """
-        if not isinstance(self.attacker.projection, Pca) or self.attacker.similarity != "cosine" or not self.sums:
+        if not self.moments or not self.attacker.similarity_operator.unit:
             return None
         kept = ~self.space.restricted([column])
-        projection = self.attacker.projection.fit_sums(self.sums, self.space.neutral, kept)
-        return replace(self, projection=projection, measure=_cosine(projection, self.sums, self.space), embedded={})
+        projection = self.attacker.projection_operator.fit_moments(self.moments, self.space.neutral, kept)
+        moved = replace(self, projection=projection, embedded={})
+        # A cosine needs neither randomness nor a search.
+        return _measured(moved, _FittingTables(moved, None, 0, engine_for(Budget())))
 
     def scorer(
         self, queries: Table, candidates: Table, query_rows: Rows | None = None, candidate_rows: Rows | None = None
     ) -> Source:
         """Scores the records of one table (or some of its rows) against those of another."""
-        if isinstance(self.measure, CosineMeasure) and isinstance(self.projection, LinearProjection):
-            sides = [
-                self._searched(table) if rows is None else self.vectors(table).take(rows)
-                for table, rows in ((queries, query_rows), (candidates, candidate_rows))
-            ]
-            return TableScorer(self.projection, self.measure, *sides)
-        if isinstance(self.measure, AgreementMeasure | RarityMeasure):
-            return self.measure.scorer(_rows(queries, query_rows), _rows(candidates, candidate_rows))
-        a, b = self.embed(queries), self.embed(candidates)
-        return self.score(
-            a if query_rows is None else a[query_rows], b if candidate_rows is None else b[candidate_rows]
-        )
+        return self.measure.source(_Side(self, queries, query_rows), _Side(self, candidates, candidate_rows))
 
-    def score(self, queries: Floats, candidates: Floats) -> Scorer:
-        """Scores of embedded records."""
-        if self.measure is None:
-            return JaccardScorer(queries, candidates)
-        assert not isinstance(self.measure, AgreementMeasure | RarityMeasure)  # noqa: S101 - it compares tables, not embeddings
-        return self.measure.scorer(queries, candidates)
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The records of a table, or some of its rows, in every form that a measure may ask for."""
+
+    representation: Representation
+    table: Table
+    rows: Rows | None
+
+    def values(self) -> Table:
+        """The columns of the records."""
+        return self.table if self.rows is None else self.table.take(self.rows)
+
+    def embeddings(self) -> Floats:
+        """What the similarity compares, for all of them."""
+        embedded = self.representation.embed(self.table)
+        return embedded if self.rows is None else embedded[self.rows]
+
+    def on_demand(self) -> _OnDemand | None:
+        """The embeddings of those who are asked for, under a linear projection."""
+        projection = linear(self.representation.projection)
+        if projection is None:
+            return None
+        if self.rows is None:
+            return _OnDemand(projection, self.representation.searched(self.table))
+        return _OnDemand(projection, self.representation.vectors(self.table).take(self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _OnDemand:
+    """Records that a linear projection embeds when they are asked for."""
+
+    projection: LinearProjection
+    vectors: FeatureVectors
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def components(self) -> int:
+        """The dimension of an embedding."""
+        return self.projection.components
+
+    def embed(self, rows: Rows) -> Floats:
+        """The embeddings of some of the records."""
+        return self.projection(self.vectors, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _FittingTables:
+    """What the similarity is fitted on: the two tables, embedded where it asks for that."""
+
+    embedding: Embedding
+    reference: Table | None
+    seed: int
+    engine: SearchEngine
+
+    @property
+    def original(self) -> Table:
+        """The originals."""
+        return self.embedding.original
+
+    @property
+    def protected(self) -> Table:
+        """The release."""
+        return self.embedding.protected
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns that are compared."""
+        return self.embedding.attacker.vectorization.compared(self.original)
+
+    def mean_square(self) -> float:
+        """The mean of |z|^2; from the moments, where there are any, so that nobody needs to be embedded for it."""
+        moments, projection = self.embedding.moments.values(), linear(self.embedding.projection)
+        if moments and projection is not None:
+            squares = sum(projection.energy(table, self.embedding.space.neutral) for table in moments)
+            return squares / max(1.0, sum(table.weight for table in moments))
+        tables = self.original, self.protected
+        squares = sum(float((chunk**2).sum()) for table in tables for chunk in self.embedding.chunks(table))
+        return squares / max(1, sum(table.rows for table in tables))
+
+    def embeddings(self) -> Floats:
+        """The embeddings of the tables that the projection was fitted on."""
+        tables: Mapping[TableName, Table] = {"original": self.original, "protected": self.protected}
+        fitted_on = self.embedding.attacker.projection_operator.fitted_on
+        return np.vstack([self.embedding.embed(tables[name]) for name in fitted_on])
+
+    def tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
+        """How far apart the values of each column agree, found from the release."""
+        rng = stream(self.seed, "tolerances")
+        return find_tolerances(measure, self.original, self.protected, rng, self.engine)
 
 
 def fit_representation(
-    original: Table, protected: Table, attacker: Attacker, seed: int, reference: Table | None = None
+    original: Table,
+    protected: Table,
+    attacker: Attacker,
+    seed: int,
+    reference: Table | None = None,
+    engine: SearchEngine | None = None,
 ) -> Representation:
     """Fit vectorization on both tables, the projection as its settings say, and the similarity on the embeddings.
 
-    Rarity counts the values of the reference people too, where there are some.
+    Rarity counts the values of the reference people too, where there are some, and searches for its tolerances with
+    `engine`, by default in this process.
     """
-    space = attacker.vectorization.fit([original, protected])
+    embedding = _fit_embedding(original, protected, attacker, seed)
+    return _measured(embedding, _FittingTables(embedding, reference, seed, engine or engine_for(Budget())))
+
+
+def _fit_embedding(original: Table, protected: Table, attacker: Attacker, seed: int) -> Embedding:
+    space, operator = attacker.vectorization.fit([original, protected]), attacker.projection_operator
     if not attacker.projects:
-        measure: AgreementMeasure | RarityMeasure | None = None
-        columns = attacker.vectorization.compared(original)
-        if isinstance(attacker.similarity, Agreement):
-            measure = attacker.similarity.fit(original, protected, columns)
-        elif isinstance(attacker.similarity, Rarity):
-            measure = attacker.similarity.fit(original, protected, reference, columns)
-            if attacker.similarity.rarity.tolerance == "release":
-                found = find_tolerances(measure, original, protected, stream(seed, "tolerances"))
-                measure = replace(measure, tolerance=found)
-        return Representation(attacker, space, None, measure, original, protected)
-    vectorized = {table.name: space(table) for table in (original, protected)}
-    if isinstance(attacker.projection, Pca):
-        sums = {name: vectors.moments(space.neutral) for name, vectors in vectorized.items()}
-        pca = attacker.projection.fit_sums(sums, space.neutral)
-        if attacker.similarity == "cosine":
-            cosine = _cosine(pca, sums, space)
-            return Representation(attacker, space, pca, cosine, original, protected, {}, vectorized, sums)
-    own, projection = _project(vectorized, attacker, space, seed)
-    known = vectorized if own is space else {}
-    bare = Representation(attacker, own, projection, None, original, protected, {}, known)
-    if attacker.similarity == "cosine" and isinstance(projection, LinearProjection):
-        squares = sum(float((chunk**2).sum()) for table in (original, protected) for chunk in bare.chunks(table))
-        return replace(bare, measure=CosineMeasure.of_mean_square(squares / (original.rows + protected.rows)))
-    a, b = bare.embed(original), bare.embed(protected)
-    fitted_on = {"joint": (a, b), "original": (a,), "protected": (b,)}[_fit_of(attacker)]
-    if attacker.similarity == "cosine":
-        fitted: CosineMeasure | DistanceMeasure = fit_cosine(a, b)
-    elif attacker.similarity == "euclidean":
-        fitted = fit_euclidean(np.vstack(fitted_on))
-    else:
-        fitted = fit_mahalanobis(np.vstack(fitted_on))
-    return replace(bare, measure=fitted)
+        return Embedding(attacker, space, None, original, protected)
+    if operator.saved_file is not None:
+        space, saved = load_projection(operator.saved_file, space)
+        return Embedding(attacker, space, saved, original, protected)
+    vectorized = {"original": space(original), "protected": space(protected)}
+    vectors = FittingVectors(vectorized, space.neutral, partial(stream, seed))
+    fitted = operator.fit(vectors)
+    moments = vectors.moments if operator.uses_moments else {}
+    return Embedding(attacker, space, fitted, original, protected, {}, vectorized, moments)
 
 
-def _cosine(projection: LinearProjection, sums: Mapping[str, Sums], space: FeatureSpace) -> CosineMeasure:
-    """The mean square norm follows from the moments, so that nobody needs to be embedded for it."""
-    squares = sum(projection.energy(table, space.neutral) for table in sums.values())
-    return CosineMeasure.of_mean_square(squares / max(1.0, sum(table[0] for table in sums.values())))
-
-
-def _project(
-    vectorized: Mapping[str, AnyVectors], attacker: Attacker, space: FeatureSpace, seed: int
-) -> tuple[FeatureSpace, FittedProjection]:
-    settings = attacker.projection
-    if settings == "identity":
-        return space, Identity()
-    if isinstance(settings, RandomProjection):
-        return space, settings.fit(space.width, stream(seed, "random projection"))
-    a, b = vectorized["original"], vectorized["protected"]
-    if isinstance(settings, Pca):
-        return space, settings.fit(a, b, space.neutral)
-    if isinstance(settings, RobustPca):
-        fitted_on = {"joint": (a, b), "original": (a,), "protected": (b,)}[settings.robust_pca.fit]
-        return space, settings.fit(a, b, space.robust_centre(fitted_on))
-    if isinstance(settings, Umap):
-        return space, settings.fit(a, b, stream(seed, "umap"))
-    return load_projection(settings.saved, space)
-
-
-def _fit_of(attacker: Attacker) -> str:
-    if isinstance(attacker.projection, Pca):
-        return attacker.projection.pca.fit
-    return attacker.projection.robust_pca.fit if isinstance(attacker.projection, RobustPca) else "joint"
-
-
-def _rows(table: Table, rows: Rows | None) -> Table:
-    return table if rows is None else table.take(rows)
+def _measured(embedding: Embedding, tables: _FittingTables) -> Representation:
+    """The embedding with the attacker's similarity fitted on it."""
+    measure = embedding.attacker.similarity_operator.fit(tables)
+    kept = {part.name: getattr(embedding, part.name) for part in fields(Embedding)}
+    return Representation(**kept, measure=measure)
 
 
 def linear(projection: FittedProjection | None) -> LinearProjection | None:
     """The projection if it is a linear one with loadings, else None."""
-    return projection if isinstance(projection, LinearProjection) else None
+    return None if projection is None else projection.linear

@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.operators.projection import Fitted, LinearProjection
+from cvpl.operators.projection import FittedProjection, LinearProjection
 from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, NumberFeature
 
 SCHEMA = "cvpl/projection/1"
 
 
-def save_projection(path: str | Path, space: FeatureSpace, projection: Fitted | None) -> None:
+def save_projection(path: str | Path, space: FeatureSpace, projection: FittedProjection | None) -> None:
     """Write a linear projection with the scales of its features."""
-    if not isinstance(projection, LinearProjection):
+    linear = None if projection is None else projection.linear
+    if linear is None:
         raise UsageError("only a linear projection (pca, robust_pca, random) can be saved")
     salt = secrets.token_hex(16)
     parts: list[dict[str, Any]] = []
@@ -43,15 +44,15 @@ def save_projection(path: str | Path, space: FeatureSpace, projection: Fitted | 
                 names = [_hash(salt, label) for label in part.labels]
                 entry["table"] = dict(zip(names, part.table.tolist(), strict=True))
         parts.append(entry)
-    variances = None if projection.variances is None else projection.variances.tolist()
+    variances = None if linear.variances is None else linear.variances.tolist()
     content = {
         "schema": SCHEMA,
         "salt": salt,
         "parts": parts,
-        "centre": projection.centre.tolist(),
-        "loadings": projection.loadings.tolist(),
+        "centre": linear.centre.tolist(),
+        "loadings": linear.loadings.tolist(),
         "variances": variances,
-        "total_variance": projection.total_variance,
+        "total_variance": linear.total_variance,
     }
     Path(path).write_text(json.dumps(content), encoding="utf-8")
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import RarityMeasure
-from cvpl.operators.similarity.agreement import keys
 from cvpl.operators.similarity.rarity import spread
 from cvpl.search.blocks import Partition
-from cvpl.search.exact import find_best
+from cvpl.search.budget import Budget
+from cvpl.search.engine import SearchEngine, engine_for
 from cvpl.tables.columns import ColumnData, Table
 
 Floats = NDArray[np.float64]
@@ -34,9 +34,14 @@ ASKED = 320
 
 
 def find_tolerances(
-    measure: RarityMeasure, original: Table, protected: Table, rng: np.random.Generator
+    measure: RarityMeasure,
+    original: Table,
+    protected: Table,
+    rng: np.random.Generator,
+    engine: SearchEngine | None = None,
 ) -> dict[str, float]:
     """For every number and time that needs one its tolerance; what is not named agrees exactly."""
+    engine = engine or engine_for(Budget())
     spreads = {name: spread(original, name) for name in measure.columns}
     numeric = [name for name in measure.columns if spreads[name] > 0 and spread(protected, name) > 0]
     if not numeric or len(measure.columns) < 2:
@@ -54,7 +59,7 @@ def find_tolerances(
             counted=tuple(measure.counted[at] for at in kept),
             tolerance={column: width for column, width in meanwhile.items() if column != name},
         )
-        best = find_best(others.scorer(some, protected), nowhere)
+        best = engine.find_best(others.scorer(some, protected), nowhere)
         left, right = _values(some.columns[name]), _values(protected.columns[name])
         single = np.flatnonzero(best.ties == 1)
         near = np.abs(left[single] - right[best.row[single]])
@@ -65,7 +70,7 @@ def find_tolerances(
 
 
 def _values(column: ColumnData) -> Floats:
-    return np.where(column.known(), keys(column, plain=True).astype(np.float64), np.nan)
+    return np.where(column.known(), column.keys(plain=True).astype(np.float64), np.nan)
 
 
 def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> float:

@@ -111,7 +111,7 @@ class ResolvedConfig:
         """How many originals, and how many controls, the attacker asks at most in so many records; None: everybody."""
         if not self.is_family or not attacker.blocking.compares_everybody:
             return None
-        pairs = MOST_DISTANCES if attacker.similarity in ("euclidean", "mahalanobis") else MOST_PAIRS
+        pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else MOST_PAIRS
         return max(FEWEST_ASKED, pairs // max(1, released))
 
     def only(self, names: Sequence[str]) -> ResolvedConfig:
@@ -194,9 +194,8 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
     attackers = {}
     for key, written in written_attackers(config, name, problems).items():
         attacker = resolve_attacker(key, written, config, name, problems)
-        if attacker is not None and isinstance(attacker.projection, Saved):
-            place = Saved(saved=str(base / attacker.projection.saved))
-            attacker = attacker.model_copy(update={"projection": place})
+        if attacker is not None and (file := attacker.projection_operator.saved_file) is not None:
+            attacker = attacker.model_copy(update={"projection": Saved(saved=str(base / file))})
         attackers[key] = attacker
     identity = _identity(config, name, problems)
     if config.control == "absent" and (identity is None or not identity.complete):

@@ -7,11 +7,12 @@ of them across columns: a difference in means or in pairwise dependence is withi
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
+from cvpl.tables.columns import ColumnData, Labels, Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,30 +87,25 @@ def _features(first: Table, second: Table, rng: np.random.Generator) -> Floats:
 def _column(first: ColumnData, second: ColumnData) -> Floats:
     """Labels: one feature for each of the commonest. Numbers and times: the rank. For all: whether it is missing."""
     known = np.concatenate([first.known(), second.known()])
-    features = [(~known).astype(np.float64)]
-    if isinstance(first, Labels) and isinstance(second, Labels):
-        codes = np.concatenate([first.codes, second.codes])
-        counts = np.bincount(codes[known], minlength=len(first.labels))
-        common = np.argsort(-counts, kind="stable")[:MOST_LABELS]
-        features += [(codes == code).astype(np.float64) for code in common if counts[code]]
-    else:
-        values = np.concatenate([ordinal(first), ordinal(second)])
-        ranks = np.full(len(values), 0.5)
-        _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
-        if len(counts):
-            ranks[known] = ((np.cumsum(counts) - counts / 2) / counts.sum())[place]
-        features += [ranks, (ranks - 0.5) ** 2]
-    return np.stack(features, axis=1)
+    return np.stack([(~known).astype(np.float64), *_known_features(first.joined(second), known)], axis=1)
 
 
-def ordinal(column: ColumnData) -> Floats:
-    """A number's value or a time's microsecond as a float, NaN where it is missing; a label's code."""
-    if isinstance(column, Numbers):
-        return column.values
-    if isinstance(column, Labels):
-        return np.where(column.codes >= 0, column.codes.astype(np.float64), np.nan)
-    middle = column.middle().astype("datetime64[us]")
-    return np.where(np.isnat(middle), np.nan, middle.astype(np.int64).astype(np.float64))
+@singledispatch
+def _known_features(both: ColumnData, known: NDArray[np.bool_]) -> list[Floats]:
+    """The rank of each known value, and its squared distance from the middle one."""
+    values = both.ordinal()
+    ranks = np.full(len(values), 0.5)
+    _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    if len(counts):
+        ranks[known] = ((np.cumsum(counts) - counts / 2) / counts.sum())[place]
+    return [ranks, (ranks - 0.5) ** 2]
+
+
+@_known_features.register(Labels)
+def _label_features(both: Labels, known: NDArray[np.bool_]) -> list[Floats]:
+    counts = both.counts()
+    common = np.argsort(-counts, kind="stable")[:MOST_LABELS]
+    return [(both.codes == code).astype(np.float64) for code in common if counts[code]]
 
 
 def _standard(X: Floats) -> Floats:

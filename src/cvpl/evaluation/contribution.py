@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.attack.representation import linear
-from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, RobustPca, components_of
-from cvpl.operators.similarity import AgreementScorer
+from cvpl.operators.projection import LinearProjection, PcaSettings, components_of
 from cvpl.operators.vectorization import FeatureSpace, Vectors
 
 Floats = NDArray[np.float64]
@@ -43,16 +42,15 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
     """
     representation = attack.representation
     settings = pca_settings(attack)
-    if settings is None or isinstance(attack.attacker.projection, RobustPca):
+    if settings is None or not attack.attacker.projection_operator.uses_moments:
         return {}
     if representation.space.width > STABILITY_FEATURES:
         return {}
     space = representation.space
-    tables = {"joint": ("original", "protected"), "original": ("original",), "protected": ("protected",)}[settings.fit]
     sums = np.zeros(STABILITY_GROUPS)
     first = np.zeros((STABILITY_GROUPS, space.width))
     second = np.zeros((STABILITY_GROUPS, space.width, space.width))
-    for name in tables:
+    for name in attack.attacker.projection_operator.fitted_on:
         table = attack.original if name == "original" else attack.protected
         rows = rng.permutation(table.rows)[:STABILITY_RECORDS]
         vectors = space.of(table.take(rows))
@@ -75,19 +73,14 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
         mean = weights @ first / total
         covariance = (weights @ flat / total).reshape(space.width, space.width) - np.outer(mean, mean)
         loadings, variances, _ = components_of(settings, covariance)
-        for name, value in structural(space, loadings, variances).items():
-            shares.setdefault(name, []).append(value)
+        for column, value in structural(space, loadings, variances).items():
+            shares.setdefault(column, []).append(value)
     return {name: (float(np.quantile(v, 0.025)), float(np.quantile(v, 0.975))) for name, v in shares.items()}
 
 
 def pca_settings(attack: Attack) -> PcaSettings | None:
     """The settings of the attack's principal components; None under another projection."""
-    projection = attack.attacker.projection
-    if not attack.attacker.projects:
-        return None
-    if isinstance(projection, Pca):
-        return projection.pca
-    return projection.robust_pca if isinstance(projection, RobustPca) else None
+    return attack.attacker.projection_operator.principal if attack.attacker.projects else None
 
 
 def link(attack: Attack, linked: NDArray[np.int64], rng: np.random.Generator) -> dict[str, float] | None:
@@ -100,13 +93,14 @@ def link(attack: Attack, linked: NDArray[np.int64], rng: np.random.Generator) ->
     if len(linked) > MOST_LINKS:
         linked = np.sort(rng.choice(linked, MOST_LINKS, replace=False))
     there = attack.found.row[linked]
-    if isinstance(attack.scorer, AgreementScorer):
+    agreement = attack.scorer.agreement
+    if agreement is not None:
         names = attack.attacker.vectorization.compared(attack.original)
-        parts = {name: float(attack.scorer.part(at, linked, there).sum()) for at, name in enumerate(names)}
+        parts = {name: float(agreement.part(at, linked, there).sum()) for at, name in enumerate(names)}
         total = sum(parts.values())
         return {name: part / total for name, part in parts.items()} if total > 0 else None
     projection = linear(attack.representation.projection)
-    if projection is None or attack.attacker.similarity != "cosine":
+    if projection is None or not attack.attacker.similarity_operator.unit:
         return None
     return split_links(attack, projection, linked, there)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import singledispatch
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.classifier_test import classifier_test, ordinal
+from cvpl.evaluation.classifier_test import classifier_test
 from cvpl.evaluation.intervals.shares import wilson_bounds
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.tables.columns import ColumnData, Labels, Table
@@ -139,13 +140,7 @@ def _sample(table: Table, most: int, rng: np.random.Generator) -> Table:
 
 def _column(name: str, first: ColumnData, second: ColumnData, level: float, *, enough: bool) -> ColumnLikeness:
     known = first.known(), second.known()
-    if isinstance(first, Labels) and isinstance(second, Labels):
-        if first.labels != second.labels:
-            raise ValueError(f"column {name!r}: the two tables' labels have different codes")
-        sides = (np.bincount(item.codes[item.codes >= 0], minlength=len(item.labels)) for item in (first, second))
-        distance, p_value = total_variation(*sides)
-    else:
-        distance, p_value = kolmogorov_smirnov(ordinal(first)[known[0]], ordinal(second)[known[1]])
+    distance, p_value = _known_distance(first, second, name)
     missing, p_missing = total_variation(*(np.bincount(item.astype(np.int64), minlength=2) for item in known))
     apart = [distance > FAR_COLUMN and p_value < level / 2, missing > FAR_COLUMN and p_missing < level / 2]
     differs = enough and any(apart)
@@ -157,6 +152,19 @@ def _column(name: str, first: ColumnData, second: ColumnData, level: float, *, e
             f"{distance if apart[0] else missing:.2f}): the control is drawn from other people"
         )
     return ColumnLikeness(name, distance, missing, min(p_value, p_missing), differs, message)
+
+
+@singledispatch
+def _known_distance(first: ColumnData, second: ColumnData, name: str) -> tuple[float, float]:
+    """How far the distributions of the known values are apart, and how often chance alone sets them so far apart."""
+    return kolmogorov_smirnov(*(column.ordinal()[column.known()] for column in (first, second)))
+
+
+@_known_distance.register(Labels)
+def _label_distance(first: Labels, second: Labels, name: str) -> tuple[float, float]:
+    if first.labels != second.labels:
+        raise ValueError(f"column {name!r}: the two tables' labels have different codes")
+    return total_variation(first.counts(), second.counts())
 
 
 def _copies(original: Table, control: Table, level: float, rng: np.random.Generator, *, enough: bool) -> Copies:

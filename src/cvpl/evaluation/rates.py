@@ -6,10 +6,39 @@ Everything comes from each record's best similarity, found once. A record withou
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class ScoreCounts(Protocol):
+    """The best scores of some records, wherever they are kept, as far as a rate has to know them."""
+
+    def __len__(self) -> int: ...
+
+    def at_least(self, thresholds: Floats) -> Ints:
+        """How many records reach each of the thresholds."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeldScores:
+    """Scores in an array."""
+
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def at_least(self, thresholds: Floats) -> Ints:
+        """How many records reach each of the thresholds; many thresholds are looked up among the sorted scores."""
+        if len(thresholds) == 1:
+            return np.array([np.count_nonzero(self.values >= thresholds[0])])
+        return len(self.values) - np.searchsorted(np.sort(self.values), thresholds, side="left")
 
 
 def linkage_rate(best: Floats, threshold: float) -> float:
@@ -17,13 +46,18 @@ def linkage_rate(best: Floats, threshold: float) -> float:
 
     LR(τ) = |{x : max over y in C(x) of s(x, y) >= τ}| / n        (paper, eq. cvpl-lr)
     """
-    return float(np.mean(best >= threshold))
+    return float(rates_at(HeldScores(best), np.array([threshold]))[0])
 
 
 def risk_curve(best: Floats, thresholds: Floats) -> Floats:
     """LR(τ) at every threshold; it never rises with τ."""
-    ascending = np.sort(best)
-    return (len(best) - np.searchsorted(ascending, thresholds, side="left")) / len(best)
+    return rates_at(HeldScores(best), thresholds)
+
+
+def rates_at(scores: ScoreCounts, thresholds: Floats) -> Floats:
+    """LR(τ) at some thresholds, from counts alone."""
+    rates: Floats = scores.at_least(thresholds) / len(scores)
+    return rates
 
 
 def worst_case_risk(best: Floats, thresholds: Floats) -> float:

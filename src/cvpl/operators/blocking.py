@@ -11,6 +11,7 @@ every other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
 from typing import Annotated, Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ _COARSER: dict[Unit, tuple[Unit, ...]] = {
 }
 _ON_THE_PLANE = 1e-9
 """A record this close to a hyperplane lies on it but for rounding, and counts to its positive side."""
-_NUMPY_UNIT = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h", "microsecond": "us"}
+_NUMPY_UNIT = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h"}
 
 
 class Bin(Settings):
@@ -224,26 +225,40 @@ def lsh_codes(sides: Sequence[Codes], bits: int) -> list[Codes]:
 
 def key_codes(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> tuple[Codes, int]:
     """One column's keys over all tables, stacked, as codes 0 .. count-1; a missing key is a code of its own."""
-    first = columns[0]
-    if isinstance(first, Labels):
-        return _label_codes(rule, spec, first.labels, [column for column in columns if isinstance(column, Labels)])
-    if isinstance(first, Numbers):
-        numbers = [column for column in columns if isinstance(column, Numbers)]
-        if isinstance(rule, Bin):
-            values = np.concatenate([column.values for column in numbers])
-            values /= rule.bin
-            return _whole(np.floor(values, out=values))
-        ends = [np.concatenate([getattr(column, end) for column in numbers]) for end in ("low", "high")]
-    else:
-        times = [column for column in columns if isinstance(column, Times)]
-        if isinstance(rule, Truncate):
-            return _whole(np.concatenate([truncated(column.middle(), rule.truncate) for column in times]))
-        ends = [np.concatenate([getattr(column, end) for column in times]) for end in ("first", "last")]
-    low, high = (distinct(end) for end in ends)
+    return _codes(columns[0], rule, spec, columns)
+
+
+@singledispatch
+def _codes(first: ColumnData, rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> tuple[Codes, int]:
+    """The codes of columns that are all of the first one's kind."""
+    return _exact_codes(columns)
+
+
+def _exact_codes(columns: Sequence[ColumnData]) -> tuple[Codes, int]:
+    """Equal where both ends of what the cells allow are equal."""
+    low, high = (distinct(np.concatenate(end)) for end in zip(*(column.ends() for column in columns), strict=True))
     return compressed(low[0] * high[1] + high[0], low[1] * high[1])
 
 
-def _label_codes(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], columns: Sequence[Labels]) -> tuple[Codes, int]:
+@_codes.register(Numbers)
+def _number_codes(first: Numbers, rule: Rule, spec: ColumnSpec, columns: Sequence[Numbers]) -> tuple[Codes, int]:
+    if not isinstance(rule, Bin):
+        return _exact_codes(columns)
+    values = np.concatenate([column.values for column in columns])
+    values /= rule.bin
+    return _whole(np.floor(values, out=values))
+
+
+@_codes.register(Times)
+def _time_codes(first: Times, rule: Rule, spec: ColumnSpec, columns: Sequence[Times]) -> tuple[Codes, int]:
+    if not isinstance(rule, Truncate):
+        return _exact_codes(columns)
+    return _whole(np.concatenate([truncated(column.middle(), rule.truncate) for column in columns]))
+
+
+@_codes.register(Labels)
+def _label_codes(first: Labels, rule: Rule, spec: ColumnSpec, columns: Sequence[Labels]) -> tuple[Codes, int]:
+    labels = first.labels
     if isinstance(rule, Level):
         keys: list[object] = [spec.path(label)[: rule.level] for label in labels]
     elif isinstance(rule, Prefix):
@@ -256,7 +271,7 @@ def _label_codes(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], columns:
     return table[np.concatenate([column.codes for column in columns])], len(numbered) + 1
 
 
-def truncated(times: NDArray[np.datetime64], unit: Unit | Literal["microsecond"]) -> NDArray[np.float64]:
+def truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:
     """How many such units a time lies behind the start of 1970; a week begins on Monday. NaN where it is missing."""
     cut = times.astype(f"datetime64[{_NUMPY_UNIT[unit]}]")
     whole = np.where(np.isnat(cut), np.nan, cut.astype(np.int64).astype(np.float64))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,21 +100,35 @@ def scheme_boxes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> tuple[list
 
 def cells(rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> Cells:
     """One column's cells over all tables, stacked."""
-    first = columns[0]
-    if isinstance(first, Labels):
-        codes = np.concatenate([column.codes for column in columns if isinstance(column, Labels)])
-        return _label_cells(rule, spec, first.labels, codes.astype(np.int64))
-    if isinstance(first, Numbers):
-        numbers = [column for column in columns if isinstance(column, Numbers)]
-        low, high = (np.concatenate([getattr(number, end) for number in numbers]) for end in ("low", "high"))
-        if isinstance(rule, Bin):
-            low, high = np.floor(low / rule.bin), _last_bin(high, rule.bin)
-    else:
-        times = [column for column in columns if isinstance(column, Times)]
-        ends = [np.concatenate([getattr(time, end) for time in times]) for end in ("first", "last")]
-        # Microseconds since 1970 are exact numbers until the year 2255, and units are always.
-        low, high = (truncated(end, rule.truncate if isinstance(rule, Truncate) else "microsecond") for end in ends)
+    return _cells(columns[0], rule, spec, columns)
+
+
+@singledispatch
+def _cells(first: ColumnData, rule: Rule, spec: ColumnSpec, columns: Sequence[ColumnData]) -> Cells:
+    """The cells of columns that are all of the first one's kind."""
+    return _exact_cells(columns)
+
+
+def _exact_cells(columns: Sequence[ColumnData]) -> Cells:
+    """Every value a cell; microseconds since 1970 are exact numbers until the year 2255."""
+    low, high = (np.concatenate(end) for end in zip(*(column.bounds() for column in columns), strict=True))
     return _ranges(low, high)
+
+
+@_cells.register(Numbers)
+def _number_cells(first: Numbers, rule: Rule, spec: ColumnSpec, columns: Sequence[Numbers]) -> Cells:
+    if not isinstance(rule, Bin):
+        return _exact_cells(columns)
+    low, high = (np.concatenate(end) for end in zip(*(column.ends() for column in columns), strict=True))
+    return _ranges(np.floor(low / rule.bin), _last_bin(high, rule.bin))
+
+
+@_cells.register(Times)
+def _time_cells(first: Times, rule: Rule, spec: ColumnSpec, columns: Sequence[Times]) -> Cells:
+    if not isinstance(rule, Truncate):
+        return _exact_cells(columns)
+    low, high = (np.concatenate(end) for end in zip(*(column.ends() for column in columns), strict=True))
+    return _ranges(truncated(low, rule.truncate), truncated(high, rule.truncate))
 
 
 def _last_bin(high: Floats, width: float) -> Floats:
@@ -134,8 +149,10 @@ def _ranges(low: Floats, high: Floats) -> Cells:
     return Cells(codes, np.arange(count), low[example], high[example])
 
 
-def _label_cells(rule: Rule, spec: ColumnSpec, labels: tuple[str, ...], codes: Codes) -> Cells:
-    allowed = allowed_labels(spec, labels)
+@_cells.register(Labels)
+def _label_cells(first: Labels, rule: Rule, spec: ColumnSpec, columns: Sequence[Labels]) -> Cells:
+    codes = np.concatenate([column.codes for column in columns]).astype(np.int64)
+    allowed = allowed_labels(spec, first.labels)
     if isinstance(rule, Level):
         nodes: list[object] = [spec.path(leaf)[: rule.level] for leaf in allowed.leaves]
     elif isinstance(rule, Prefix):

@@ -14,39 +14,103 @@ projected geometry is unique. Signs are those that make the largest loading posi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from cvpl.errors import UsageError
+from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName, added
 from cvpl.settings import Settings
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Fit = Literal["joint", "original", "protected"]
 
-Sums = tuple[float, Floats, Floats]
-"""The weight of some records, and the sums of u and of u u^T over them."""
-
-_FITTED_ON = {"joint": ("original", "protected"), "original": ("original",), "protected": ("protected",)}
+FITTED_ON: Mapping[Fit, tuple[TableName, ...]] = {
+    "joint": ("original", "protected"),
+    "original": ("original",),
+    "protected": ("protected",),
+}
+"""The tables that each way of fitting looks at."""
 _NO_VARIANCE = 1e-12
 _TIED = 1e-9
 _ROUNDED = 1e-13
 """A mean square less a squared mean may be off by so much of the former."""
 
 
-class Vectors(Protocol):
-    """What a projection needs to know of feature vectors."""
+class FittedProjection(Protocol):
+    """A projection once it is fitted. `maps_others` says whether it maps records outside the two fitted tables."""
 
-    def __len__(self) -> int: ...
-    def dense(self) -> Floats: ...  # noqa: D102 - see cvpl.operators.vectorization
-    def project(self, loadings: Floats, centre: Floats, rows: Rows | None = None) -> Floats: ...  # noqa: D102
-    def squared_norms(self, centre: Floats) -> Floats: ...  # noqa: D102
-    def moments(self, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]: ...  # noqa: D102
+    @property
+    def maps_others(self) -> bool:
+        """Whether records outside the two fitted tables can be embedded."""
+
+    @property
+    def linear(self) -> LinearProjection | None:
+        """The projection itself if it is z = W^T (v - c), else None."""
+
+    def embed(self, vectors: FeatureVectors, table: TableName | None) -> Floats:
+        """The embeddings of a table's records; `table` names it if it is one of the two fitted ones."""
+
+
+class ProjectionOperator(Settings):
+    """A projection before it is fitted: what others may ask of its settings, and how it is fitted.
+
+    `is_linear` says that it becomes z = W^T (v - c), `uses_moments` that the moments of the tables are all it needs.
+    """
+
+    is_linear: ClassVar[bool] = True
+    uses_moments: ClassVar[bool] = False
+
+    @property
+    def principal(self) -> PcaSettings | None:
+        """The settings of principal components; None where there are none."""
+        return None
+
+    @property
+    def saved_file(self) -> str | None:
+        """The file that the projection is read from instead of being fitted; None for all but a saved one."""
+        return None
+
+    @property
+    def fitted_on(self) -> tuple[TableName, ...]:
+        """The tables that it is fitted on."""
+        return FITTED_ON["joint" if self.principal is None else self.principal.fit]
+
+    def most_components(self, features: int) -> int:
+        """At most so many dimensions its embedding of so many features has."""
+        return min(features, (self.principal or PcaSettings()).max)
+
+    def fit(self, vectors: FittingVectors) -> FittedProjection:
+        """Fit it on the vectors of both tables."""
+        raise NotImplementedError
+
+    def fit_moments(
+        self, moments: Mapping[str, Moments], neutral: Floats, kept: NDArray[np.bool_] | None = None
+    ) -> LinearProjection | None:
+        """Fit it on the tables' moments about `neutral` alone; None where it takes more than these.
+
+        Features that are not `kept` get no part in it.
+        """
+        return None
+
+
+class IdentityProjection(ProjectionOperator):
+    """No projection: records are compared by their features."""
+
+    is_linear: ClassVar[bool] = False
+
+    def most_components(self, features: int) -> int:
+        """All features."""
+        return features
+
+    def fit(self, vectors: FittingVectors) -> Identity:
+        """Nothing is fitted."""
+        return Identity()
 
 
 class PcaSettings(Settings):
@@ -64,21 +128,26 @@ class PcaSettings(Settings):
         return self
 
 
-class Pca(Settings):
+class Pca(ProjectionOperator):
     """Principal components of the covariance (paper, 4.4)."""
 
     pca: PcaSettings = PcaSettings()
+    uses_moments: ClassVar[bool] = True
 
-    def fit(self, original: Vectors, protected: Vectors, neutral: Floats) -> LinearProjection:
+    @property
+    def principal(self) -> PcaSettings:
+        """Its settings."""
+        return self.pca
+
+    def fit(self, vectors: FittingVectors) -> LinearProjection:
         """Mean and covariance (1/N) of the fitting tables, summed over chunks, solved exactly."""
-        sums = {"original": original, "protected": protected}
-        return self.fit_sums({name: vectors.moments(neutral) for name, vectors in sums.items()}, neutral)
+        return self.fit_moments(vectors.moments, vectors.neutral)
 
-    def fit_sums(
-        self, sums: Mapping[str, Sums], neutral: Floats, kept: NDArray[np.bool_] | None = None
+    def fit_moments(
+        self, moments: Mapping[str, Moments], neutral: Floats, kept: NDArray[np.bool_] | None = None
     ) -> LinearProjection:
         """The same from the tables' moments about `neutral`; features that are not `kept` get no part in it."""
-        total, first, second = _added([sums[name] for name in _FITTED_ON[self.pca.fit]])
+        total, first, second = added([moments[name] for name in self.fitted_on])
         mean = first / total
         covariance = second / total - np.outer(mean, mean)
         rounding = _ROUNDED * float(np.trace(second)) / total + float((_ROUNDED * neutral) @ (_ROUNDED * neutral))
@@ -90,7 +159,7 @@ class Pca(Settings):
         return LinearProjection(found.centre, loadings, found.variances, found.total_variance)
 
 
-class RobustPca(Settings):
+class RobustPca(ProjectionOperator):
     """Principal components of the spatial-sign covariance, the mean of u u^T with u = (v - c) / |v - c|.
 
     The centre c is the median of a number and the share of a 0/1 feature, which no single record can move far. A record
@@ -99,12 +168,17 @@ class RobustPca(Settings):
 
     robust_pca: PcaSettings = PcaSettings()
 
-    def fit(self, original: Vectors, protected: Vectors, centre: Floats) -> LinearProjection:
-        """Fit about `centre`, which the caller takes from the fitting tables."""
-        tables = _fitting(self.robust_pca.fit, original, protected)
-        weights = [_inverse(table.squared_norms(centre)) for table in tables]
-        _, _, second = _added([table.moments(centre, weight) for table, weight in zip(tables, weights, strict=True)])
-        return _components(self.robust_pca, centre, second / sum(len(table) for table in tables))
+    @property
+    def principal(self) -> PcaSettings:
+        """Its settings."""
+        return self.robust_pca
+
+    def fit(self, vectors: FittingVectors) -> LinearProjection:
+        """The moments of the directions from the robust centre of the fitting tables."""
+        tables = [vectors.tables[name] for name in self.fitted_on]
+        centre = tables[0].robust_centre(tables[1:])
+        directions = added([table.direction_moments(centre) for table in tables])
+        return _components(self.robust_pca, centre, directions.second / sum(len(table) for table in tables))
 
 
 class RandomSettings(Settings):
@@ -113,16 +187,20 @@ class RandomSettings(Settings):
     components: Annotated[int, Field(ge=1)] = 20
 
 
-class RandomProjection(Settings):
+class RandomProjection(ProjectionOperator):
     """Gaussian random projection: entries N(0, 1/components), drawn by the audit's seed; v is not centred."""
 
     random: RandomSettings = RandomSettings()
 
-    def fit(self, width: int, rng: np.random.Generator) -> LinearProjection:
+    def most_components(self, features: int) -> int:
+        """As many as were set, whatever the features."""
+        return self.random.components
+
+    def fit(self, vectors: FittingVectors) -> LinearProjection:
         """Draw the matrix (features x components)."""
-        count = self.random.components
-        matrix = rng.normal(scale=count**-0.5, size=(width, count))
-        return LinearProjection(np.zeros(width), matrix, None, None)
+        count, rng = self.random.components, vectors.stream("random projection")
+        matrix = rng.normal(scale=count**-0.5, size=(vectors.width, count))
+        return LinearProjection(np.zeros(vectors.width), matrix, None, None)
 
 
 class UmapSettings(Settings):
@@ -132,22 +210,28 @@ class UmapSettings(Settings):
     neighbors: Annotated[int, Field(ge=2)] = 15
 
 
-class Umap(Settings):
+class Umap(ProjectionOperator):
     """UMAP of both tables together (extra `umap`). It has no exact map for other records, hence no control figures."""
 
     umap: UmapSettings = UmapSettings()
+    is_linear: ClassVar[bool] = False
 
-    def fit(self, original: Vectors, protected: Vectors, rng: np.random.Generator) -> FixedEmbedding:
+    def most_components(self, features: int) -> int:
+        """As many as were set, whatever the features."""
+        return self.umap.components
+
+    def fit(self, vectors: FittingVectors) -> FixedEmbedding:
         """Embed both tables at once, on one thread, so that a run repeats."""
         try:
             import umap  # noqa: PLC0415 - an extra, and slow to load
         except ImportError:
             raise UsageError("the projection umap needs an extra: install cvpl[umap], or choose another") from None
-        both = np.vstack([original.dense(), protected.dense()])
+        original, protected = vectors.tables["original"].dense(), vectors.tables["protected"].dense()
+        both = np.vstack([original, protected])
         mapper = umap.UMAP(
             n_components=self.umap.components,
             n_neighbors=min(self.umap.neighbors, len(both) - 1),
-            random_state=int(rng.integers(2**31)),
+            random_state=int(vectors.stream("umap").integers(2**31)),
             n_jobs=1,
         )
         embedded = np.asarray(mapper.fit_transform(both), dtype=np.float64)
@@ -156,20 +240,35 @@ class Umap(Settings):
         return FixedEmbedding(embedded[: len(original)], embedded[len(original) :])
 
 
-class Saved(Settings):
+class Saved(ProjectionOperator):
     """The projection that an earlier run wrote with `--save-projection`, with the scales it was fitted with."""
 
     saved: str
 
+    @property
+    def saved_file(self) -> str:
+        """Where it was written."""
+        return self.saved
+
 
 Projection = Literal["identity"] | Pca | RobustPca | RandomProjection | Umap | Saved
+
+_BY_NAME: Mapping[str, ProjectionOperator] = {"identity": IdentityProjection()}
+
+
+def projection_operator(projection: Projection) -> ProjectionOperator:
+    """The operator that the settings name, or are."""
+    return _BY_NAME[projection] if isinstance(projection, str) else projection
 
 
 @dataclass(frozen=True, eq=False)
 class Identity:
     """z = v."""
 
-    def __call__(self, vectors: Vectors) -> Floats:
+    maps_others: ClassVar[bool] = True
+    linear: ClassVar[None] = None
+
+    def embed(self, vectors: FeatureVectors, table: TableName | None) -> Floats:
         """The feature matrix itself."""
         return vectors.dense()
 
@@ -182,12 +281,22 @@ class LinearProjection:
     loadings: Floats
     variances: Floats | None
     total_variance: float | None
+    maps_others: ClassVar[bool] = True
 
-    def __call__(self, vectors: Vectors, rows: Rows | None = None) -> Floats:
+    @property
+    def linear(self) -> LinearProjection:
+        """Itself."""
+        return self
+
+    def embed(self, vectors: FeatureVectors, table: TableName | None) -> Floats:
+        """The embeddings of all records."""
+        return self(vectors)
+
+    def __call__(self, vectors: FeatureVectors, rows: Rows | None = None) -> Floats:
         """The embeddings of all records or some, one row a record."""
         return vectors.project(self.loadings, self.centre, rows)
 
-    def energy(self, sums: Sums, about: Floats) -> float:
+    def energy(self, sums: Moments, about: Floats) -> float:
         """The sum of |z|^2 over the records of which `sums` are the moments about a vector."""
         total, first, second = sums
         offset = (self.centre - about) @ self.loadings
@@ -214,9 +323,15 @@ class FixedEmbedding:
 
     original: Floats
     protected: Floats
+    maps_others: ClassVar[bool] = False
+    linear: ClassVar[None] = None
 
-
-Fitted = Identity | LinearProjection | FixedEmbedding
+    def embed(self, vectors: FeatureVectors, table: TableName | None) -> Floats:
+        """The embeddings of the table that is named."""
+        if table is None:
+            raise UsageError("this projection has no map for records outside the two fitted tables")
+        embedded: Floats = getattr(self, table)
+        return embedded
 
 
 def components_of(settings: PcaSettings, covariance: Floats, rounding: float = 0.0) -> tuple[Floats, Floats, float]:
@@ -245,19 +360,3 @@ def components_of(settings: PcaSettings, covariance: Floats, rounding: float = 0
 def _components(settings: PcaSettings, centre: Floats, covariance: Floats, rounding: float = 0.0) -> LinearProjection:
     loadings, variances, total = components_of(settings, covariance, rounding)
     return LinearProjection(centre, loadings, variances, total)
-
-
-def _fitting(fit: Fit, original: Vectors, protected: Vectors) -> list[Vectors]:
-    return {"joint": [original, protected], "original": [original], "protected": [protected]}[fit]
-
-
-def _added(parts: Sequence[Sums]) -> Sums:
-    total = sum(part[0] for part in parts)
-    first: Floats = sum((part[1] for part in parts), start=np.zeros_like(parts[0][1]))
-    second: Floats = sum((part[2] for part in parts), start=np.zeros_like(parts[0][2]))
-    return total, first, second
-
-
-def _inverse(squared: Floats) -> Floats:
-    """1 / |u|^2, and 0 for a record at the centre."""
-    return np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 1e-24)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl.errors import UsageError
-from cvpl.operators.similarity import CosineScorer
 from cvpl.search.best import SearchOutcome
 from cvpl.search.groups import Group
 from cvpl.search.levers import Approximate
@@ -35,8 +34,8 @@ class Approximated:
             import faiss  # noqa: PLC0415 - an extra
         except ImportError:
             raise UsageError("search.ann needs an extra: install cvpl[ann], or leave it out") from None
-        scorer = self.group.scorer
-        assert isinstance(scorer, CosineScorer)  # noqa: S101 - whoever makes the task has seen to it
+        scorer = self.group.scorer.unit_vectors
+        assert scorer is not None  # noqa: S101 - whoever makes the task has seen to it
         faiss.omp_set_num_threads(1)
         a, b = (np.ascontiguousarray(side, dtype=np.float32) for side in (scorer.a, scorer.b))
         lists = max(1, min(len(b) // 40, int(4 * np.sqrt(len(b)))))

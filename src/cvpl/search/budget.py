@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
+IN_PROCESS = "in_process"
+"""The name of the engine that searches in this process."""
 _TILE_BYTES = 4 << 20
 _GROUP_SHARE = 4
 _GROUP_BYTES = 1 << 30
@@ -22,10 +24,14 @@ def usual_memory() -> int:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes for the whole audit, and threads (by default one a core). What is found never depends on either."""
+    """Bytes for the whole audit, threads (by default one a core), and the engine that searches (`cvpl.search.engine`).
+
+    What is found never depends on any of them.
+    """
 
     memory: int = field(default_factory=usual_memory)
     threads: int | None = None
+    engine: str = IN_PROCESS
 
     @property
     def workers(self) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from cvpl.operators.similarity import AgreementScorer, CosineScorer, Source
+from cvpl.operators.similarity import Source
 from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, ScoredPairs, SearchOutcome
 from cvpl.search.blocks import LeftOut, Partition, layouts
@@ -152,7 +152,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
 def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:
     """The tasks of a group, the largest blocks first; a large block makes its own scorer, on its own thread."""
     pairs, large = group.pairs, _large(group)
-    if found is not None and isinstance(group.source, AgreementScorer) and not group.apart:
+    if found is not None and group.source.agreement is not None and not group.apart:
         yield from _indexed(group, budget, found)
         return
     if ann is not None and group.source.unit:
@@ -187,8 +187,8 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
     """One block: the index is made here, the queries are searched some at a time."""
     from cvpl.search.rare_values.index import QUERIES_AT_ONCE, RareValues  # noqa: PLC0415 - loads the compiler
 
-    scorer = group.scorer
-    assert isinstance(scorer, AgreementScorer)  # noqa: S101 - `_tasks` has seen to it
+    scorer = group.scorer.agreement
+    assert scorer is not None  # noqa: S101 - `_tasks` has seen to it
     index = RareValues.of(scorer.b)
     # Queries that share values look at the same zones: they follow one another.
     order = np.lexsort(scorer.a.T) if scorer.columns else np.arange(scorer.queries)
@@ -250,8 +250,8 @@ class _Planted:
         from cvpl.search.tree.tree import build_tree  # noqa: PLC0415 - `_tasks` tells why
         from cvpl.search.tree.tree_search import search_tree  # noqa: PLC0415
 
-        group, scorer = self.group, self.group.scorer
-        assert isinstance(scorer, CosineScorer)  # noqa: S101 - `_large` has seen to it
+        group, scorer = self.group, self.group.scorer.unit_vectors
+        assert scorer is not None  # noqa: S101 - `_large` has seen to it
         keep_copies = self.found is None or len(group.skip_query) > 0
         tree = build_tree(scorer.b, keep_copies=keep_copies)
         skips = group.skip_query, group.skip_candidate

@@ -14,7 +14,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
-from cvpl.tables.columns import ColumnData, Fetch, Labels, Place
+from cvpl.tables.columns import ColumnData, Fetch, Place
+from cvpl.tables.kinds.column import Make
 
 Array = NDArray[Any]
 
@@ -51,24 +52,21 @@ class ColumnStore(Place):
     def put(self, column: ColumnData) -> Fetch:
         """Write a column down; an array that serves it twice is written once."""
         written: dict[int, _Stored] = {}
-        parts: dict[str, _Stored] = {}
-        for part in fields(column):
-            array = getattr(column, part.name)
-            if isinstance(array, np.ndarray):
-                if id(array) not in written:
-                    written[id(array)] = self._write(array)
-                parts[part.name] = written[id(array)]
-        others = {"labels": column.labels} if isinstance(column, Labels) else {}
-        return partial(self._fetch, type(column), parts, others)
+        stored: dict[str, _Stored] = {}
+        make, arrays = column.parts()
+        for name, array in arrays.items():
+            if id(array) not in written:
+                written[id(array)] = self._write(array)
+            stored[name] = written[id(array)]
+        return partial(self._fetch, make, stored)
 
     def another(self) -> ColumnStore:
         """A new shelf."""
         return ColumnStore()
 
-    def _fetch(self, kind: type[ColumnData], parts: Mapping[str, _Stored], others: Mapping[str, Any]) -> ColumnData:
-        opened = {stored: self._mapped(stored) for stored in parts.values()}
-        text: dict[str, Any] = {name: opened[stored] for name, stored in parts.items()}
-        return kind(**text, **others)
+    def _fetch(self, make: Make, stored: Mapping[str, _Stored]) -> ColumnData:
+        opened = {place: self._mapped(place) for place in stored.values()}
+        return make(**{name: opened[place] for name, place in stored.items()})
 
     def _write(self, array: Array) -> _Stored:
         end = self._file.seek(0, os.SEEK_END)

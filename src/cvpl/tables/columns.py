@@ -1,4 +1,4 @@
-"""Roles and types of columns, as the person declares them, and what a column holds once it is read."""
+"""Roles and types of columns, as the person declares them, and tables of columns once they are read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,24 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cvpl.tables.kinds import ColumnData, Labels, Numbers, Times
+
+__all__ = [
+    "OBSERVABLE",
+    "ColumnData",
+    "ColumnSpec",
+    "Columns",
+    "Fetch",
+    "Labels",
+    "Numbers",
+    "Pair",
+    "Place",
+    "Role",
+    "Table",
+    "Times",
+    "Type",
+]
 
 Role = Literal["id", "quasi_identifier", "attribute", "sensitive", "group", "ignore"]
 Type = Literal["numeric", "category", "datetime"]
@@ -48,84 +66,6 @@ class ColumnSpec:
     def says_nothing(self, label: str) -> bool:
         """Whether the label is stars on every level: "*", "***", "*/*"."""
         return all(part and not part.strip("*") for part in self.path(label))
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """A numeric column. A missing value is NaN; an interval stands at its midpoint, with its ends beside it.
-
-    `low` and `high` are the smallest and the largest value a cell allows, both included; for a plain number they
-    are the number itself.
-    """
-
-    values: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-
-    @property
-    def plain(self) -> bool:
-        """Whether no cell is an interval, so that one array serves for all three."""
-        return self.low is self.values and self.high is self.values
-
-    def take(self, rows: NDArray[np.intp]) -> Numbers:
-        """The same column for some of the rows."""
-        values = self.values[rows]
-        if self.plain:
-            return Numbers(values, values, values)
-        return Numbers(values, self.low[rows], self.high[rows])
-
-    def known(self) -> NDArray[np.bool_]:
-        """Which records have a value."""
-        return ~np.isnan(self.values)
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """A category column: a code into `labels` for each record, -1 where the value is missing.
-
-    All tables of one pair share one `labels`, sorted, so that equal codes are equal values.
-    """
-
-    codes: NDArray[np.int32]
-    labels: tuple[str, ...]
-
-    def take(self, rows: NDArray[np.intp]) -> Labels:
-        """The same column for some of the rows."""
-        return Labels(self.codes[rows], self.labels)
-
-    def known(self) -> NDArray[np.bool_]:
-        """Which records have a value."""
-        return self.codes >= 0
-
-
-@dataclass(frozen=True, eq=False)
-class Times:
-    """A datetime column: the first and the last microsecond that a cell allows, NaT where it is missing."""
-
-    first: NDArray[np.datetime64]
-    last: NDArray[np.datetime64]
-
-    @property
-    def plain(self) -> bool:
-        """Whether no cell is a span, so that one array serves for both ends."""
-        return self.last is self.first
-
-    def take(self, rows: NDArray[np.intp]) -> Times:
-        """The same column for some of the rows."""
-        first = self.first[rows]
-        return Times(first, first if self.plain else self.last[rows])
-
-    def known(self) -> NDArray[np.bool_]:
-        """Which records have a value."""
-        return ~np.isnat(self.first)
-
-    def middle(self) -> NDArray[np.datetime64]:
-        """The midpoint, at which a generalized time is compared."""
-        result: NDArray[np.datetime64] = self.first + (self.last - self.first) // 2
-        return result
-
-
-ColumnData = Numbers | Labels | Times
 
 
 Fetch = Callable[[], ColumnData]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
+from cvpl.tables.columns import ColumnData, Table
 
 Keys = NDArray[np.uint64]
 
@@ -31,19 +31,9 @@ def keys_without_one(table: Table, whole: Keys) -> Iterator[Keys]:
 def column_keys(column: ColumnData, number: int) -> Keys:
     """A number for each value of the column that stands at place `number`."""
     keys = np.full(len(column.known()), np.uint64((number + 1) * int(_STEP) % (1 << 64)), dtype=np.uint64)
-    for part in _parts(column):
+    for part in column.bits():
         keys = _mixed(keys ^ _mixed(part))
     return keys
-
-
-def _parts(column: ColumnData) -> list[Keys]:
-    """A column's values as bits, one spelling for each value: -0.0 is 0.0, and every missing number the same."""
-    if isinstance(column, Labels):
-        return [column.codes.astype(np.int64).view(np.uint64)]
-    if isinstance(column, Numbers):
-        return [np.where(np.isnan(end), np.nan, end + 0.0).view(np.uint64) for end in (column.low, column.high)]
-    ends = (column.first, column.last)
-    return [end.astype("datetime64[us]").astype(np.int64).view(np.uint64) for end in ends]
 
 
 def _mixed(bits: Keys) -> Keys:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +53,7 @@ def read_frame(
             raise InputError(problems)
         read = {spec.name: reader.read(spec, [source])[0] for spec in specs}
         for name, column in read.items():
-            if not isinstance(column, Labels) and not column.plain:
+            if not column.plain:
                 cure = "Protect the table that it was made from, or declare the column as a category."
                 problems.append(Problem(source.name, "found values that are generalized already", cure, name))
         if problems:
@@ -61,26 +62,59 @@ def read_frame(
         kept = {name: _as_it_is(con, reader, source, name) for name in carried}
     finally:
         con.close()
-    numbers = {name: column.values for name, column in read.items() if isinstance(column, Numbers)}
+    sorted_in = _ByKind({}, {}, {})
+    for name, column in read.items():
+        _sort_in(column, name, sorted_in)
     frame = Frame(
         people=np.arange(source.rows),
-        numbers=numbers,
-        times={name: column.first for name, column in read.items() if isinstance(column, Times)},
-        categories={name: Coded(item.codes, item.labels) for name, item in read.items() if isinstance(item, Labels)},
+        numbers=sorted_in.numbers,
+        times=sorted_in.times,
+        categories=sorted_in.categories,
         order=tuple(name for name in source.types if name in read or name in kept),
         whole=tuple(
-            name for name, number in numbers.items() if np.array_equal(number, np.trunc(number), equal_nan=True)
+            name
+            for name, number in sorted_in.numbers.items()
+            if np.array_equal(number, np.trunc(number), equal_nan=True)
         ),
         carried=kept,
     )
     return WholeTable(frame, tuple(name for name in source.types if name not in frame.order))
 
 
+@dataclass(frozen=True, eq=False)
+class _ByKind:
+    """The columns of a frame, which keeps each kind by itself."""
+
+    numbers: dict[str, NDArray[np.float64]]
+    times: dict[str, NDArray[np.datetime64]]
+    categories: dict[str, Coded]
+
+
+@singledispatch
+def _sort_in(column: ColumnData, name: str, into: _ByKind) -> None:
+    raise TypeError(f"column '{name}': a frame has no place for {type(column).__name__}")
+
+
+@_sort_in.register(Numbers)
+def _sort_in_numbers(column: Numbers, name: str, into: _ByKind) -> None:
+    into.numbers[name] = column.values
+
+
+@_sort_in.register(Times)
+def _sort_in_times(column: Times, name: str, into: _ByKind) -> None:
+    into.times[name] = column.first
+
+
+@_sort_in.register(Labels)
+def _sort_in_labels(column: Labels, name: str, into: _ByKind) -> None:
+    into.categories[name] = Coded(column.codes, column.labels)
+
+
 def _guess(con: duckdb.DuckDBPyConnection, reading: Reading, source: Source, name: str) -> ColumnData:
     """A column as numbers if every cell is a plain one, else as labels."""
     problems: list[Problem] = []
     column = ColumnReader(con, reading, problems, []).read(ColumnSpec(name, "sensitive", "numeric"), [source])[0]
-    if not problems and isinstance(column, Numbers) and column.plain:
+    if not problems and column.plain:
         return column
     return ColumnReader(con, reading, [], []).read(ColumnSpec(name, "sensitive", "category"), [source])[0]
 

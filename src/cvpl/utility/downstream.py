@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, Vectorization
-from cvpl.tables.columns import ColumnSpec, Labels, Pair, Table
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair, Table
 from cvpl.utility.granularity import OriginalLabels
 from cvpl.utility.ridge import LinearModel
 
@@ -124,17 +125,24 @@ def _targets(original: Table, start: int) -> tuple[CategoryFeatures, ...]:
     """For each column to predict, the indicators of the original's labels, one row per label of either table."""
     result = []
     for spec in original.specs:
-        column = original.columns[spec.name]
-        if not isinstance(column, Labels):
-            continue
-        used = np.unique(column.codes[column.codes >= 0])
-        if FEWEST_LABELS <= len(used) <= MOST_LABELS:
-            result.append(_target(spec, column.labels, used, start))
-            start += len(used)
+        target = _target(original.columns[spec.name], spec, start)
+        if target is not None:
+            result.append(target)
+            start += target.width
     return tuple(result)
 
 
-def _target(spec: ColumnSpec, labels: tuple[str, ...], used: NDArray[np.int32], start: int) -> CategoryFeatures:
+@singledispatch
+def _target(column: ColumnData, spec: ColumnSpec, start: int) -> CategoryFeatures | None:
+    """The column as a target; None for what is not predicted: only categories of few labels are."""
+    return None
+
+
+@_target.register(Labels)
+def _label_target(column: Labels, spec: ColumnSpec, start: int) -> CategoryFeatures | None:
+    labels, used = column.labels, np.flatnonzero(column.counts())
+    if not FEWEST_LABELS <= len(used) <= MOST_LABELS:
+        return None
     table = np.zeros((len(labels), len(used)))
     originals = OriginalLabels(spec, ((at, labels[code]) for at, code in enumerate(used)))
     for code, label in enumerate(labels):

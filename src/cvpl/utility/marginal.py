@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.vectorization import FeatureSpace
-from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Pair, Times
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair
 from cvpl.utility.granularity import OriginalLabels, said
 
 Floats = NDArray[np.float64]
@@ -68,9 +69,13 @@ def _relative(p: Floats, m: Floats) -> float:
 
 def _similarity(spec: ColumnSpec, pair: Pair, space: FeatureSpace) -> float:
     mine, theirs = pair.original.columns[spec.name], pair.protected.columns[spec.name]
-    if isinstance(mine, Labels) and isinstance(theirs, Labels):
-        return 1.0 - jensen_shannon(*_label_weights(spec, mine, theirs))
-    views = [(_ends(mine), _ends(theirs))]
+    return _alike(mine, theirs, spec, space)
+
+
+@singledispatch
+def _alike(mine: ColumnData, theirs: ColumnData, spec: ColumnSpec, space: FeatureSpace) -> float:
+    """1 - JSD on the axis of the values, or the mean of this and those of the features that `space` makes of them."""
+    views = [(_Ends(*mine.bounds(), mine.ordinal()), _Ends(*theirs.bounds(), theirs.ordinal()))]
     for feature in space.number_features:
         if feature.spec.name == spec.name and feature.name not in (None, "elapsed_days"):
             raw = feature.raw(mine), feature.raw(theirs)
@@ -80,6 +85,11 @@ def _similarity(spec: ColumnSpec, pair: Pair, space: FeatureSpace) -> float:
         values = _Values.of(original)
         found.append(1.0 - jensen_shannon(values.weights(original), values.weights(protected)))
     return float(np.mean(found))
+
+
+@_alike.register(Labels)
+def _alike_labels(mine: Labels, theirs: Labels, spec: ColumnSpec, space: FeatureSpace) -> float:
+    return 1.0 - jensen_shannon(*_label_weights(spec, mine, theirs))
 
 
 def _label_weights(spec: ColumnSpec, mine: Labels, theirs: Labels) -> tuple[Floats, Floats]:
@@ -160,17 +170,3 @@ class _Values:
             inside = np.minimum(high, self.starts[number + 1]) - np.maximum(low, self.starts[number])
             weights[number] += float((share * np.maximum(inside, 0) / (high - low)).sum())
         return weights
-
-
-def _ends(column: ColumnData) -> _Ends:
-    if isinstance(column, Numbers):
-        return _Ends(column.low, column.high, column.values)
-    assert isinstance(column, Times)  # noqa: S101 - labels are compared by name
-    first, last, middle = (_instants(times) for times in (column.first, column.last, column.middle()))
-    return _Ends(first, last, middle)
-
-
-def _instants(times: NDArray[np.datetime64]) -> Floats:
-    """Microseconds, NaN where the time is missing."""
-    count = times.astype("datetime64[us]").astype(np.int64).astype(np.float64)
-    return np.where(np.isnat(times), np.nan, count)

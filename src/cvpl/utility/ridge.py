@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.projection import Sums
+from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.vectorization import Vectors
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ class LinearModel:
     root: Floats
 
     @classmethod
-    def solved(cls, sums: Sums, about: Floats, used: Places, targets: Places) -> LinearModel:
+    def solved(cls, sums: Moments, about: Floats, used: Places, targets: Places) -> LinearModel:
         """The model of the features at `targets` from those at `used`, from moments about `about`; needs a record."""
         total, first, second = sums
         scatter = second[np.ix_(used, used)] - np.outer(first[used], first[used]) / total

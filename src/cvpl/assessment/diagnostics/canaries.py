@@ -29,7 +29,7 @@ from cvpl.randomness import stream
 from cvpl.search.best import TIE
 from cvpl.search.blocks import together
 from cvpl.search.budget import Budget
-from cvpl.tables.columns import ColumnData, Labels, Numbers, Pair, Table, Times
+from cvpl.tables.columns import Pair, Table
 
 Ints = NDArray[np.int64]
 
@@ -96,23 +96,10 @@ def independent_columns(original: Table, control: Table | None, rows: int, rng: 
     """A release of which every column is drawn on its own from the originals' and the control's values."""
     columns = {}
     for spec in original.specs:
-        sides = [original.columns[spec.name]] + ([] if control is None else [control.columns[spec.name]])
-        pooled = sides[0] if len(sides) == 1 else _pooled(*sides)
+        own = original.columns[spec.name]
+        pooled = own if control is None else own.joined(control.columns[spec.name])
         columns[spec.name] = pooled.take(rng.integers(len(pooled.known()), size=rows))
     return Table("protected", rows, original.specs, columns)
-
-
-def _pooled(one: ColumnData, other: ColumnData) -> ColumnData:
-    if isinstance(one, Labels) and isinstance(other, Labels):
-        return Labels(np.concatenate([one.codes, other.codes]), one.labels)
-    if isinstance(one, Numbers) and isinstance(other, Numbers):
-        values, low, high = (
-            np.concatenate([getattr(side, name) for side in (one, other)]) for name in ("values", "low", "high")
-        )
-        return Numbers(values, values, values) if one.plain and other.plain else Numbers(values, low, high)
-    assert isinstance(one, Times) and isinstance(other, Times)  # noqa: S101, PT018 - a column has one type
-    first, last = (np.concatenate([getattr(side, name) for side in (one, other)]) for name in ("first", "last"))
-    return Times(first, first if one.plain and other.plain else last)
 
 
 def _identity(done: Attack, threshold: float) -> Canary:

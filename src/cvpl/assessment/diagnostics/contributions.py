@@ -11,7 +11,6 @@ from cvpl.assessment.diagnostics.removal import removal
 from cvpl.attack.representation import linear
 from cvpl.evaluation.contribution import link, structural, structural_spread
 from cvpl.evaluation.measurement import Measurement
-from cvpl.operators.projection import Saved
 from cvpl.randomness import stream
 
 
@@ -56,7 +55,7 @@ def column_contributions(measured: Measurement, drops: PowerDrops | None) -> Col
     removals: dict[str, float] = {}
     asked = None
     # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
-    refitted = done.representation.maps_others and not isinstance(done.attacker.projection, Saved)
+    refitted = done.representation.maps_others and done.attacker.projection_operator.saved_file is None
     if threshold is not None and len(columns) > 1 and refitted:
         for column in columns:
             removals[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))

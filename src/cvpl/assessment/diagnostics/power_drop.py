@@ -20,7 +20,6 @@ from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.attack_rates import searched_base
 from cvpl.evaluation.control import FALSE_RATE, power_at
 from cvpl.evaluation.measurement import Measurement
-from cvpl.operators.projection import Saved
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
@@ -58,7 +57,7 @@ def power_drops(measured: Measurement, inputs: Inputs) -> PowerDrops | None:
     """
     done = measured.attack
     compared = done.attacker.vectorization.compared(done.original)
-    refitted = done.representation.maps_others and not isinstance(done.attacker.projection, Saved)
+    refitted = done.representation.maps_others and done.attacker.projection_operator.saved_file is None
     if measured.power is None or len(compared) < 2 or not refitted:
         return None
     whole = _scores(done, done.attacker, inputs)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from cvpl.attack.attack import Attack
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.evaluation.rates import linkage_rate
-from cvpl.search.exact import find_best
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def climb(attack: Attack, threshold: float) -> Progressive | None:
     tables = [attack.original, attack.protected]
     for number, blocking in enumerate(ladder.rungs, start=1):
         blocks = assign_blocks(blocking, tables, attack.representation.space, attack.seed)
-        found = find_best(attack.scorer, blocks.partitions("original", "protected"), budget=attack.budget)
+        found = attack.engine.find_best(attack.scorer, blocks.partitions("original", "protected"))
         rate = linkage_rate(found.best, threshold)
         gain = rate - (rungs[-1].linkage_rate if rungs else 0.0)
         rungs.append(Rung(number, rate, gain, int(found.candidates.sum())))

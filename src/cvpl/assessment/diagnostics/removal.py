@@ -28,7 +28,7 @@ def removal(attack: Attack, column: str, threshold: float, rng: np.random.Genera
         update={"vectorization": vectorization.model_copy(update={"columns": choices})}
     )
     representation = attack.representation.without(column) or fit_representation(
-        attack.original, attack.protected, without, attack.seed
+        attack.original, attack.protected, without, attack.seed, engine=attack.engine
     )
     scorer = representation.scorer(attack.original, attack.protected, rows)
     found = attack.find(scorer, attack.searched.partitions("original", "protected", rows))

@@ -11,6 +11,7 @@ At most 10,000 records are asked, drawn by the seed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from cvpl.attack.attack import Attack
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.search.best import TIE
 from cvpl.search.blocks import LeftOut
-from cvpl.search.exact import find_best
 from cvpl.tables.columns import ColumnData, Numbers, Table, Times
 
 Ints = NDArray[np.int64]
@@ -54,7 +54,7 @@ def leave_one_out(attack: Attack, name: str, threshold: float | None, rng: np.ra
     rows = sampled_rows(table.rows, rng)
     scorer = attack.representation.scorer(table, table, rows)
     partitions = attack.blocks.partitions(name, name, rows)
-    found = find_best(scorer, partitions, left_out=LeftOut.itself(rows), budget=attack.budget)
+    found = attack.engine.find_best(scorer, partitions, left_out=LeftOut.itself(rows))
     return SelfLinkage(len(rows), table.rows, None if threshold is None else linkage_rate(found.best, threshold))
 
 
@@ -72,7 +72,7 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator)
     representation.arrange(copy, attack.blocks.schemes[0].codes["original"])
     scorer = representation.scorer(table, copy, rows)
     partitions = attack.blocks.partitions("original", "original", rows)
-    found = find_best(scorer, partitions, budget=attack.budget)
+    found = attack.engine.find_best(scorer, partitions)
     rate = None if threshold is None else linkage_rate(found.best, threshold)
     own = scorer.pairs(np.arange(len(rows)), rows)
     hits = np.where(own >= found.best - TIE, 1 / np.maximum(found.ties, 1), 0.0)
@@ -100,16 +100,23 @@ def lightly_perturbed(table: Table, rng: np.random.Generator, *, noise: bool = T
     return table.changed(table.rows, change)
 
 
+@singledispatch
 def _noisy(column: ColumnData, rng: np.random.Generator) -> ColumnData:
-    if isinstance(column, Numbers):
-        known = column.values[~np.isnan(column.values)]
-        shift = rng.normal(size=len(column.values)) * (NUMBER_NOISE * float(known.std()) if known.size else 0.0)
-        values = column.values + shift
-        if column.plain:
-            return Numbers(values, values, values)
-        return Numbers(values, column.low + shift, column.high + shift)
-    if isinstance(column, Times):
-        moved = (rng.normal(scale=TIME_NOISE, size=len(column.first)) * 1e6).astype("timedelta64[us]")
-        first = column.first + moved
-        return Times(first, first if column.plain else column.last + moved)
     return column
+
+
+@_noisy.register(Numbers)
+def _noisy_numbers(column: Numbers, rng: np.random.Generator) -> Numbers:
+    known = column.values[column.known()]
+    shift = rng.normal(size=len(column.values)) * (NUMBER_NOISE * float(known.std()) if known.size else 0.0)
+    values = column.values + shift
+    if column.plain:
+        return Numbers(values, values, values)
+    return Numbers(values, column.low + shift, column.high + shift)
+
+
+@_noisy.register(Times)
+def _noisy_times(column: Times, rng: np.random.Generator) -> Times:
+    moved = (rng.normal(scale=TIME_NOISE, size=len(column.first)) * 1e6).astype("timedelta64[us]")
+    first = column.first + moved
+    return Times(first, first if column.plain else column.last + moved)

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.tables.columns import ColumnData, Labels, Numbers, Pair, Times
+from cvpl.tables.columns import Pair
 from cvpl.tables.identity import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
 from cvpl.wording import percent
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FAR = 6.0
@@ -99,52 +98,28 @@ def _correspond(pair: Pair, original: Ints, protected: Ints) -> bool:
     at, own = original[:count], protected[:count]
     score = np.zeros(count)
     for spec in pair.original.specs:
-        mine, theirs = pair.original.columns[spec.name], pair.protected.columns[spec.name]
-        here = _distance(mine, theirs, at, own)
+        mine, theirs = pair.original.columns[spec.name].take(at), pair.protected.columns[spec.name]
+        here = mine.distances(theirs.take(own))
         for other in (np.roll(own, 1), np.roll(own, -1)):
-            score += np.nan_to_num(np.sign(_distance(mine, theirs, at, other) - here))
+            score += np.nan_to_num(np.sign(mine.distances(theirs.take(other)) - here))
     mean, spread = float(score.mean()), float(score.std())
     if mean <= LEAST_SHARE * len(pair.original.specs):
         return False
     return spread == 0 or mean > FAR * spread / math.sqrt(len(score))
 
 
-def _distance(mine: ColumnData, theirs: ColumnData, rows: Ints, others: Ints) -> Floats:
-    """How far cells lie apart; NaN where either is missing."""
-    if isinstance(mine, Labels) and isinstance(theirs, Labels):
-        one, other = mine.codes[rows], theirs.codes[others]
-        known = (one >= 0) & (other >= 0)
-        return np.where(known, (one != other).astype(np.float64), np.nan)
-    if isinstance(mine, Numbers) and isinstance(theirs, Numbers):
-        apart: Floats = np.abs(mine.values[rows] - theirs.values[others])
-        return apart
-    assert isinstance(mine, Times) and isinstance(theirs, Times)  # noqa: S101, PT018 - a column has one type
-    gap = np.abs(mine.middle()[rows] - theirs.middle()[others])
-    return np.where(np.isnat(gap), np.nan, gap.astype("timedelta64[us]").astype(np.float64))
-
-
 def _unchanged(pair: Pair, original: Ints, protected: Ints) -> list[out.Finding]:
     """The share of values equal to the original's, by column, over rows that belong together."""
     found = []
     for spec in pair.original.specs:
-        mine, theirs = pair.original.columns[spec.name], pair.protected.columns[spec.name]
-        known = mine.known()[original]
+        mine = pair.original.columns[spec.name].take(original)
+        theirs = pair.protected.columns[spec.name].take(protected)
+        known = mine.known()
         if not known.any():
             continue
-        share = float(_equal(mine, theirs, original, protected)[known].mean())
+        share = float(mine.equals(theirs)[known].mean())
         message = f"column '{spec.name}': {percent(share)} of the values are unchanged"
         found.append(
             out.Finding(check="unchanged_values", closes_gate=False, message=message, column=spec.name, share=share)
         )
     return found
-
-
-def _equal(mine: ColumnData, theirs: ColumnData, rows: Ints, others: Ints) -> NDArray[np.bool_]:
-    if isinstance(mine, Labels) and isinstance(theirs, Labels):
-        return np.asarray(mine.codes[rows] == theirs.codes[others])
-    if isinstance(mine, Numbers) and isinstance(theirs, Numbers):
-        same = (mine.low[rows] == theirs.low[others]) & (mine.high[rows] == theirs.high[others])
-        return np.asarray(same)
-    assert isinstance(mine, Times) and isinstance(theirs, Times)  # noqa: S101, PT018 - a column has one type
-    same = (mine.first[rows] == theirs.first[others]) & (mine.last[rows] == theirs.last[others])
-    return np.asarray(same)

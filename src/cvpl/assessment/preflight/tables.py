@@ -7,7 +7,7 @@ import numpy as np
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.tables.columns import Labels, Numbers, Table
+from cvpl.tables.columns import Table
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import Inputs
 from cvpl.tables.row_keys import row_keys
@@ -52,19 +52,7 @@ def _swapped(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
 
 def _generalized(table: Table) -> set[str]:
     """The columns in which some value stands for several: an interval, a span of time, a mask."""
-    found = set()
-    for spec in table.specs:
-        column = table.columns[spec.name]
-        if isinstance(column, Labels):
-            used = np.unique(column.codes[column.codes >= 0])
-            if any(column.labels[code].endswith("*") for code in used):
-                found.add(spec.name)
-        elif isinstance(column, Numbers):
-            if not column.plain and bool(np.any(column.low < column.high)):
-                found.add(spec.name)
-        elif not column.plain and bool(np.any(column.first < column.last)):
-            found.add(spec.name)
-    return found
+    return {spec.name for spec in table.specs if table.columns[spec.name].generalized()}
 
 
 def _small(inputs: Inputs) -> list[out.Finding]:

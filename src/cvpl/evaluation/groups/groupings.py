@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial, singledispatch
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.classifier_test import ordinal
 from cvpl.evaluation.groups.rarity_deciles import LABELS, deciles, rarity
 from cvpl.evaluation.groups.subgroups import Grouping
 from cvpl.tables.columns import ColumnData, Labels, Table
@@ -24,18 +25,23 @@ def by_columns(
     """A grouping for each column: by its labels, or by the quarters of the originals for numbers and times."""
     found = []
     for name, (mine, theirs) in columns.items():
-        asked = mine.take(people)
-        others = None if theirs is None else theirs.take(control_rows)
-        if isinstance(asked, Labels):
-            codes = None if not isinstance(others, Labels) else others.codes.astype(np.int64)
-            found.append(Grouping(name, asked.labels, asked.codes.astype(np.int64), codes))
-            continue
-        known = ordinal(mine)[mine.known()]
-        edges = np.quantile(known, [0.25, 0.5, 0.75]) if len(known) else np.zeros(3)
-        quarters = [None if item is None else _quarters(item, edges) for item in (asked, others)]
-        assert quarters[0] is not None  # noqa: S101 - the originals are there
-        found.append(Grouping(name, QUARTERS, quarters[0], quarters[1]))
+        names, group = _groups(mine)
+        others = None if theirs is None else group(theirs.take(control_rows))
+        found.append(Grouping(name, names, group(mine.take(people)), others))
     return found
+
+
+@singledispatch
+def _groups(originals: ColumnData) -> tuple[tuple[str, ...], Callable[[Any], Ints]]:
+    """The names of the groups that the originals' values make, and what finds the group of each record; -1 is none."""
+    known = originals.ordinal()[originals.known()]
+    edges = np.quantile(known, [0.25, 0.5, 0.75]) if len(known) else np.zeros(3)
+    return QUARTERS, partial(_quarters, edges=edges)
+
+
+@_groups.register(Labels)
+def _label_groups(originals: Labels) -> tuple[tuple[str, ...], Callable[[Any], Ints]]:
+    return originals.labels, lambda column: column.codes.astype(np.int64)
 
 
 def by_rarity(original: Table, control: Table | None) -> Grouping:
@@ -45,4 +51,4 @@ def by_rarity(original: Table, control: Table | None) -> Grouping:
 
 
 def _quarters(column: ColumnData, edges: NDArray[np.float64]) -> Ints:
-    return np.where(column.known(), np.searchsorted(edges, ordinal(column), side="right"), -1).astype(np.int64)
+    return np.where(column.known(), np.searchsorted(edges, column.ordinal(), side="right"), -1).astype(np.int64)

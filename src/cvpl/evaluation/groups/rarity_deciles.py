@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.classifier_test import ordinal
-from cvpl.tables.columns import ColumnData, Labels, Table
+from cvpl.tables.columns import ColumnData, Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,9 +52,9 @@ def deciles(own: Floats, asked: Floats | None = None) -> Ints:
 
 def _edges(column: ColumnData) -> Floats | None:
     """The inner decile edges of a column that is mostly distinct."""
-    if isinstance(column, Labels):
+    if not column.ordered:
         return None
-    known = ordinal(column)[column.known()]
+    known = column.ordinal()[column.known()]
     if not len(known) or len(np.unique(known)) <= DISTINCT_SHARE * len(known):
         return None
     return np.quantile(known, np.arange(1, DECILES) / DECILES)
@@ -63,7 +62,7 @@ def _edges(column: ColumnData) -> Floats | None:
 
 def _value(column: ColumnData, edges: Floats | None) -> Floats:
     """A number for each value, -inf for a missing one."""
-    values = ordinal(column)
+    values = column.ordinal()
     known = ~np.isnan(values)
     if edges is not None:
         values = np.searchsorted(edges, values, side="right").astype(np.float64)

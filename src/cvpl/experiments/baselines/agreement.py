@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
-from cvpl.operators.vectorization.features import Feature, earliest, raw_numbers
-from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
+from cvpl.operators.vectorization.features import Feature, earliest, time_feature
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Table, Times
 
 Rows = NDArray[np.intp]
 Codes = NDArray[np.int32]
@@ -121,33 +122,62 @@ def compare_tables(
         if choice is not None and not choice.vectorize:
             continue
         sides = queries.columns[spec.name], candidates.columns[spec.name]
-        if choice is not None and choice.features and comparison.times == "features" and isinstance(sides[0], Times):
-            compared.extend(_feature(spec, feature, sides) for feature in choice.features)
-        else:
-            compared.append(ComparedColumn.of(spec.name, *_ranges(spec, sides, comparison)))
+        features = choice.features if choice is not None and comparison.times == "features" else ()
+        compared.extend(_compared(sides[0], spec, sides, comparison, features))
     return tuple(compared)
 
 
-def _ranges(spec: ColumnSpec, sides: Sequence[ColumnData], comparison: Comparison) -> list[Ranges]:
-    if isinstance(sides[0], Labels):
-        low, high = _paths(spec, sides[0].labels)
-        codes = [side.codes for side in sides if isinstance(side, Labels)]
-        return [Ranges.where(code >= 0, low[code], high[code]) for code in codes]
-    known = [side.known() for side in sides]
+@singledispatch
+def _compared(
+    first: ColumnData,
+    spec: ColumnSpec,
+    sides: Sequence[ColumnData],
+    comparison: Comparison,
+    features: Sequence[Feature],
+) -> list[ComparedColumn]:
+    """A column of two tables, of the first one's kind, as it is compared; a time by its features, if there are any."""
+    return [_by_ranges(spec, sides, comparison)]
+
+
+def _by_ranges(spec: ColumnSpec, sides: Sequence[ColumnData], comparison: Comparison) -> ComparedColumn:
     tolerance = comparison.tolerance.get(spec.name, 0.0) * (1 + _ROUNDING)
-    ends: list[tuple[NDArray[Any], NDArray[Any]]] = []
-    for side in sides:
-        if isinstance(side, Numbers):
-            ends.append((side.low, side.high + tolerance if tolerance else side.high))
-        elif isinstance(side, Times):
-            first, last = (end.astype("datetime64[us]").astype(np.int64) for end in (side.first, side.last))
-            ends.append((first, last + round(tolerance * 1e6)))
-    return _ranked(known, ends)
+    known = [side.known() for side in sides]
+    return ComparedColumn.of(spec.name, *_ranked(known, [_widened(side, tolerance) for side in sides]))
 
 
-def _feature(spec: ColumnSpec, feature: Feature, sides: Sequence[ColumnData]) -> ComparedColumn:
+@_compared.register(Times)
+def _compared_times(
+    first: Times, spec: ColumnSpec, sides: Sequence[Times], comparison: Comparison, features: Sequence[Feature]
+) -> list[ComparedColumn]:
+    return [_feature(spec, feature, sides) for feature in features] or [_by_ranges(spec, sides, comparison)]
+
+
+@_compared.register(Labels)
+def _compared_labels(
+    first: Labels, spec: ColumnSpec, sides: Sequence[Labels], comparison: Comparison, features: Sequence[Feature]
+) -> list[ComparedColumn]:
+    low, high = _paths(spec, first.labels)
+    ranges = (Ranges.where(side.known(), low[side.codes], high[side.codes]) for side in sides)
+    return [ComparedColumn.of(spec.name, *ranges)]
+
+
+@singledispatch
+def _widened(side: ColumnData, tolerance: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ends of the cells' ranges, the upper one raised by the tolerance."""
+    low, high = side.ends()
+    return low, high + tolerance if tolerance else high
+
+
+@_widened.register(Times)
+def _widened_times(side: Times, tolerance: float) -> tuple[NDArray[Any], NDArray[Any]]:
+    first, last = (end.astype("datetime64[us]").astype(np.int64) for end in side.ends())
+    return first, last + round(tolerance * 1e6)
+
+
+def _feature(spec: ColumnSpec, feature: Feature, sides: Sequence[Times]) -> ComparedColumn:
     """A datetime column by one of its features, which is missing where the span leaves it open."""
-    raw = [raw_numbers(side, feature, earliest(sides)) for side in sides]
+    origin = earliest(sides)
+    raw = [time_feature(side, feature, origin) for side in sides]
     ranges = _ranked([~np.isnan(values) for values in raw], [(values, values) for values in raw])
     return ComparedColumn.of(f"{spec.name}.{feature}", *ranges)
 

@@ -71,6 +71,8 @@ class PatternScorer:
     differ: Floats
     tolerance: float = 0.0
     unit: ClassVar[bool] = False
+    unit_vectors: ClassVar[None] = None
+    agreement: ClassVar[None] = None
 
     @classmethod
     def of(
@@ -151,11 +153,10 @@ def count_patterns(
     totals = np.zeros(1 << bits if by_place else 0, dtype=np.int64)
     counted: dict[int, int] = {}
     for group, query, candidate in listed_pairs(source, partitions, budget or Budget()):
-        scorer = group.scorer
-        assert isinstance(scorer, PatternScorer)  # noqa: S101 - `sorted` keeps the class
-        codes = scorer.agreeing(query, candidate)
+        asked, there = group.query_rows[query], group.candidate_rows[candidate]
+        codes = source.agreeing(asked, there)
         if bits > width:
-            lacking = scorer.lacking[0][query] | scorer.lacking[1][candidate]
+            lacking = source.lacking[0][asked] | source.lacking[1][there]
             codes = codes + (lacking.astype(np.int64) << width)
         if by_place:
             totals += np.bincount(codes, minlength=len(totals))

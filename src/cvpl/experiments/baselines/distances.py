@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.operators.similarity import fit_euclidean
 from cvpl.search.blocks import Partition
-from cvpl.search.exact import find_best
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +57,7 @@ def nearest_distances(attack: Attack, *, blocked: bool = True) -> NearestDistanc
         queries, candidates = (np.zeros(len(side), dtype=np.int64) for side in (protected, original))
         partitions = (Partition(queries, candidates),)
     scorer = fit_euclidean(np.vstack([original, protected])).scorer(protected, original)
-    found = find_best(scorer, partitions, budget=attack.budget)
+    found = attack.engine.find_best(scorer, partitions)
     first, second = (_between(protected, original, row) for row in (found.row, found.second_row))
     # Where two scores round to the same number, the second may be the nearer one by a bit.
     return NearestDistances(np.fmin(first, second), np.maximum(first, second))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import singledispatch
+from typing import Any, Protocol
 
 from cvpl.operators.alignment.labels import LabelGranularity
 from cvpl.operators.alignment.numbers import NumberGranularity
@@ -15,8 +16,8 @@ from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, 
 class ColumnGranularity(Protocol):
     """The grain of one column."""
 
-    def apply(self, column: ColumnData, /) -> ColumnData:
-        """The column brought to it; the column itself where nothing changes."""
+    def apply(self, column: Any, /) -> ColumnData:
+        """A column of the kind it was detected on, brought to it; the column itself where nothing changes."""
         ...
 
     @property
@@ -65,7 +66,7 @@ def detect(original: Table, protected: Table) -> Granularity:
     suppressed: dict[str, float] = {}
     for spec in protected.specs:
         own, released = original.columns[spec.name], protected.columns[spec.name]
-        grain = _grain(spec, own, released)
+        grain = _grain(own, released, spec)
         if grain is not None:
             grains[spec.name] = grain
         missing = _missing(own), _missing(released)
@@ -80,11 +81,21 @@ def _missing(column: ColumnData) -> float:
     return 1 - float(known.mean()) if len(known) else 0.0
 
 
-def _grain(spec: ColumnSpec, own: ColumnData, released: ColumnData) -> ColumnGranularity | None:
-    if isinstance(own, Numbers) and isinstance(released, Numbers):
-        return NumberGranularity.detect(own, released)
-    if isinstance(own, Times) and isinstance(released, Times):
-        return TimeGranularity.detect(own, released)
-    if isinstance(own, Labels) and isinstance(released, Labels):
-        return LabelGranularity.detect(spec, own, released)
+@singledispatch
+def _grain(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> ColumnGranularity | None:
     return None
+
+
+@_grain.register(Numbers)
+def _number_grain(own: Numbers, released: Numbers, spec: ColumnSpec) -> ColumnGranularity | None:
+    return NumberGranularity.detect(own, released)
+
+
+@_grain.register(Times)
+def _time_grain(own: Times, released: Times, spec: ColumnSpec) -> ColumnGranularity | None:
+    return TimeGranularity.detect(own, released)
+
+
+@_grain.register(Labels)
+def _label_grain(own: Labels, released: Labels, spec: ColumnSpec) -> ColumnGranularity | None:
+    return LabelGranularity.detect(spec, own, released)

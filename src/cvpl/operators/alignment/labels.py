@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.alignment.covering import covers
-from cvpl.tables.columns import ColumnData, ColumnSpec, Labels
+from cvpl.tables.columns import ColumnSpec, Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,8 @@ class LabelGranularity:
             return None
         return cls(np.append(recode, -1).astype(np.int32), tuple(sorted(set(kinds.values()))))
 
-    def apply(self, column: ColumnData) -> ColumnData:
+    def apply(self, column: Labels) -> Labels:
         """The column as the release would write it; the column itself where nothing changes."""
-        assert isinstance(column, Labels)  # noqa: S101 - a grain of labels is asked for labels
         codes = self.recode[column.codes]
         return column if np.array_equal(codes, column.codes) else Labels(codes, column.labels)
 

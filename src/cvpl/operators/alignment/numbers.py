@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cvpl.operators.alignment.cells import Cells
 from cvpl.operators.alignment.fitting import SAME, cut_offs, fit_numbers
 from cvpl.operators.alignment.rounding import NumberRounding
-from cvpl.tables.columns import ColumnData, Numbers
+from cvpl.tables.columns import Numbers
 
 Floats = NDArray[np.float64]
 
@@ -54,9 +54,8 @@ class NumberGranularity:
             return None
         return cls(cells, middle, rounding, least, most, points)
 
-    def apply(self, column: ColumnData) -> ColumnData:
+    def apply(self, column: Numbers) -> Numbers:
         """The column as the release would write it; the column itself where nothing changes."""
-        assert isinstance(column, Numbers)  # noqa: S101 - a grain of numbers is asked for numbers
         values, low, high = column.values, column.low, column.high
         moved = self._rounded(values)
         exact = low == high

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cvpl.operators.alignment.cells import Cells
 from cvpl.operators.alignment.fitting import fit_times
 from cvpl.operators.alignment.rounding import TimeRounding
-from cvpl.tables.columns import ColumnData, Times
+from cvpl.tables.columns import Times
 
 Ints = NDArray[np.int64]
 
@@ -40,9 +40,8 @@ class TimeGranularity:
         rounding = fit_times(left, plain) if len(plain) else None
         return None if cells is None and rounding is None else cls(cells, rounding)
 
-    def apply(self, column: ColumnData) -> ColumnData:
+    def apply(self, column: Times) -> Times:
         """The column as the release would write it; the column itself where nothing changes."""
-        assert isinstance(column, Times)  # noqa: S101 - a grain of times is asked for times
         first = _whole(column.first)
         last = first if column.plain else _whole(column.last)
         known = column.known()

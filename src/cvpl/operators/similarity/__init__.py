@@ -8,44 +8,59 @@
                   log((1-m)/(1-u)) where it does not, 0 where either value is missing; no upper limit of its own
     rarity        the sum of log(1/frequency) over the columns on which a pair agrees; no upper limit of its own
 
-`fit` returns a `Measure`, and a measure makes a `Scorer` of two sets of records. A scorer has two ways to the same
-figure: `pairs`, the formula itself, one pair at a time and to the same bits wherever the pair stands; and `tile`, a
-whole rectangle at once by matrix products, within `tolerance` of it, which only ever serves to find the pairs that the
-formula is then applied to.
+`fit` returns a `Measure`, and a measure makes a `Scorer` of two sets of records (`measure`). A scorer has two ways to
+the same figure: `pairs`, the formula itself, one pair at a time and to the same bits wherever the pair stands; and
+`tile`, a whole rectangle at once by matrix products, within `tolerance` of it, which only ever serves to find the pairs
+that the formula is then applied to.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from cvpl.operators.similarity.agreement import AgreementScorer
+from cvpl.operators.similarity.cosine import Cosine, CosineMeasure
+from cvpl.operators.similarity.distance import DistanceMeasure, Euclidean, Mahalanobis, fit_euclidean
 from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure, AgreementSettings
-from cvpl.operators.similarity.measures import (
-    CosineMeasure,
-    DistanceMeasure,
-    fit_cosine,
-    fit_euclidean,
-    fit_mahalanobis,
-)
+from cvpl.operators.similarity.jaccard import Jaccard, JaccardMeasure
+from cvpl.operators.similarity.measure import ComparedRecords, EmbeddedOnDemand, Measure, SimilarityOperator
 from cvpl.operators.similarity.rarity import Rarity, RarityMeasure, RaritySettings
 from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer, Source
 
 Similarity = Literal["cosine", "euclidean", "mahalanobis", "jaccard"] | Agreement | Rarity
+
+_BY_NAME: Mapping[str, SimilarityOperator] = {
+    "cosine": Cosine(),
+    "euclidean": Euclidean(),
+    "mahalanobis": Mahalanobis(),
+    "jaccard": Jaccard(),
+}
+
+
+def similarity_operator(similarity: Similarity) -> SimilarityOperator:
+    """The operator that the settings name, or are."""
+    return _BY_NAME[similarity] if isinstance(similarity, str) else similarity
+
 
 __all__ = [
     "Agreement",
     "AgreementMeasure",
     "AgreementScorer",
     "AgreementSettings",
+    "ComparedRecords",
     "CosineMeasure",
     "CosineScorer",
     "DistanceMeasure",
+    "EmbeddedOnDemand",
+    "JaccardMeasure",
     "JaccardScorer",
+    "Measure",
     "Rarity",
     "RarityMeasure",
     "RaritySettings",
     "Scorer",
     "Similarity",
+    "SimilarityOperator",
     "Source",
-    "fit_cosine",
     "fit_euclidean",
-    "fit_mahalanobis",
+    "similarity_operator",
 ]

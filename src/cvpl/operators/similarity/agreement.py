@@ -16,29 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.similarity.scorers import Rows
-from cvpl.tables.columns import ColumnData, Labels, Numbers, Table
+from cvpl.tables.columns import ColumnData, Table
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Keys = NDArray[Any]
-
-
-def keys(column: ColumnData, *, plain: bool) -> Keys:
-    """A value's sortable stand-in: equal where two values are equal. Numbers and times that are ranges by both ends."""
-    if isinstance(column, Labels):
-        return column.codes
-    low, high = (
-        (column.low, column.high)
-        if isinstance(column, Numbers)
-        else (column.first.astype(np.int64), column.last.astype(np.int64))
-    )
-    return low if plain else np.asarray(low + 1j * high)
-
-
-def is_plain(column: ColumnData) -> bool:
-    """Whether the values of a column are single points."""
-    return isinstance(column, Labels) or column.plain
+Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +65,10 @@ class ComparedColumn:
     @classmethod
     def of(cls, one: ColumnData, other: ColumnData, tolerance: float) -> tuple[ComparedColumn, Keys]:
         """The codes of two columns, values up to `tolerance` apart agreeing; and the distinct values of the queries."""
-        plain = is_plain(one) and is_plain(other)
+        plain = one.plain and other.plain
         known = one.known(), other.known()
-        asked, queries = np.unique(keys(one, plain=plain)[known[0]], return_inverse=True)
-        there, candidates = np.unique(keys(other, plain=plain)[known[1]], return_inverse=True)
+        asked, queries = np.unique(one.keys(plain=plain)[known[0]], return_inverse=True)
+        there, candidates = np.unique(other.keys(plain=plain)[known[1]], return_inverse=True)
         first = np.searchsorted(there, asked - tolerance if tolerance else asked, side="left")
         last = np.searchsorted(there, asked + tolerance if tolerance else asked, side="right") - 1
         compared = cls(
@@ -113,6 +96,12 @@ class AgreementScorer:
     worth: AgreementWeights
     tolerance: float = 1e-9
     unit: ClassVar[bool] = False
+    unit_vectors: ClassVar[None] = None
+
+    @property
+    def agreement(self) -> AgreementScorer:
+        """Itself."""
+        return self
 
     @classmethod
     def of(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
+from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
 from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnData, Table
 
@@ -26,6 +27,10 @@ class AgreementMeasure:
     columns: tuple[str, ...]
     agree: Floats
     differ: Floats
+
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer:
+        """Weights of the columns' values."""
+        return self.scorer(queries.values(), candidates.values())
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
         """Both tables as codes that are equal where the values are."""
@@ -61,16 +66,20 @@ class Agreement(Settings):
 
     agreement: AgreementSettings = AgreementSettings()
 
-    def fit(self, original: Table, protected: Table, columns: Sequence[str]) -> AgreementMeasure:
+    compares: ClassVar[Compared] = "values"
+    unit: ClassVar[bool] = False
+    by_distance: ClassVar[bool] = False
+
+    def fit(self, tables: FittingTables) -> AgreementMeasure:
         """The weights log(m/u) and log((1-m)/(1-u)) of every column."""
         agree, differ = [], []
-        for name in columns:
+        for name in tables.columns:
             m = self.agreement.m.get(name, 0.9) if isinstance(self.agreement.m, Mapping) else self.agreement.m
             chance = self.agreement.u.get(name)
-            u = _chance(original.columns[name], protected.columns[name]) if chance is None else chance
+            u = _chance(tables.original.columns[name], tables.protected.columns[name]) if chance is None else chance
             agree.append(np.log(m / u))
             differ.append(np.log((1 - m) / (1 - u)))
-        return AgreementMeasure(tuple(columns), np.array(agree), np.array(differ))
+        return AgreementMeasure(tuple(tables.columns), np.array(agree), np.array(differ))
 
 
 def _chance(one: ColumnData, other: ColumnData) -> float:

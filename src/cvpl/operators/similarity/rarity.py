@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn, is_plain, keys
+from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
+from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
 from cvpl.settings import Settings
-from cvpl.tables.columns import Labels, Table
+from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 Keys = NDArray[Any]
@@ -39,13 +40,21 @@ class Rarity(Settings):
 
     rarity: RaritySettings = RaritySettings()
 
-    def fit(self, original: Table, protected: Table, reference: Table | None, columns: Sequence[str]) -> RarityMeasure:
-        """Count the values of the release and of the reference people; tolerances as set, or exact agreement."""
-        counted = [protected] if reference is None else [protected, reference]
-        known = tuple(ValueCounts.of(name, counted) for name in columns)
-        width = 0.0 if self.rarity.tolerance == "release" else self.rarity.tolerance
-        tolerance = {name: width * spread(original, name) for name in columns} if width else {}
-        return RarityMeasure(tuple(columns), known, tolerance)
+    compares: ClassVar[Compared] = "values"
+    unit: ClassVar[bool] = False
+    by_distance: ClassVar[bool] = False
+
+    def fit(self, tables: FittingTables) -> RarityMeasure:
+        """Count the values of the release and of the reference people; tolerances as set, or found from the release."""
+        counted = [tables.protected] if tables.reference is None else [tables.protected, tables.reference]
+        known = tuple(ValueCounts.of(name, counted) for name in tables.columns)
+        exact = RarityMeasure(tuple(tables.columns), known, {})
+        if self.rarity.tolerance == "release":
+            return replace(exact, tolerance=tables.tolerances(exact))
+        width = self.rarity.tolerance
+        if not width:
+            return exact
+        return replace(exact, tolerance={name: width * spread(tables.original, name) for name in tables.columns})
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +68,10 @@ class ValueCounts:
     def of(cls, name: str, tables: Sequence[Table]) -> ValueCounts:
         """Values as points, where they are, and as ranges."""
         columns = [table.columns[name] for table in tables]
-        point = all(map(is_plain, columns))
-        values = np.sort(np.concatenate([keys(column, plain=True)[column.known()] for column in columns]))
-        if isinstance(columns[0], Labels):
-            return cls(values, values)
-        if point:
+        values = np.sort(np.concatenate([column.keys(plain=True)[column.known()] for column in columns]))
+        if all(column.plain for column in columns):
             return cls(values, np.zeros(0))
-        return cls(values, np.sort(np.concatenate([keys(column, plain=False)[column.known()] for column in columns])))
+        return cls(values, np.sort(np.concatenate([column.keys(plain=False)[column.known()] for column in columns])))
 
     def shares(self, asked: Keys, tolerance: float) -> Floats:
         """(count + 1) / (all + 1) of those within `tolerance` of each value."""
@@ -92,12 +98,16 @@ class RarityMeasure:
         """The highest score there can be: agreement on values that nobody has."""
         return float(sum(np.log(len(counted.values) + 1.0) for counted in self.counted))
 
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer:
+        """Agreement of the columns' values."""
+        return self.scorer(queries.values(), candidates.values())
+
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
         """Both tables as codes, with what agreeing on each value is worth."""
         compared = []
         for name, counted in zip(self.columns, self.counted, strict=True):
             one, other = queries.columns[name], candidates.columns[name]
-            tolerance = self.tolerance.get(name, 0.0) if is_plain(one) and is_plain(other) else 0.0
+            tolerance = self.tolerance.get(name, 0.0) if one.plain and other.plain else 0.0
             column, asked = ComparedColumn.of(one, other, tolerance)
             compared.append(replace(column, agree=-np.log(counted.shares(asked, tolerance))))
         return AgreementScorer.of(compared, np.zeros(len(compared)), queries, candidates)
@@ -106,6 +116,6 @@ class RarityMeasure:
 def spread(table: Table, name: str) -> float:
     """The standard deviation of a numeric or datetime column; 0 for labels and ranges, which agree or do not."""
     column = table.columns[name]
-    if isinstance(column, Labels) or not column.plain or not column.known().any():
+    if not column.ordered or not column.plain or not column.known().any():
         return 0.0
-    return float(keys(column, plain=True)[column.known()].astype(np.float64).std())
+    return float(column.keys(plain=True)[column.known()].astype(np.float64).std())

@@ -8,6 +8,8 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.similarity.agreement import AgreementScorer
+
 Floats = NDArray[np.float64]
 Scores = NDArray[np.floating]
 Rows = NDArray[np.intp]
@@ -32,7 +34,11 @@ class Source(Protocol):
 
     @property
     def unit(self) -> bool:
-        """Whether scores are inner products of unit vectors."""
+        """Whether scores are inner products of unit vectors, which a tree can search."""
+
+    @property
+    def agreement(self) -> AgreementScorer | None:
+        """Itself if scores are sums of agreement over columns, which an index on rare values can search; else None."""
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """Scores of the pairs (queries[i], candidates[i])."""
@@ -48,6 +54,10 @@ class Scorer(Source, Protocol):
     def tolerance(self) -> float:
         """How far an entry of `tile` may lie from the formula."""
 
+    @property
+    def unit_vectors(self) -> CosineScorer | None:
+        """Itself if scores are inner products of unit vectors, else None."""
+
     def tile(self, queries: slice, candidates: slice) -> Scores:
         """Scores of every query with every candidate of two ranges, in single or double precision."""
 
@@ -59,6 +69,7 @@ class VectorScorer:
     a: Floats
     b: Floats
     unit: ClassVar[bool] = False
+    agreement: ClassVar[None] = None
 
     @property
     def queries(self) -> int:
@@ -74,6 +85,11 @@ class VectorScorer:
     def record_bytes(self) -> int:
         """Bytes of a vector."""
         return 8 * int(self.a.shape[1])
+
+    @property
+    def unit_vectors(self) -> CosineScorer | None:
+        """None unless they have unit length."""
+        return None
 
     def sorted(self, queries: Rows, candidates: Rows) -> Self:
         """A scorer of some of the records, in another order."""
@@ -99,6 +115,11 @@ class CosineScorer(VectorScorer):
     unit: ClassVar[bool] = True
     one: float = 1.0 - 1e-12
     """What lies above differs from 1 by rounding alone."""
+
+    @property
+    def unit_vectors(self) -> CosineScorer:
+        """Itself."""
+        return self
 
     @property
     def tolerance(self) -> float:

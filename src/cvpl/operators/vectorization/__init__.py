@@ -15,7 +15,8 @@ and leaves no trace of its own; `missing: indicator` adds the trace on purpose.
 from cvpl.operators.vectorization.features import CategoryFeatures, Feature, NumberFeature
 from cvpl.operators.vectorization.on_demand import VectorsOnDemand
 from cvpl.operators.vectorization.settings import ColumnChoice, Encoding, Scaling, Vectorization
-from cvpl.operators.vectorization.vectors import AnyVectors, FeatureSpace, Vectors
+from cvpl.operators.vectorization.space import AnyVectors, FeatureSpace
+from cvpl.operators.vectorization.vectors import Vectors
 
 __all__ = [
     "AnyVectors",

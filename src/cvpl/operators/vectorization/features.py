@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import singledispatch
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
-from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
 
 Floats = NDArray[np.float64]
 Feature = Literal["hour", "day_of_week", "month", "elapsed_days"]
@@ -40,9 +41,7 @@ class NumberFeature:
 
     def raw(self, column: ColumnData) -> Floats:
         """The unscaled numbers, NaN where missing."""
-        if self.shares is not None and isinstance(column, Labels):
-            return np.where(column.codes >= 0, np.append(self.shares, 0.0)[column.codes], np.nan)
-        return raw_numbers(column, self.name, self.origin)
+        return _raw(column, self)
 
     def values(self, column: ColumnData) -> Floats:
         """The scaled numbers, a missing one at the neutral value."""
@@ -71,12 +70,12 @@ class CategoryFeatures:
         """How many features the column has."""
         return int(self.table.shape[1])
 
-    def codes(self, column: ColumnData) -> NDArray[np.int32]:
-        """The row of `lookup` that each record uses."""
+    def codes(self, column: Any) -> NDArray[np.int32]:
+        """The row of `lookup` that each record uses, from a column of the kind that the features were fitted on."""
         if self.encoding == "indicator":
             return np.where(~column.known(), 0, -1).astype(np.int32)
-        assert isinstance(column, Labels)  # noqa: S101 - a category is always fitted on labels
-        return column.codes
+        codes: NDArray[np.int32] = column.codes
+        return codes
 
     def lookup(self) -> Floats:
         """The features of every code; the last row, which code -1 finds, is the missing value's."""
@@ -89,15 +88,29 @@ class CategoryFeatures:
         return np.vstack([facts, np.zeros((1, self.width))])
 
 
-def raw_numbers(column: ColumnData, feature: Feature | None, origin: np.datetime64 | None) -> Floats:
-    """A column's numbers before scaling, NaN where missing.
+@singledispatch
+def _raw(column: ColumnData, feature: NumberFeature) -> Floats:
+    """A column's numbers before scaling, NaN where missing."""
+    return column.ordinal()
 
-    A datetime feature is known only where the whole span agrees on it: "2024-05" has a month and no hour. Elapsed days
-    are counted at the midpoint, from the earliest time of both tables.
+
+@_raw.register(Labels)
+def _raw_shares(column: Labels, feature: NumberFeature) -> Floats:
+    assert feature.shares is not None  # noqa: S101 - a number made of labels is fitted with their shares
+    return np.where(column.known(), np.append(feature.shares, 0.0)[column.codes], np.nan)
+
+
+@_raw.register(Times)
+def _raw_times(column: Times, feature: NumberFeature) -> Floats:
+    return time_feature(column, feature.name, feature.origin)
+
+
+def time_feature(column: Times, feature: Feature | None, origin: np.datetime64 | None) -> Floats:
+    """One feature of times, NaN where it is not known.
+
+    It is known only where the whole span agrees on it: "2024-05" has a month and no hour. Elapsed days are counted at
+    the midpoint, from the earliest time of both tables.
     """
-    if isinstance(column, Numbers):
-        return column.values
-    assert isinstance(column, Times)  # noqa: S101 - labels have no raw numbers
     if feature == "elapsed_days" and origin is not None:
         elapsed = (column.middle() - origin) / np.timedelta64(1, "us")
         return np.where(np.isnat(column.first), np.nan, elapsed / 86_400e6)
@@ -119,9 +132,9 @@ def _part(times: NDArray[np.datetime64], feature: Feature | None) -> Floats:
     return np.where(np.isnat(times), np.nan, part.astype(np.float64))
 
 
-def earliest(columns: Sequence[ColumnData]) -> np.datetime64:
+def earliest(columns: Sequence[Times]) -> np.datetime64:
     """The first time in any of the columns, from which elapsed days are counted."""
-    times = np.concatenate([column.middle() for column in columns if isinstance(column, Times)])
+    times = np.concatenate([column.middle() for column in columns])
     known = times[~np.isnat(times)]
     return known.min() if known.size else np.datetime64(0, "us")
 

@@ -1,15 +1,15 @@
-"""The moments of feature vectors, from sums and counts instead of the matrix of them."""
+"""The moments and the centre of feature vectors, from sums and counts instead of the matrix of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from cvpl.operators.vectorization.vectors import FeatureSpace, Vectors
+from cvpl.operators.feature_vectors import Moments
+from cvpl.operators.vectorization.layout import FeatureLayout
 
 Floats = NDArray[np.float64]
 
@@ -17,15 +17,38 @@ CHUNK = 1 << 16
 """Records of a piece, wherever the vectors are kept: sums then come to the same bits."""
 
 
-class ChunkedVectors(Protocol):
-    """Vectors that can be gone through some records at a time."""
+class Piece(Protocol):
+    """The vectors of some records, in memory: their numbers, and a code for each category column."""
 
     @property
-    def space(self) -> FeatureSpace:
+    def numbers(self) -> Floats:
+        """The scaled numbers, a row for each record."""
+
+    @property
+    def codes(self) -> tuple[NDArray[np.int32], ...]:
+        """The codes of each category column."""
+
+    def squared_norms(self, centre: Floats) -> Floats:
+        """|v - centre|^2 of every record."""
+
+
+class ChunkedVectors(Protocol):
+    """Vectors that can be gone through some records at a time, or feature by feature."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def space(self) -> FeatureLayout:
         """What the features are."""
 
-    def pieces(self) -> Iterator[tuple[slice, Vectors]]:
+    def pieces(self) -> Iterator[tuple[slice, Piece]]:
         """So many records as `CHUNK` says at a time, with their places."""
+
+    def number(self, feature: int) -> Floats:
+        """One of the numeric features, for all records."""
+
+    def code(self, feature: int) -> NDArray[np.int32]:
+        """The codes of one of the category columns, for all records."""
 
 
 def chunks(rows: int, size: int = CHUNK) -> Iterator[slice]:
@@ -34,8 +57,8 @@ def chunks(rows: int, size: int = CHUNK) -> Iterator[slice]:
         yield slice(start, min(start + size, rows))
 
 
-def moments(vectors: ChunkedVectors, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
-    """Sum of weights, of u, and of u u^T over the records, where u = v - centre; weights are 1 by default.
+def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Floats] | None = None) -> Moments:
+    """Sum of weights, of u, and of u u^T over the records, where u = v - centre; without `weigh` each record weighs 1.
 
     Numbers by products over pieces; a category's part from counts, and a pair of categories' from their contingency
     table, so that the cost does not depend on the number of labels.
@@ -50,7 +73,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weights: Floats | None = No
     tables = {(a, b): np.zeros(sizes[a] * sizes[b]) for b in range(len(sizes)) for a in range(b)}
     for at, piece in vectors.pieces():
         numbers = piece.numbers - centre[places]
-        weight = np.ones(at.stop - at.start) if weights is None else weights[at]
+        weight = np.ones(at.stop - at.start) if weigh is None else weigh(piece)
         weighted = numbers * weight[:, None]
         total += float(weight.sum())
         first[places] += weighted.sum(axis=0)
@@ -76,4 +99,28 @@ def moments(vectors: ChunkedVectors, centre: Floats, weights: Floats | None = No
         block = offsets[a].T @ table.reshape(sizes[a], sizes[b]) @ offsets[b]
         second[one.start : one.start + one.width, other.start : other.start + other.width] = block
         second[other.start : other.start + other.width, one.start : one.start + one.width] = block.T
-    return total, first, second
+    return Moments(total, first, second)
+
+
+def direction_moments(vectors: ChunkedVectors, centre: Floats) -> Moments:
+    """The moments with the weight 1 / |u|^2, so that each record counts by its direction; one at the centre by none."""
+    return moments(vectors, centre, lambda piece: _inverse(piece.squared_norms(centre)))
+
+
+def _inverse(squared: Floats) -> Floats:
+    return np.divide(1.0, squared, out=np.zeros_like(squared), where=squared > 1e-24)
+
+
+def robust_centre(tables: Sequence[ChunkedVectors]) -> Floats:
+    """The median of every number over the records of some tables, and the share of every 0/1 feature."""
+    space = tables[0].space
+    total = sum(len(vectors) for vectors in tables)
+    centre = np.zeros(space.width)
+    for at, place in enumerate(space.number_places if total else ()):
+        centre[place] = np.median(np.concatenate([vectors.number(at) for vectors in tables]))
+    for at, part in enumerate(space.category_features):
+        lookup = part.lookup()
+        codes = np.concatenate([vectors.code(at) for vectors in tables])
+        counts = np.bincount(np.where(codes < 0, len(lookup) - 1, codes), minlength=len(lookup))
+        centre[part.start : part.start + part.width] = counts @ lookup / max(1, total)
+    return centre

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.vectorization.moments import chunks, moments
+from cvpl.operators.feature_vectors import Moments
+from cvpl.operators.vectorization.layout import FeatureLayout
+from cvpl.operators.vectorization.moments import chunks, direction_moments, moments, robust_centre
+from cvpl.operators.vectorization.vectors import Vectors, vectorized
 from cvpl.tables.columns import Table
-
-if TYPE_CHECKING:
-    from cvpl.operators.vectorization.vectors import FeatureSpace, Vectors
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -27,7 +27,7 @@ class VectorsOnDemand:
     be asked for, so that those of a block are read in one go.
     """
 
-    space: FeatureSpace
+    space: FeatureLayout
     table: Table
     at: NDArray[np.signedinteger] | None = None
 
@@ -36,7 +36,7 @@ class VectorsOnDemand:
 
     def take(self, rows: Rows) -> Vectors:
         """The vectors of some of the rows, in memory."""
-        return self.space.of(self.table.take(rows if self.at is None else self.at[rows]))
+        return vectorized(self.space, self.table.take(rows if self.at is None else self.at[rows]))
 
     def pieces(self) -> Iterator[tuple[slice, Vectors]]:
         """The records some at a time, with their places."""
@@ -68,10 +68,22 @@ class VectorsOnDemand:
             result[at] = piece.project(loadings, centre)
         return result
 
-    def squared_norms(self, centre: Floats) -> Floats:
-        """|v - centre|^2 of every record."""
-        return np.concatenate([piece.squared_norms(centre) for _, piece in self.pieces()])
+    def moments(self, centre: Floats) -> Moments:
+        """How many records there are, and the sums of u and of u u^T over them, where u = v - centre."""
+        return moments(self, centre)
 
-    def moments(self, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
-        """See `moments`."""
-        return moments(self, centre, weights)
+    def direction_moments(self, centre: Floats) -> Moments:
+        """The same of the directions u / |u|."""
+        return direction_moments(self, centre)
+
+    def robust_centre(self, others: Sequence[Any]) -> Floats:
+        """The median of every number and the share of every 0/1 feature, over these records and those of `others`."""
+        return robust_centre([self, *others])
+
+    def arranged(self, blocks: Rows) -> VectorsOnDemand:
+        """The same vectors, their table written once more in the order of the records' blocks."""
+        order = np.argsort(blocks, kind="stable")
+        width = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
+        at: NDArray[np.signedinteger] = np.empty(len(order), dtype=width)
+        at[order] = np.arange(len(order), dtype=width)
+        return replace(self, table=self.table.kept(order), at=at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -14,13 +14,12 @@ from cvpl.operators.vectorization.features import (
     Feature,
     NumberFeature,
     check_width,
-    earliest,
     hierarchical,
-    raw_numbers,
 )
-from cvpl.operators.vectorization.vectors import FeatureSpace
+from cvpl.operators.vectorization.space import FeatureSpace
+from cvpl.operators.vectorization.summaries import ColumnSummary, PooledColumn
 from cvpl.settings import Settings
-from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Table, Times
+from cvpl.tables.columns import ColumnSpec, Table, Type
 
 Floats = NDArray[np.float64]
 Encoding = Literal["one_hot", "frequency", "hierarchical"]
@@ -52,48 +51,49 @@ class Vectorization(Settings):
 
     def fit(self, tables: Sequence[Table]) -> FeatureSpace:
         """Learn labels, shares and scales from all `tables` together (the original and the protected)."""
+        return self.fit_columns(tables[0].specs, lambda name: PooledColumn([table.columns[name] for table in tables]))
+
+    def fit_columns(self, specs: Sequence[ColumnSpec], column: Callable[[str], ColumnSummary]) -> FeatureSpace:
+        """The same from what is known of each column, by its name, over all tables."""
         parts: list[NumberFeature | CategoryFeatures] = []
         start = 0
-        for spec in tables[0].specs:
+        for spec in specs:
             choice = self.columns.get(spec.name, ColumnChoice())
             if not choice.vectorize:
                 continue
-            columns = [table.columns[spec.name] for table in tables]
-            fitted: list[NumberFeature | CategoryFeatures]
-            if isinstance(columns[0], Labels):
-                fitted = self._fit_labels(spec, columns, choice.encode or self.encode, start)
-            else:
-                fitted = self._fit_numbers(spec, columns, choice.features, start)
+            summary = column(spec.name)
+            fitted = _FITTED_BY_TYPE[spec.type](self, spec, summary, choice, start)
             start += sum(part.width for part in fitted)
-            if self.missing == "indicator" and not all(column.known().all() for column in columns):
+            if self.missing == "indicator" and summary.has_missing():
                 fitted.append(CategoryFeatures(spec, "indicator", start, np.eye(1), np.zeros(1)))
                 start += 1
             parts.extend(fitted)
         return FeatureSpace(tuple(parts), start)
 
     def _fit_numbers(
-        self, spec: ColumnSpec, columns: Sequence[ColumnData], features: Sequence[Feature], start: int
+        self, spec: ColumnSpec, column: ColumnSummary, choice: ColumnChoice, start: int
     ) -> list[NumberFeature | CategoryFeatures]:
-        names: Sequence[Feature | None] = features if isinstance(columns[0], Times) else [None]
-        origin = earliest(columns) if isinstance(columns[0], Times) else None
-        result: list[NumberFeature | CategoryFeatures] = []
-        for offset, name in enumerate(names):
-            raw = np.concatenate([raw_numbers(column, name, origin) for column in columns])
-            result.append(self._scaled(NumberFeature(spec, name, start + offset, origin=origin), raw))
-        return result
+        return [self._scaled(NumberFeature(spec, None, start), column)]
+
+    def _fit_times(
+        self, spec: ColumnSpec, column: ColumnSummary, choice: ColumnChoice, start: int
+    ) -> list[NumberFeature | CategoryFeatures]:
+        origin = column.earliest()
+        return [
+            self._scaled(NumberFeature(spec, name, start + offset, origin=origin), column)
+            for offset, name in enumerate(choice.features)
+        ]
 
     def _fit_labels(
-        self, spec: ColumnSpec, columns: Sequence[ColumnData], encode: Encoding, start: int
+        self, spec: ColumnSpec, column: ColumnSummary, choice: ColumnChoice, start: int
     ) -> list[NumberFeature | CategoryFeatures]:
-        labels = columns[0].labels if isinstance(columns[0], Labels) else ()
-        codes = np.concatenate([column.codes for column in columns if isinstance(column, Labels)])
-        counts = np.bincount(codes[codes >= 0], minlength=len(labels)).astype(np.float64)
+        encode = choice.encode or self.encode
+        labels, counts = column.labels(), column.label_counts()
         seen = counts > 0
         total = counts.sum()
         if encode == "frequency":
             shares = counts / total if total else counts
-            raw = np.where(codes >= 0, np.append(shares, 0.0)[codes], np.nan)
-            return [self._scaled(NumberFeature(spec, None, start, shares=shares, labels=labels), raw)]
+            return [self._scaled(NumberFeature(spec, None, start, shares=shares, labels=labels), column)]
         if encode == "one_hot":
             check_width(spec, int(seen.sum()))
             table = np.eye(len(labels))[:, seen]
@@ -101,22 +101,30 @@ class Vectorization(Settings):
             return [CategoryFeatures(spec, "one_hot", start, table, mean, labels)]
         return [hierarchical(spec, labels, counts, start)]
 
-    def _scaled(self, feature: NumberFeature, raw: Floats) -> NumberFeature:
-        """The feature with its centre, scale and neutral value, from all tables' raw numbers, which it may sort."""
-        missing = np.isnan(raw)
-        known = raw[~missing] if missing.any() else raw
-        if not known.size:
+    def _scaled(self, feature: NumberFeature, column: ColumnSummary) -> NumberFeature:
+        """The feature with its centre, scale and neutral value, from the known numbers of all tables."""
+        found = column.numbers(feature, quartiles=self.scale == "robust")
+        if found is None:
             return feature
-        mean, deviation = float(known.mean()), float(known.std())
+        mean, deviation = found.mean, found.deviation
         constant = deviation <= 1e-12 * max(1.0, abs(mean))
         centre, spread = 0.0, 1.0
         if self.scale == "z_score":
             centre, spread = mean, 0.0 if constant else deviation
-        elif self.scale == "robust":
-            low, centre, high = (float(value) for value in np.quantile(known, [0.25, 0.5, 0.75]))
+        elif found.quartiles is not None:
+            low, centre, high = found.quartiles
             spread = (high - low) / _IQR_OF_NORMAL
             if high <= low:
                 spread = 0.0 if constant else deviation
         factor = 1.0 / spread if spread else 0.0
-        neutral, median = (mean - centre) * factor, float(np.median(known, overwrite_input=True))
-        return replace(feature, centre=centre, factor=factor, neutral=neutral, median=median)
+        return replace(feature, centre=centre, factor=factor, neutral=(mean - centre) * factor, median=found.median)
+
+
+Fit = Callable[[Vectorization, ColumnSpec, ColumnSummary, ColumnChoice, int], "list[NumberFeature | CategoryFeatures]"]
+
+_FITTED_BY_TYPE: dict[Type, Fit] = {
+    "numeric": Vectorization._fit_numbers,
+    "datetime": Vectorization._fit_times,
+    "category": Vectorization._fit_labels,
+}
+"""How the features of each type of column are fitted."""

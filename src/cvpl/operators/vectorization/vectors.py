@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.compiling import worth_it
-from cvpl.operators.vectorization.features import CategoryFeatures, NumberFeature
-from cvpl.operators.vectorization.moments import chunks, moments
-from cvpl.operators.vectorization.on_demand import VectorsOnDemand
+from cvpl.operators.feature_vectors import Moments
+from cvpl.operators.vectorization.layout import FeatureLayout
+from cvpl.operators.vectorization.moments import chunks, direction_moments, moments, robust_centre
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
@@ -21,92 +22,10 @@ _PROJECTED = 1 << 11
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureSpace:
-    """The fitted vectorization: features in the order of the columns, and the way from a table to vectors."""
-
-    parts: tuple[NumberFeature | CategoryFeatures, ...]
-    width: int
-
-    def __call__(self, table: Table) -> AnyVectors:
-        """The vectors of a table's records; of a table on disk, each when it is asked for."""
-        return self.of(table) if table.place.in_memory else VectorsOnDemand(self, table)
-
-    def of(self, table: Table) -> Vectors:
-        """The vectors of a table's records; a label that was not there on fitting has no feature of its own."""
-        numbers = [part.values(table.columns[part.spec.name]) for part in self.number_features]
-        stacked = np.column_stack(numbers) if numbers else np.zeros((table.rows, 0))
-        codes = tuple(part.codes(table.columns[part.spec.name]) for part in self.category_features)
-        return Vectors(self, stacked, codes)
-
-    @property
-    def number_features(self) -> list[NumberFeature]:
-        """The numeric features, in order."""
-        return [part for part in self.parts if isinstance(part, NumberFeature)]
-
-    @property
-    def category_features(self) -> list[CategoryFeatures]:
-        """The category columns, in order."""
-        return [part for part in self.parts if isinstance(part, CategoryFeatures)]
-
-    @property
-    def number_places(self) -> NDArray[np.intp]:
-        """Where the numeric features stand among all features."""
-        return np.array([part.start for part in self.number_features], dtype=np.intp)
-
-    @property
-    def neutral(self) -> Floats:
-        """The vector of a record of which nothing is known: the pooled mean of every feature."""
-        vector = np.zeros(self.width)
-        for part in self.parts:
-            if isinstance(part, NumberFeature):
-                vector[part.start] = part.neutral
-            else:
-                vector[part.start : part.start + part.width] = part.mean
-        return vector
-
-    def robust_centre(self, fitted_on: Sequence[AnyVectors]) -> Floats:
-        """The median of every number over the given records, and the share of every 0/1 feature."""
-        total = sum(len(vectors) for vectors in fitted_on)
-        centre = np.zeros(self.width)
-        for at, place in enumerate(self.number_places if total else ()):
-            centre[place] = np.median(np.concatenate([vectors.number(at) for vectors in fitted_on]))
-        for at, part in enumerate(self.category_features):
-            lookup = part.lookup()
-            codes = np.concatenate([vectors.code(at) for vectors in fitted_on])
-            counts = np.bincount(np.where(codes < 0, len(lookup) - 1, codes), minlength=len(lookup))
-            centre[part.start : part.start + part.width] = counts @ lookup / max(1, total)
-        return centre
-
-    @property
-    def owners(self) -> list[str]:
-        """For each feature, the column it comes from."""
-        names = [""] * self.width
-        for part in self.parts:
-            names[part.start : part.start + part.width] = [part.spec.name] * part.width
-        return names
-
-    def restricted(self, columns: Sequence[str]) -> NDArray[np.bool_]:
-        """Which features come from one of `columns`."""
-        return np.array([owner in columns for owner in self.owners], dtype=bool)
-
-    def binary(self, table: Table) -> Floats:
-        """Unprojected 0/1 features: categories as they are, numbers above their pooled median, 0 where missing."""
-        result = np.zeros((table.rows, self.width))
-        for part in self.parts:
-            column = table.columns[part.spec.name]
-            if isinstance(part, NumberFeature):
-                raw = part.raw(column)
-                result[:, part.start] = np.where(np.isnan(raw), 0.0, raw > part.median)
-            else:
-                result[:, part.start : part.start + part.width] = part.binary()[part.codes(column)]
-        return result
-
-
-@dataclass(frozen=True, eq=False)
 class Vectors:
     """The feature vectors of one table: scaled numbers, and a code into a lookup table for each category column."""
 
-    space: FeatureSpace
+    space: FeatureLayout
     numbers: Floats
     codes: tuple[NDArray[np.int32], ...]
 
@@ -164,9 +83,21 @@ class Vectors:
             total += (offset**2).sum(axis=1)[codes]
         return total
 
-    def moments(self, centre: Floats, weights: Floats | None = None) -> tuple[float, Floats, Floats]:
-        """Sum of weights, of u, and of u u^T over the records, where u = v - centre; weights are 1 by default."""
-        return moments(self, centre, weights)
+    def moments(self, centre: Floats) -> Moments:
+        """How many records there are, and the sums of u and of u u^T over them, where u = v - centre."""
+        return moments(self, centre)
+
+    def direction_moments(self, centre: Floats) -> Moments:
+        """The same of the directions u / |u|."""
+        return direction_moments(self, centre)
+
+    def robust_centre(self, others: Sequence[Any]) -> Floats:
+        """The median of every number and the share of every 0/1 feature, over these records and those of `others`."""
+        return robust_centre([self, *others])
+
+    def arranged(self, blocks: NDArray[np.intp]) -> Vectors:
+        """The same vectors, kept so that those of a block are read in one go; in memory they already are."""
+        return self
 
     def pieces(self) -> Iterator[tuple[slice, Vectors]]:
         """The records some at a time, with their places."""
@@ -174,7 +105,13 @@ class Vectors:
             yield at, Vectors(self.space, self.numbers[at], tuple(codes[at] for codes in self.codes))
 
 
-AnyVectors = Vectors | VectorsOnDemand
+def vectorized(space: FeatureLayout, table: Table) -> Vectors:
+    """The vectors of a table's records; a label that was not there on fitting has no feature of its own."""
+    numbers = [part.values(table.columns[part.spec.name]) for part in space.number_features]
+    stacked = np.column_stack(numbers) if numbers else np.zeros((table.rows, 0))
+    codes = tuple(part.codes(table.columns[part.spec.name]) for part in space.category_features)
+    return Vectors(space, stacked, codes)
+
 
 Loop = Callable[..., None]
 

@@ -23,7 +23,6 @@ from cvpl.config.manifest import Entry
 from cvpl.config.written import ControlConfig
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
-from cvpl.operators.projection import Saved
 from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
 
@@ -125,11 +124,8 @@ def _files(entry: Entry) -> dict[str, Path]:
     named = [column.hierarchy for column in config.columns.values() if column.hierarchy is not None]
     if isinstance(config.control, ControlConfig):
         named.append(config.control.file)
-    saved = [
-        Path(attacker.projection.saved)
-        for attacker in entry.resolved.attackers.values()
-        if isinstance(attacker.projection, Saved)
-    ]
+    files = (attacker.projection_operator.saved_file for attacker in entry.resolved.attackers.values())
+    saved = [Path(file) for file in files if file is not None]
     return {name: base / name for name in named} | {file.name: file for file in saved}
 
 

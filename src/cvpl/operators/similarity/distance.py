@@ -1,46 +1,43 @@
-"""Measures: a similarity fitted on the embeddings of two tables."""
+"""Euclidean and Mahalanobis: 1 / (1 + distance) of two embeddings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.compiling import worth_it
-from cvpl.operators.similarity.scorers import CosineScorer, DistanceScorer, inner
+from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
+from cvpl.operators.similarity.scorers import CosineScorer, DistanceScorer
 
 Floats = NDArray[np.float64]
 
-_ZERO_NORM = 1e-9
 _NO_VARIANCE = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class CosineMeasure:
-    """Cosine, with the norm up to which a vector counts as zero."""
+class Euclidean:
+    """1 / (1 + |a - b|)."""
 
-    zero: float
+    compares: ClassVar[Compared] = "embeddings"
+    unit: ClassVar[bool] = False
+    by_distance: ClassVar[bool] = True
 
-    @classmethod
-    def of_mean_square(cls, mean_square: float) -> CosineMeasure:
-        """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
-        return cls(_ZERO_NORM * float(np.sqrt(max(0.0, mean_square))))
+    def fit(self, tables: FittingTables) -> DistanceMeasure:
+        """Plain distances."""
+        return fit_euclidean(tables.embeddings())
 
-    def scorer(self, queries: Floats, candidates: Floats) -> CosineScorer:
-        """Both sides brought to unit length."""
-        return CosineScorer(self._unit(queries), self._unit(candidates))
 
-    def _unit(self, vectors: Floats) -> Floats:
-        if worth_it(len(vectors)):
-            from cvpl.operators.compiled import make_unit  # noqa: PLC0415 - slow to load
+class Mahalanobis:
+    """1 / (1 + d), d^2 = (a - b)^T S^+ (a - b), S the covariance of the fitted embeddings."""
 
-            units = np.array(vectors, order="C")
-            make_unit(units, self.zero)
-            return units
-        norms = np.sqrt(inner(vectors, vectors))
-        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > self.zero)
-        return np.ascontiguousarray(vectors * inverse[:, None])
+    compares: ClassVar[Compared] = "embeddings"
+    unit: ClassVar[bool] = False
+    by_distance: ClassVar[bool] = True
+
+    def fit(self, tables: FittingTables) -> DistanceMeasure:
+        """Whitening by the covariance of the fitted embeddings."""
+        return fit_mahalanobis(tables.embeddings())
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +46,12 @@ class DistanceMeasure:
 
     centre: Floats
     whitening: Floats | None
+    least: ClassVar[float] = 0.0
+    most: ClassVar[float] = 1.0
+
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> DistanceScorer | CosineScorer:
+        """Distances of the embeddings."""
+        return self.scorer(queries.embeddings(), candidates.embeddings())
 
     def scorer(self, queries: Floats, candidates: Floats) -> DistanceScorer | CosineScorer:
         """Both sides moved to the centre, which keeps the rounding small, and whitened.
@@ -61,12 +64,6 @@ class DistanceMeasure:
         if self.whitening is not None:
             a, b = (_product(side, self.whitening) for side in (a, b))
         return DistanceScorer(np.ascontiguousarray(a), np.ascontiguousarray(b))
-
-
-def fit_cosine(original: Floats, protected: Floats) -> CosineMeasure:
-    """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
-    squares = float((original**2).sum() + (protected**2).sum())
-    return CosineMeasure.of_mean_square(squares / max(1, len(original) + len(protected)))
 
 
 def fit_euclidean(fitted_on: Floats) -> DistanceMeasure:

@@ -1,0 +1,110 @@
+"""Cosine: the inner product of two embeddings that were brought to unit length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.compiling import worth_it
+from cvpl.operators.similarity.measure import Compared, ComparedRecords, EmbeddedOnDemand, FittingTables
+from cvpl.operators.similarity.scorers import CosineScorer, Source, inner
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+_ZERO_NORM = 1e-9
+_PAIRS_AT_ONCE = 1 << 15
+
+
+class Cosine:
+    """<a, b> / (|a| |b|)."""
+
+    compares: ClassVar[Compared] = "embeddings"
+    unit: ClassVar[bool] = True
+    by_distance: ClassVar[bool] = False
+
+    def fit(self, tables: FittingTables) -> CosineMeasure:
+        """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
+        return CosineMeasure.of_mean_square(tables.mean_square())
+
+
+@dataclass(frozen=True, eq=False)
+class CosineMeasure:
+    """Cosine, with the norm up to which a vector counts as zero."""
+
+    zero: float
+    least: ClassVar[float] = -1.0
+    most: ClassVar[float] = 1.0
+
+    @classmethod
+    def of_mean_square(cls, mean_square: float) -> CosineMeasure:
+        """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
+        return cls(_ZERO_NORM * float(np.sqrt(max(0.0, mean_square))))
+
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> Source:
+        """Scores that embed only whom they are asked for, where the projection allows it."""
+        a, b = queries.on_demand(), candidates.on_demand()
+        if a is None or b is None:
+            return self.scorer(queries.embeddings(), candidates.embeddings())
+        return CosinesOnDemand(self, a, b)
+
+    def scorer(self, queries: Floats, candidates: Floats) -> CosineScorer:
+        """Both sides brought to unit length."""
+        return CosineScorer(self._unit(queries), self._unit(candidates))
+
+    def _unit(self, vectors: Floats) -> Floats:
+        if worth_it(len(vectors)):
+            from cvpl.operators.compiled import make_unit  # noqa: PLC0415 - slow to load
+
+            units = np.array(vectors, order="C")
+            make_unit(units, self.zero)
+            return units
+        norms = np.sqrt(inner(vectors, vectors))
+        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > self.zero)
+        return np.ascontiguousarray(vectors * inverse[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class CosinesOnDemand:
+    """Cosines of the records of two tables, without their embeddings: those that are asked for are made when they are.
+
+    So the embeddings of a table never stand in memory as a whole, and equal records get equal bits all the same.
+    """
+
+    measure: CosineMeasure
+    a: EmbeddedOnDemand
+    b: EmbeddedOnDemand
+    unit: ClassVar[bool] = True
+    agreement: ClassVar[None] = None
+
+    @property
+    def queries(self) -> int:
+        """How many query records there are."""
+        return len(self.a)
+
+    @property
+    def candidates(self) -> int:
+        """How many candidate records there are."""
+        return len(self.b)
+
+    @property
+    def record_bytes(self) -> int:
+        """Bytes of an embedding."""
+        return 8 * self.a.components
+
+    def sorted(self, queries: Rows, candidates: Rows) -> CosineScorer:
+        """A scorer that holds the embeddings of some of the records, in the order given."""
+        return self.measure.scorer(self.a.embed(queries), self.b.embed(candidates))
+
+    def pairs(self, queries: Rows, candidates: Rows) -> Floats:
+        """The formula, some pairs at a time; a query that stands many times in a row is embedded once."""
+        result = np.empty(len(queries))
+        for start in range(0, len(queries), _PAIRS_AT_ONCE):
+            at = slice(start, start + _PAIRS_AT_ONCE)
+            fresh = np.append(True, np.diff(queries[at]) != 0)
+            scorer = self.sorted(queries[at][fresh], candidates[at])
+            result[at] = scorer.formula(scorer.a[np.cumsum(fresh) - 1], scorer.b)
+        return result

@@ -1,0 +1,86 @@
+"""What fitting has to know of a column: small values over the records of all tables together.
+
+Fitting itself never sees a column. It asks a `ColumnSummary`; the one here looks through columns in this process, and
+another engine may answer from where its data is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.vectorization.features import NumberFeature, earliest
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NumberSummary:
+    """The location and spread of a feature's known numbers; `quartiles` only where they were asked for."""
+
+    mean: float
+    deviation: float
+    median: float
+    quartiles: tuple[float, float, float] | None = None
+
+
+class ColumnSummary(Protocol):
+    """Answers about one column over all tables. Only categories have labels, and only datetimes an earliest time."""
+
+    def has_missing(self) -> bool:
+        """Whether some record has no value."""
+
+    def labels(self) -> tuple[str, ...]:
+        """The labels of a category."""
+
+    def label_counts(self) -> Floats:
+        """How many records have each of the labels."""
+
+    def earliest(self) -> np.datetime64:
+        """The first time."""
+
+    def numbers(self, feature: NumberFeature, *, quartiles: bool) -> NumberSummary | None:
+        """The summary of a feature's unscaled numbers; None where none is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class PooledColumn:
+    """One column of some tables, in this process; the columns are all of one kind."""
+
+    columns: Sequence[Any]
+
+    def has_missing(self) -> bool:
+        """Whether some record has no value."""
+        return not all(column.known().all() for column in self.columns)
+
+    def labels(self) -> tuple[str, ...]:
+        """The labels, which all tables share."""
+        labels: tuple[str, ...] = self.columns[0].labels
+        return labels
+
+    def label_counts(self) -> Floats:
+        """How many records have each of the labels."""
+        counts: Floats = np.sum([column.counts() for column in self.columns], axis=0).astype(np.float64)
+        return counts
+
+    def earliest(self) -> np.datetime64:
+        """The first time in any table."""
+        return earliest(self.columns)
+
+    def numbers(self, feature: NumberFeature, *, quartiles: bool) -> NumberSummary | None:
+        """The summary of a feature's unscaled numbers, from all of them at once."""
+        raw = np.concatenate([feature.raw(column) for column in self.columns])
+        missing = np.isnan(raw)
+        known = raw[~missing] if missing.any() else raw
+        if not known.size:
+            return None
+        mean, deviation = float(known.mean()), float(known.std())
+        quarters = None
+        if quartiles:
+            low, middle, high = (float(value) for value in np.quantile(known, [0.25, 0.5, 0.75]))
+            quarters = low, middle, high
+        return NumberSummary(mean, deviation, float(np.median(known, overwrite_input=True)), quarters)

@@ -1,0 +1,87 @@
+"""A column of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.kinds.column import Array, ColumnData, Floats, Make, Rows
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(ColumnData):
+    """A category column: a code into `labels` for each record, -1 where the value is missing.
+
+    All tables of one pair share one `labels`, sorted, so that equal codes are equal values.
+    """
+
+    codes: Codes
+    labels: tuple[str, ...]
+    ordered: ClassVar[bool] = False
+
+    @property
+    def plain(self) -> bool:
+        """Always: a label is one value, also where its text names a group."""
+        return True
+
+    @property
+    def label_count(self) -> int:
+        """How many labels the tables of the pair have together."""
+        return len(self.labels)
+
+    def take(self, rows: Rows) -> Labels:
+        """The same column for some of the rows."""
+        return Labels(self.codes[rows], self.labels)
+
+    def joined(self, other: Labels) -> Labels:
+        """The records of this column, then those of another with the same labels."""
+        return Labels(np.concatenate([self.codes, other.codes]), self.labels)
+
+    def known(self) -> NDArray[np.bool_]:
+        """Which records have a value."""
+        return self.codes >= 0
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many records have each of the labels."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels)).astype(np.int64)
+
+    def ends(self) -> tuple[Codes, Codes]:
+        """The code, twice."""
+        return self.codes, self.codes
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The code as a number, twice."""
+        return self.ordinal(), self.ordinal()
+
+    def ordinal(self) -> Floats:
+        """The code as a number."""
+        return np.where(self.codes >= 0, self.codes.astype(np.float64), np.nan)
+
+    def keys(self, *, plain: bool) -> Array:
+        """The codes."""
+        return self.codes
+
+    def bits(self) -> list[NDArray[np.uint64]]:
+        """The codes."""
+        return [self.codes.astype(np.int64).view(np.uint64)]
+
+    def distances(self, other: Labels) -> Floats:
+        """0 for equal labels and 1 for different ones."""
+        known = self.known() & other.known()
+        return np.where(known, (self.codes != other.codes).astype(np.float64), np.nan)
+
+    def generalized(self) -> bool:
+        """Whether some record has a label that ends in a star."""
+        used = np.unique(self.codes[self.codes >= 0])
+        return any(self.labels[code].endswith("*") for code in used)
+
+    def parts(self) -> tuple[Make, Mapping[str, Array]]:
+        """The codes; the labels go with what makes the column again."""
+        return partial(Labels, labels=self.labels), {"codes": self.codes}

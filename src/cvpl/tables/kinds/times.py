@@ -1,0 +1,81 @@
+"""A column of times and spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.kinds.column import Array, ColumnData, Floats, Make, Rows
+
+Instants = NDArray[np.datetime64]
+
+
+@dataclass(frozen=True, eq=False)
+class Times(ColumnData):
+    """A datetime column: the first and the last microsecond that a cell allows, NaT where it is missing."""
+
+    first: Instants
+    last: Instants
+
+    @property
+    def plain(self) -> bool:
+        """Whether no cell is a span, so that one array serves for both ends."""
+        return self.last is self.first
+
+    def take(self, rows: Rows) -> Times:
+        """The same column for some of the rows."""
+        first = self.first[rows]
+        return Times(first, first if self.plain else self.last[rows])
+
+    def joined(self, other: Times) -> Times:
+        """The records of this column, then those of another."""
+        first = np.concatenate([self.first, other.first])
+        return Times(first, first if self.plain and other.plain else np.concatenate([self.last, other.last]))
+
+    def known(self) -> NDArray[np.bool_]:
+        """Which records have a value."""
+        return ~np.isnat(self.first)
+
+    def middle(self) -> Instants:
+        """The midpoint, at which a generalized time is compared."""
+        result: Instants = self.first + (self.last - self.first) // 2
+        return result
+
+    def ends(self) -> tuple[Instants, Instants]:
+        """The first and the last microsecond of each cell."""
+        return self.first, self.last
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The same as microseconds since the start of 1970."""
+        return _numbers(self.first), _numbers(self.last)
+
+    def ordinal(self) -> Floats:
+        """The midpoints as microseconds since the start of 1970."""
+        return _numbers(self.middle())
+
+    def keys(self, *, plain: bool) -> Array:
+        """The first microsecond, or both ends as a complex number, which sorts by the first and then by the second."""
+        first, last = self.first.astype(np.int64), self.last.astype(np.int64)
+        return first if plain else np.asarray(first + 1j * last)
+
+    def bits(self) -> list[NDArray[np.uint64]]:
+        """Both ends in microseconds."""
+        return [end.astype("datetime64[us]").astype(np.int64).view(np.uint64) for end in (self.first, self.last)]
+
+    def distances(self, other: Times) -> Floats:
+        """The microseconds between the midpoints."""
+        gap = np.abs(self.middle() - other.middle())
+        return np.where(np.isnat(gap), np.nan, gap.astype("timedelta64[us]").astype(np.float64))
+
+    def parts(self) -> tuple[Make, Mapping[str, Array]]:
+        """The two arrays, which are one and the same where the column is plain."""
+        return Times, {"first": self.first, "last": self.last}
+
+
+def _numbers(times: Instants) -> Floats:
+    """Microseconds since the start of 1970, NaN where the time is missing."""
+    count = times.astype("datetime64[us]").astype(np.int64).astype(np.float64)
+    return np.where(np.isnat(times), np.nan, count)
