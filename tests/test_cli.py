@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.demo import FILES as DEMO_FILES
 from cvpl.cli.main import run
 from cvpl.errors import ExitCode, LimitError
+from cvpl.files import write_whole
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -195,6 +196,54 @@ def test_an_interrupted_audit_exits_with_5_and_says_that_no_result_was_written(f
     failing(monkeypatch, KeyboardInterrupt())
     assert run(files.audit("--out", files.folder / "out")) == 5
     assert capsys.readouterr().err == "Interrupted; no result was written.\n"
+
+
+def test_an_interruption_after_the_result_was_written_names_it(files, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    out = files.folder / "out"
+    monkeypatch.setattr("cvpl.reports.files.write_report", interrupted)
+    assert run(files.audit("--out", out)) == 5
+    assert (out / "result.json").is_file()
+    assert capsys.readouterr().err == f"Interrupted; written before that: {out / 'result.json'}.\n"
+
+
+def test_a_fault_after_the_result_was_written_names_it(files, monkeypatch, capsys):
+    def broken(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "report.html")
+
+    out = files.folder / "out"
+    monkeypatch.setattr("cvpl.reports.files.write_report", broken)
+    assert run(files.audit("--out", out)) == 4
+    assert capsys.readouterr().err.endswith(f"Written before that: {out / 'result.json'}.\n")
+
+
+def test_an_interrupted_demo_names_some_files_and_counts_the_rest(tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        for number in range(9):
+            write_whole(tmp_path / f"file {number}", "")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(import_module("cvpl.workflows.audit"), "audit", interrupted)
+    assert run(["demo", "--out", str(tmp_path / "demo"), "--records", "100"]) == 5
+    message = capsys.readouterr().err
+    assert str(tmp_path / "demo" / "original.csv") in message and "and 7 more." in message
+
+
+def test_an_audit_is_not_lost_where_the_package_has_no_metadata(files, monkeypatch, capsys):
+    def unknown(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("cvpl.assessment.provenance.version", unknown)
+    monkeypatch.setattr("importlib.metadata.version", unknown)
+    out = files.folder / "out"
+    assert run(files.audit("--out", out)) == 0
+    versions = json.loads((out / "result.json").read_text(encoding="utf-8"))["provenance"]["versions"]
+    assert versions["cvpl"] == "unknown" and versions["python"] != "unknown"
+    capsys.readouterr()
+    assert run(["--version"]) == 0
+    assert "unknown version" in capsys.readouterr().out
 
 
 def test_an_internal_error_tells_its_kind_and_place_but_not_its_message(files, monkeypatch, capsys):

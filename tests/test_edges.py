@@ -16,6 +16,7 @@ from cvpl.operators.projection import RobustPca
 from cvpl.operators.similarity import Agreement, CosineMeasure
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
+from cvpl.workflows.audit import plan_audit
 from worlds import make_pair
 
 NUMBER = {"role": "attribute", "type": "numeric"}
@@ -261,10 +262,33 @@ def test_a_calibrated_threshold_that_is_not_attainable_gives_no_rate():
     assert "threshold_not_attainable" in [warning.rule for warning in result.warnings]
 
 
-def test_a_calibrated_threshold_needs_wrong_candidates():
-    table = frame(x=[0.0, 1.0, 2.0])
-    with pytest.raises(cvpl.InputError, match="needs candidates that are known to be wrong"):
-        cvpl.audit(table, table, config(x=NUMBER) | {"threshold": {"calibrate": "pairwise"}})
+CALIBRATED_WITHOUT_WRONG_CANDIDATES = {
+    "nothing is known": ({"calibrate": "existential"}, {}, {}),
+    "a control tells nothing of pairs": ({"calibrate": "pairwise"}, {}, {"control": True}),
+    "not all matches are known": (
+        {"calibrate": "bonferroni"},
+        {"truth": {"original": "id", "protected": "id", "complete": False}},
+        {},
+    ),
+    "an embedding has no place for a control": (
+        {"calibrate": "existential"},
+        {"attacker": {"projection": {"umap": {}}}},
+        {"control": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CALIBRATED_WITHOUT_WRONG_CANDIDATES)
+def test_a_calibrated_threshold_without_wrong_candidates_is_refused_before_any_search(case, monkeypatch):
+    threshold, settings, tables = CALIBRATED_WITHOUT_WRONG_CANDIDATES[case]
+    monkeypatch.setattr("cvpl.assessment.ensemble.attack", lambda *_, **__: pytest.fail("a search was begun"))
+    table = frame(id=range(3), x=[0.0, 1.0, 2.0])
+    control = frame(id=range(3), x=[3.0, 4.0, 5.0]) if tables else None
+    attacker = settings.get("attacker", {}) | {"threshold": threshold}
+    entries = config(id={"role": "ignore"}, x=NUMBER) | settings | {"attacker": attacker}
+    for audit in (cvpl.audit, plan_audit):
+        with pytest.raises(cvpl.InputError, match="needs candidates that are known to be wrong"):
+            audit(table, table, entries, control=control)
 
 
 def test_a_result_is_plain_json():

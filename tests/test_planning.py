@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import cvpl
+from cvpl.assessment.resources import needed_bytes
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config import resolved as config_plan
 from cvpl.config.sizes import parse_size
+from cvpl.errors import LimitError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.plan import duration, plan_lines
@@ -100,3 +102,47 @@ def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(
     assert [attacker.name for attacker in held.attackers] == ["paper", "rarity_density"]
     assert run(["audit", *map(str, files[:2]), "--config", str(files[2]), "--plan", "--attackers", "rarity,paper"]) == 0
     assert "1,500 people asked, 6,000,000 pairs, no blocking" in capsys.readouterr().out
+
+
+def family_files(tables):
+    (tables / "family.yaml").write_text(DEMO, encoding="utf-8")
+    return tables / "original.parquet", tables / "released.parquet", tables / "family.yaml"
+
+
+def least_memory(resolved):
+    """The fewest bytes that place_for allows with tables of these records."""
+    return needed_bytes({"original": 4_000, "protected": 4_000}, resolved, on_disk=True)
+
+
+def test_memory_is_reckoned_for_the_attackers_that_are_chosen(tables):
+    files = family_files(tables)
+    family = config_plan.load(files[2])
+    one = family.only(["paper"])
+    between = (least_memory(family) + least_memory(one)) // 2
+    with pytest.raises(LimitError):
+        plan_audit(*files, memory=between)
+    assert [item.name for item in plan_audit(*files, attackers=["paper"], memory=between).attackers] == ["paper"]
+    assert cvpl.audit(*files, attackers=["paper"], memory=between).attacker == "paper"
+
+
+def test_memory_is_reckoned_with_the_attackers_that_are_drawn(tables):
+    files = tables / "original.parquet", tables / "released.parquet", tables / "audit.yaml"
+    one = config_plan.load(files[2])
+    drawn = one.with_drawn(7, reference=False)
+    between = (least_memory(one) + least_memory(drawn)) // 2
+    with pytest.raises(LimitError):
+        cvpl.audit(*files, randomize=7, memory=between)
+
+
+def test_the_plan_holds_the_drawn_attackers_and_their_seed(tables, capsys):
+    files = family_files(tables)
+    planned = plan_audit(*files, attackers=["paper"], randomize=7)
+    assert [item.name for item in planned.attackers] == ["paper", "drawn_1", "drawn_2", "drawn_3"]
+    assert "--randomize-seed 7 " in dict(plan_lines(planned))["drawn"]
+    arguments = ["audit", *map(str, files[:2]), "--config", str(files[2]), "--plan", "--attackers", "paper"]
+    assert run([*arguments, "--randomize"]) == 0
+    page = capsys.readouterr().out
+    assert "drawn_3" in page
+    seed = re.search(r"--randomize-seed (\d+) ", page)[1]
+    assert run([*arguments, "--randomize-seed", seed]) == 0
+    assert capsys.readouterr().out == page

@@ -2,6 +2,7 @@ import gzip
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import inf, nan, nextafter
+from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cvpl.errors import InputError, Problem
+from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.pair import check_files, read_inputs
+from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Reading
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
@@ -602,6 +604,43 @@ def test_a_file_of_another_kind(tmp_path, kind):
     name, content, what = OTHER_KINDS[kind]
     problem = problem_of(tmp_path, content, name)
     assert problem.where == name and what in problem.what
+
+
+def failing_disk(*_):
+    raise duckdb.IOException('IO Error: Failed to create directory "/nowhere": No such file or directory')
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_disk_that_fails_while_columns_are_read_is_no_fault_of_the_file(tmp_path, ending, monkeypatch):
+    path = tmp_path / f"t.{ending}"
+    pl.DataFrame({"x": [1, 2]}).write_csv(path) if ending == "csv" else pl.DataFrame({"x": [1, 2]}).write_parquet(path)
+    monkeypatch.setattr(ColumnReader, "read", failing_disk)
+    with pytest.raises(LimitError, match="folder for temporary files") as caught:
+        read(path, path, [spec("x")])
+    assert "Parquet" not in str(caught.value) and "CSV" not in str(caught.value)
+
+
+def test_a_csv_file_that_cannot_be_put_aside_is_no_fault_of_the_file(tmp_path, monkeypatch):
+    rows = "\n".join(f"{number},{'text ' * 40}{number}" for number in range(400_000))
+    path = write(tmp_path, "large.csv", f"x,y\n{rows}\n")
+    monkeypatch.setattr("cvpl.tables.pair._folder", lambda: SimpleNamespace(name="/proc/none", cleanup=lambda: None))
+    monkeypatch.setattr("cvpl.tables.pair._LEAST", 32 << 20)
+    with pytest.raises(LimitError, match=r"large\.csv.*folder for temporary files"):
+        read(path, path, [spec("x")], memory=1)
+
+
+@pytest.mark.parametrize("harm", ["overwritten", "cut out"])
+def test_a_parquet_file_that_is_damaged_inside_is_named_alone(tmp_path, harm):
+    table = pl.DataFrame({"x": range(20_000), "y": [f"text {number * 31 % 997}" for number in range(20_000)]})
+    good, bad = tmp_path / "good.parquet", tmp_path / "bad.parquet"
+    table.write_parquet(good)
+    content = good.read_bytes()
+    middle = b"\xff" * 8_000 if harm == "overwritten" else b""
+    bad.write_bytes(content[:4] + middle + content[8_004:])
+    problems = refused(good, bad, [spec("x", "numeric"), spec("y")])
+    assert [(problem.where, problem.what) for problem in problems] == [
+        ("bad.parquet", "the file cannot be read as Parquet")
+    ]
 
 
 def test_a_missing_file_and_a_folder_are_no_files(tmp_path):

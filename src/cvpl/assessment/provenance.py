@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.tables.pair import Inputs
+
+UNKNOWN = "unknown"
+"""The version of a package that is not installed as one: run from its sources, or frozen into a program."""
 
 
 def described(inputs: Inputs) -> dict[str, out.Input]:
@@ -22,7 +25,16 @@ def described(inputs: Inputs) -> dict[str, out.Input]:
 
 def versions() -> dict[str, str]:
     """The versions of Python and of the packages that compute figures."""
-    return {"python": platform.python_version()} | {item: version(item) for item in ("cvpl", "numpy", "duckdb")}
+    packages = ("cvpl", "numpy", "duckdb")
+    return {"python": platform.python_version()} | {item: installed_version(item) for item in packages}
+
+
+def installed_version(package: str) -> str:
+    """The version of an installed package, or `unknown`: a finished audit must not be lost for want of its name."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return UNKNOWN
 
 
 def provenance(resolved: ResolvedConfig, drawn: out.Randomization | None = None) -> out.Provenance:

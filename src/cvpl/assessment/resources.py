@@ -82,7 +82,7 @@ class ResourceEstimate:
     """Records by table, the attackers, bytes needed and allowed, and the expected seconds, from and to.
 
     `disk` are the bytes that the tables take on disk, where they are kept there. `findings` are those of the checks
-    before the attack.
+    before the attack. `draw_seed` is the seed that drew attackers beyond the configuration; None where none were drawn.
     """
 
     rows: Mapping[str, int]
@@ -93,6 +93,7 @@ class ResourceEstimate:
     threads: int
     seconds: tuple[float, float]
     findings: tuple[Finding, ...] = ()
+    draw_seed: int | None = None
 
 
 def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: bool, labels: int | None = None) -> int:

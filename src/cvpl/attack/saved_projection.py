@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from cvpl.errors import InputError, Problem, UsageError
+from cvpl.files import write_whole
 from cvpl.operators.projection import FittedProjection, LinearProjection
 from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, NumberFeature
 
@@ -54,7 +55,7 @@ def save_projection(path: str | Path, space: FeatureSpace, projection: FittedPro
         "variances": variances,
         "total_variance": linear.total_variance,
     }
-    Path(path).write_text(json.dumps(content), encoding="utf-8")
+    write_whole(Path(path), json.dumps(content))
 
 
 def load_projection(path: str, space: FeatureSpace) -> tuple[FeatureSpace, LinearProjection]:

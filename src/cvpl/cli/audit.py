@@ -89,6 +89,7 @@ def command(
     if save_projection is not None:
         check_file(save_projection, "--save-projection")
 
+    draw = randomize if randomize_seed is None else randomize_seed
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
     settings: Path | WithPolicy = config
     if policy is not None:
@@ -106,7 +107,9 @@ def command(
 
         with Progress() as progress:
             progress("reading", None)
-            planned = plan_audit(original, protected, config, control=control, attackers=chosen, memory=allowed)
+            planned = plan_audit(
+                original, protected, settings, control=control, attackers=chosen, randomize=draw, memory=allowed
+            )
         with reader_may_leave():
             show_plan(planned, page())
         return
@@ -118,7 +121,7 @@ def command(
             control=control,
             fail_above=fail_above,
             attackers=chosen,
-            randomize=randomize if randomize_seed is None else randomize_seed,
+            randomize=draw,
             memory=allowed,
             save_projection_to=save_projection,
             progress=progress,

@@ -6,6 +6,8 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import typer
@@ -13,6 +15,7 @@ import typer
 from cvpl.cli import audit, benchmark, compare, demo, diff, init, protect, report, reproduce, simulate, split, surface
 from cvpl.cli.output import tell
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
+from cvpl.files import recorded_files
 
 app = typer.Typer(
     name="cvpl",
@@ -27,6 +30,7 @@ _WrongCall = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 """The root of all complaints about a call. Typer has it from Click and, of late, from a copy of its own."""
 _TYPER_INTERRUPTED = 130
 """What Typer makes of Ctrl-C."""
+_FILES_SHOWN = 6
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -63,7 +67,26 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run with the given arguments, and return the exit code."""
+    """Run with the given arguments, and return the exit code; a run cut short says which files it wrote."""
+    with recorded_files() as written:
+        code = _run(arguments, written)
+        if code in (ExitCode.USAGE, ExitCode.LIMIT, ExitCode.INTERNAL) and written:
+            tell(f"Written before that: {_listed(written)}.")
+    return code
+
+
+def _interrupted(written: Sequence[Path]) -> str:
+    return f"Interrupted; {f'written before that: {_listed(written)}' if written else 'no result was written'}."
+
+
+def _listed(written: Sequence[Path]) -> str:
+    """The files, but not more of them than a person reads."""
+    shown = ", ".join(str(file) for file in written[:_FILES_SHOWN])
+    more = len(written) - _FILES_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _run(arguments: list[str], written: Sequence[Path]) -> int:
     try:
         code = app(args=arguments, prog_name="cvpl", standalone_mode=False)
     except _WrongCall as error:
@@ -100,6 +123,6 @@ def run(arguments: list[str]) -> int:
         tell("Please report it. With CVPL_DEBUG=1 the full traceback is shown; it may hold values of your tables.")
         return ExitCode.INTERNAL
     if code == _TYPER_INTERRUPTED:
-        tell("Interrupted; no result was written.")
+        tell(_interrupted(written))
         return ExitCode.INTERRUPTED
     return int(code or 0)

@@ -52,6 +52,8 @@ class ResolvedConfig:
     levers: Levers
     groups: tuple[str, ...] = ()
     subgroups: tuple[ColumnSpec, ...] = ()
+    drawn: tuple[str, ...] = ()
+    """The names of those attackers that were drawn beyond the configuration."""
 
     @property
     def is_family(self) -> bool:
@@ -62,6 +64,11 @@ class ResolvedConfig:
     def control_is_absent(self) -> bool:
         """Whether the originals that have no match in the release are to be the control."""
         return self.config.control == "absent"
+
+    @property
+    def has_control(self) -> bool:
+        """Whether the configuration gives a control: a file, or the originals without a match."""
+        return self.control is not None or self.control_is_absent
 
     @property
     def runs_canaries(self) -> bool:
@@ -128,7 +135,8 @@ class ResolvedConfig:
 
     def with_drawn(self, seed: int, *, reference: bool) -> ResolvedConfig:
         """The same plan with attackers drawn by `seed` as well."""
-        return replace(self, attackers=self.attackers | drawn_attackers(self.config, seed, reference=reference))
+        more = drawn_attackers(self.config, seed, reference=reference)
+        return replace(self, attackers=self.attackers | more, drawn=tuple(more))
 
 
 @dataclass(frozen=True)

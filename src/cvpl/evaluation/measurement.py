@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
-from cvpl.errors import InputError, Problem
 from cvpl.evaluation.attack_rates import attack_rates, base_scores
-from cvpl.evaluation.calibration import smallest_threshold
+from cvpl.evaluation.calibration import has_wrong_candidates, no_wrong_candidates, smallest_threshold
 from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES, Basis, Roc
 from cvpl.evaluation.distributions import exceedance
 from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power
@@ -225,12 +224,8 @@ def resolve_threshold(attack: Attack, truth: Truth | None, base: Floats | None) 
         return float(setting) if attack.attacker.on_scale and setting != "false_rate" else None
     if truth is not None and not truth.complete:
         truth = None  # an unknown match would count as wrong, and raise the threshold beyond what was asked for
-    if truth is None and (base is None or setting.calibrate != "existential"):
-        what = f"a threshold calibrated {setting.calibrate} needs candidates that are known to be wrong"
-        cure = (
-            "Declare the true matches (an id column, `truth`), pass a control for the existential form, or set a value."
-        )
-        raise InputError([Problem("configuration", what, cure)])
+    if not has_wrong_candidates(setting, truth is not None, base is not None):
+        raise no_wrong_candidates(setting)
     maximum = attack.representation.most
     if setting.calibrate == "existential":
         wrong = truth.best_wrong if truth is not None else base

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.assessment.diagnostics.validity import validity
@@ -43,6 +42,7 @@ from cvpl.experiments.baselines.random_within_block import expected_linkage_rate
 from cvpl.experiments.baselines.same_source import same_source_share, training_share
 from cvpl.experiments.world import CONFIGURATIONS, THRESHOLD, people, release, resolved
 from cvpl.randomness import stream
+from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import TrueMatches
 from cvpl.tables.in_memory import matches_of, pair_of
@@ -120,7 +120,7 @@ class Cell:
 
 def run_cell(cell: Cell) -> Figures:
     """The figures of a cell; the same on every call, whatever the cores."""
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if cell.kind == "grid":
             return _grid(cell)
         return _ablation(cell) if cell.kind == "ablation" else _ladder(cell)

@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.power_drop import power_drops
@@ -33,6 +32,7 @@ from cvpl.experiments.weighed import weighed
 from cvpl.experiments.world import THRESHOLD
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.randomness import stream
+from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
 from cvpl.workflows.audit import read_plan
@@ -86,7 +86,7 @@ class RealCell:
 
     def run(self) -> Figures:
         """Its figures; the same on every call."""
-        with TemporaryDirectory() as place, threadpool_limits(limits=1, user_api="blas"):
+        with TemporaryDirectory() as place, one_blas_thread():
             return _figures(self, Path(place))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
+from cvpl.assessment.provenance import installed_version
 from cvpl.errors import InputError, Problem
 from cvpl.experiments.journal import Journal
 from cvpl.experiments.real_cells import RealCell, Way
@@ -15,6 +15,7 @@ from cvpl.experiments.real_page import page
 from cvpl.experiments.real_run import RealRun
 from cvpl.experiments.real_tables import KS, TABLES, Change, RealTable
 from cvpl.experiments.running import Progress, run_all
+from cvpl.files import write_whole
 
 PREFIX, PAGE, FIGURES = "real_data_", "real-data.md", "real-data.csv"
 STRONGEST = max(KS)
@@ -75,11 +76,10 @@ class RealData:
             for table in self.tables()
             for file in table.files(self.data)
         }
-        journal = Journal(folder, {"tables": sums, "version": version("cvpl")}, prefix=PREFIX)
+        journal = Journal(folder, {"tables": sums, "version": installed_version("cvpl")}, prefix=PREFIX)
         run = RealRun(cells, run_all(cells, journal, workers=workers, progress=progress))
         written = []
         for name, text in {PAGE: page(run), FIGURES: run.csv()}.items():
-            draft = folder / f".{name}.part"
-            draft.write_text(text, encoding="utf-8")
-            written.append(draft.replace(folder / name))
+            write_whole(folder / name, text)
+            written.append(folder / name)
         return written

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from cvpl.assessment.provenance import installed_version
 from cvpl.experiments.cells import VARIANTS, Cell
 from cvpl.experiments.charts import all_charts
 from cvpl.experiments.collected import Collected
@@ -16,6 +16,7 @@ from cvpl.experiments.journal import Journal
 from cvpl.experiments.running import Progress, run_all
 from cvpl.experiments.tables import all_files, all_tables
 from cvpl.experiments.world import CONFIGURATIONS, OUTLIER_RATES, RECORDS, SEEDS
+from cvpl.files import write_whole
 
 TABLES, TABLES_CSV, FINDINGS = "tables.md", "tables.csv", "findings.md"
 QUICK_RECORDS = 2_000
@@ -52,7 +53,7 @@ class Reproduction:
     def run(self, folder: Path, *, workers: int | None = None, progress: Progress | None = None) -> Sequence[Path]:
         """Run what the folder's journal lacks, and write the tables and the findings; the files written."""
         folder.mkdir(parents=True, exist_ok=True)
-        journal = Journal(folder, {**asdict(self), "version": version("cvpl")})
+        journal = Journal(folder, {**asdict(self), "version": installed_version("cvpl")})
         cells = self.cells()
         collected = Collected(cells, run_all(cells, journal, workers=workers, progress=progress))
         tables = all_tables(collected)
@@ -64,9 +65,8 @@ class Reproduction:
         }
         written = []
         for name, text in pages.items():
-            draft = folder / f".{name}.part"
-            draft.write_text(text, encoding="utf-8")
-            written.append(draft.replace(folder / name))
+            write_whole(folder / name, text)
+            written.append(folder / name)
         return written
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any, Protocol
 
 from cvpl.experiments.journal import Figures, Journal
+from cvpl.search.machine import usable_cores
 
 Progress = Callable[[int, int], None]
 
@@ -37,7 +37,7 @@ def run_all(
     tell = progress or (lambda done, total: None)
     left = [cell for cell in cells if cell.key not in journal.finished]
     tell(len(cells) - len(left), len(cells))
-    count = max(1, min(workers or os.cpu_count() or 1, len(left)))
+    count = max(1, min(workers or usable_cores(), len(left)))
     if count == 1:
         for number, cell in enumerate(left, start=1):
             journal.add(cell.key, *_timed(cell))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.files import record_file
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -156,6 +158,7 @@ class Frame:
                 rows.write_parquet(str(path))
             else:
                 rows.write_csv(str(path), compression="gzip" if name.endswith(".gz") else "none")
+        record_file(path)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table for whoever reads Arrow: `cvpl.audit`, pandas, Polars, pyarrow, DuckDB."""

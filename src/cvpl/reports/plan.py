@@ -30,6 +30,8 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
     alone = len(plan.attackers) == 1
     for attacker in plan.attackers:
         lines.extend(_one(attacker) if alone else [(printable(attacker.name), _briefly(attacker))])
+    if plan.draw_seed is not None:
+        lines.append(("drawn", f"by the seed {plan.draw_seed}; --randomize-seed {plan.draw_seed} repeats the draw"))
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
     if plan.disk is not None:
         lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, as they do not fit the memory"))

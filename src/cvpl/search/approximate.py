@@ -36,17 +36,21 @@ class Approximated:
             raise UsageError("search.ann needs an extra: install cvpl[ann], or leave it out") from None
         scorer = self.group.scorer.unit_vectors
         assert scorer is not None  # noqa: S101 - whoever makes the task has seen to it
-        faiss.omp_set_num_threads(1)
         a, b = (np.ascontiguousarray(side, dtype=np.float32) for side in (scorer.a, scorer.b))
         lists = max(1, min(len(b) // 40, int(4 * np.sqrt(len(b)))))
-        quantizer = faiss.IndexFlatIP(b.shape[1])
-        index = faiss.IndexIVFFlat(quantizer, b.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
-        index.train(b)
-        index.add(b)
-        index.nprobe = min(self.settings.nprobe, lists)
-        _, nearest = index.search(a, NEAREST)
-        _, probed = quantizer.search(a, index.nprobe)
-        sizes = np.bincount(quantizer.assign(b, 1).ravel(), minlength=lists)
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)
+        try:
+            quantizer = faiss.IndexFlatIP(b.shape[1])
+            index = faiss.IndexIVFFlat(quantizer, b.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
+            index.train(b)
+            index.add(b)
+            index.nprobe = min(self.settings.nprobe, lists)
+            _, nearest = index.search(a, NEAREST)
+            _, probed = quantizer.search(a, index.nprobe)
+            sizes = np.bincount(quantizer.assign(b, 1).ravel(), minlength=lists)
+        finally:
+            faiss.omp_set_num_threads(threads)
         query, place = np.nonzero(nearest >= 0)
         candidate = nearest[query, place].astype(np.int64)
         keep = candidates_only(self.group, query, candidate)

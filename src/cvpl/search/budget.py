@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
+
+from cvpl.search.machine import usable_cores, usable_memory
 
 IN_PROCESS = "in_process"
 """The name of the engine that searches in this process."""
@@ -15,18 +16,16 @@ _ALIVE = 6
 
 
 def usual_memory() -> int:
-    """Three quarters of what the machine has; 4 GiB where it does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
-    except (AttributeError, ValueError, OSError):
-        return 4 << 30
+    """Three quarters of what this process may use; 4 GiB where nothing says how much that is."""
+    usable = usable_memory()
+    return 4 << 30 if usable is None else usable * 3 // 4
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes for the whole audit, threads (by default one a core), and the engine that searches (`cvpl.search.engine`).
+    """Bytes for the whole audit, threads (by default one for each core that may be used), and the engine that searches.
 
-    What is found never depends on any of them.
+    What is found never depends on any of them; see `cvpl.search.engine`.
     """
 
     memory: int = field(default_factory=usual_memory)
@@ -36,7 +35,7 @@ class Budget:
     @property
     def workers(self) -> int:
         """The number of threads."""
-        return self.threads or os.cpu_count() or 1
+        return self.threads or usable_cores()
 
     @property
     def tile_bytes(self) -> int:

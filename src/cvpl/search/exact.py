@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from cvpl.operators.similarity import Source
 from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, ScoredPairs, SearchOutcome
+from cvpl.search.blas_threads import limit_own_blas, one_blas_thread
 from cvpl.search.blocks import LeftOut, Partition, layouts
 from cvpl.search.budget import Budget
 from cvpl.search.groups import Group, groups
@@ -119,7 +119,7 @@ def _candidates(partition: Partition, left_out: LeftOut | None) -> Ints:
 
 def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
     """The tasks' outcomes, a few tasks ahead at most, each task on one core; what a task leaves to do comes first."""
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         ready: deque[Task] = deque()
         if workers == 1:
             while (task := ready.popleft() if ready else next(tasks, None)) is not None:
@@ -131,7 +131,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
             return
         finished: SimpleQueue[Future[SearchOutcome | list[Task]]] = SimpleQueue()
         waiting = 0
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(workers, initializer=limit_own_blas) as pool:
             while True:
                 while waiting < 2 * workers:
                     task = ready.popleft() if ready else next(tasks, None)

@@ -9,14 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cvpl.errors import InputError, LimitError, Problem
+from cvpl.errors import CvplError, InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.left_out import has_values, nowhere, present, undeclared
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import POSITION, Reading, Source, display_name, literal, open_source
+from cvpl.tables.source import (
+    Reading,
+    Source,
+    damaged_parquet,
+    disk_trouble,
+    display_name,
+    is_whole,
+    literal,
+    open_source,
+)
 from cvpl.tables.unit import Unit, read_unit
 from cvpl.tables.whole_table import WholeTableFacts, whole_table_facts
 
@@ -62,12 +71,13 @@ def read_inputs(
     groups: Sequence[str] = (),
     subgroups: Sequence[ColumnSpec] = (),
     memory: int | None = None,
+    threads: int | None = None,
     place: Callable[[Mapping[str, int]], Place] | None = None,
 ) -> Inputs:
     """Read and check the tables.
 
-    `memory` bounds what DuckDB may hold, in bytes; beyond it goes to disk. `place` is told how many records each table
-    has before any column is read, and says where columns are kept, or refuses.
+    `memory` bounds what DuckDB may hold, in bytes; beyond it goes to disk. `threads` bounds its threads. `place` gets
+    the number of records of each table before any column is read, and says where columns are kept, or refuses.
 
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that an undeclared one
     can be pointed out. `groups` names columns whose equal values bind rows together (a household, an account); so does
@@ -84,9 +94,7 @@ def read_inputs(
         con.execute("SET preserve_insertion_order = true")
         con.execute(f"SET temp_directory = {literal(spilled.name if spilled else '')}")
         if memory is not None:
-            limit = max(_LEAST, memory // _DUCKDB_SHARE)
-            con.execute(f"SET memory_limit = '{limit >> 20}MiB'")
-            con.execute(f"SET threads = {max(1, min(os.cpu_count() or 1, limit // _THREAD))}")
+            _limit(con, memory, threads)
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
         sources = open_all(con, tables, reading, problems)
         where = Place()
@@ -110,11 +118,8 @@ def read_inputs(
             unit = _unit(con, reader, sources, identity, groups)
             columns = _evaluation_columns(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
             whole = WholeTableFacts() if problems else whole_table_facts(con, sources, reading, specs, identity)
-        except (duckdb.IOException, duckdb.InvalidInputException):
-            # Parquet is read column by column, so a damaged one may show itself only now.
-            cure = "Write it again, or check that the ending of its name is right."
-            names = " or ".join(source.name for source in sources if source.position == POSITION)
-            raise InputError([Problem(names or "the tables", "the file cannot be read as Parquet", cure)]) from None
+        except duckdb.Error as error:
+            raise _fault_of_reading(con, sources, error) from None
         problems.extend(_no_control(sources))
         if problems:
             raise InputError(problems)
@@ -139,6 +144,30 @@ def read_inputs(
         _descriptions(tables, sources),
         whole,
     )
+
+
+def _limit(con: duckdb.DuckDBPyConnection, memory: int, threads: int | None) -> None:
+    """Leave DuckDB a share of the memory, and as many threads as that share feeds."""
+    limit = max(_LEAST, memory // _DUCKDB_SHARE)
+    con.execute(f"SET memory_limit = '{limit >> 20}MiB'")
+    con.execute(f"SET threads = {max(1, min(threads or os.cpu_count() or 1, limit // _THREAD))}")
+
+
+def _fault_of_reading(
+    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], error: duckdb.Error
+) -> CvplError | duckdb.Error:
+    """What DuckDB's error says of the tables: which are damaged, or that the disk failed; else the error itself.
+
+    Parquet is read column by column, so a damaged one may show itself only while columns are read.
+    """
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return error
+    damaged = [damaged_parquet(source.name) for source in sources if not is_whole(con, source)]
+    if damaged:
+        return InputError(damaged)
+    return disk_trouble("the tables") if isinstance(error, duckdb.IOException) else error
 
 
 def _descriptions(tables: Mapping[str, object], sources: Sequence[Source]) -> dict[str, InputDescription]:

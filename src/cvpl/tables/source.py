@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cvpl.errors import InputError, Problem
+from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
 
 if TYPE_CHECKING:
@@ -169,9 +169,39 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: s
         aliases = f"{_aliases(columns)}, {POSITION}"
         con.execute(f"CREATE TEMP VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
     except duckdb.Error:
-        cure = "Write it again, or check that the ending of its name is right."
-        raise InputError([Problem(name, "the file cannot be read as Parquet", cure)]) from None
+        raise InputError([damaged_parquet(name)]) from None
     return columns
+
+
+def damaged_parquet(name: str) -> Problem:
+    """A file that is called Parquet and cannot be read so."""
+    cure = "Write it again, or check that the ending of its name is right."
+    return Problem(name, "the file cannot be read as Parquet", cure)
+
+
+def is_whole(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
+    """Whether every cell of an opened table can be read: Parquet is read late, so damage may show itself only then."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    if source.position != POSITION:
+        return True
+    cells = ", ".join(f"bit_xor(hash({source.field(column)}))" for column in source.types)
+    try:
+        con.execute(f"SELECT {cells} FROM {quoted(source.table)}").fetchall()
+    except duckdb.OutOfMemoryException:
+        return True
+    except duckdb.Error:
+        return False
+    return True
+
+
+def disk_trouble(what: str) -> LimitError:
+    """The system failed to read a file, or to keep aside what does not fit the memory."""
+    return LimitError(
+        f"{what}: the system could not read from the disk, or could not write to the folder for temporary files. Check "
+        "both, name another folder in the environment variable TMPDIR, or allow more memory with --memory or "
+        "`search.memory`."
+    )
 
 
 def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
@@ -202,6 +232,9 @@ def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Re
         ).fetchall()
     except duckdb.OutOfMemoryException:
         raise
+    except duckdb.IOException:
+        # The file was opened and its header read before: the trouble is with the disk, or with what is put aside there.
+        raise disk_trouble(name) from None
     except duckdb.Error:
         cure = (
             "Check that it is a UTF-8 text with one record a line and the same line ending throughout, and that "
@@ -302,6 +335,8 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
         con.unregister(view)
     except duckdb.OutOfMemoryException:
         raise
+    except duckdb.IOException:
+        raise disk_trouble(name) from None
     except (duckdb.Error, AttributeError, TypeError):
         raise InputError([refused]) from None
     return columns

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
 from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
@@ -21,6 +19,8 @@ from cvpl.assessment.sections.audit import Assessment, audit_result
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
+from cvpl.evaluation.calibration import check_calibration
+from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
 
@@ -57,17 +57,10 @@ def audit(
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     progress = progress or ignore_progress
     progress("reading", None)
-    resolved, inputs = read_plan(original, protected, config, control, memory)
-    if attackers is not None:
-        resolved = resolved.only(attackers)
-    drawn = None
-    if randomize is not False:
-        seed = secrets.randbits(32) if randomize is True else int(randomize)
-        known = set(resolved.attackers)
-        resolved = resolved.with_drawn(seed, reference=inputs.pair.control is not None)
-        drawn = out.Randomization(seed=seed, attackers=[name for name in resolved.attackers if name not in known])
-    # Matrix products run on one core each, inside our own threads: results then never depend on their number.
-    with threadpool_limits(limits=1, user_api="blas"):
+    seed = _seed_of_draw(randomize)
+    resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
+    drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
+    with one_blas_thread():
         progress("checking the tables", None)
         likeness = compare_control(inputs, resolved.config.seed)
         findings = preflight(resolved, inputs, likeness)
@@ -92,25 +85,50 @@ def plan_audit(
     *,
     control: object | None = None,
     attackers: Sequence[str] | None = None,
+    randomize: bool | int = False,
     memory: int | None = None,
 ) -> ResourceEstimate:
-    """What an audit with these arguments would compare, and what it would take, without doing it."""
-    resolved, inputs = read_plan(original, protected, config, control, memory)
-    resolved = resolved if attackers is None else resolved.only(attackers)
+    """What an audit with these arguments would compare, and what it would take, without doing it.
+
+    With `randomize` attackers are drawn as an audit draws them; the plan tells the seed, which repeats the draw.
+    """
+    seed = _seed_of_draw(randomize)
+    resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
     findings = preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
-    return replace(estimate_resources(resolved, inputs), findings=tuple(findings))
+    return replace(estimate_resources(resolved, inputs), findings=tuple(findings), draw_seed=seed)
+
+
+def _seed_of_draw(randomize: bool | int) -> int | None:
+    """The seed that draws more attackers: one made now, the one that is given, or None where none are drawn."""
+    if randomize is False:
+        return None
+    return secrets.randbits(32) if randomize is True else int(randomize)
 
 
 def read_plan(
-    original: object, protected: object, config: ConfigLike, control: object | None, memory: int | None
+    original: object,
+    protected: object,
+    config: ConfigLike,
+    control: object | None,
+    memory: int | None,
+    *,
+    attackers: Sequence[str] | None = None,
+    draw_seed: int | None = None,
 ) -> tuple[ResolvedConfig, Inputs]:
-    """The resolved configuration and the checked tables, or every problem of both."""
+    """The resolved configuration and the checked tables, or every problem of both.
+
+    `attackers` and `draw_seed` settle who attacks before the tables are read, because the memory needed depends on it.
+    """
     try:
         resolved = load(config)
     except InputError as error:
         problems = list(error.problems) + check_files(original, protected, control)
         raise InputError(problems) from None
     resolved = resolved.within(memory)
+    if attackers is not None:
+        resolved = resolved.only(attackers)
+    if draw_seed is not None:
+        resolved = resolved.with_drawn(draw_seed, reference=control is not None or resolved.has_control)
     return resolved, read_tables(original, protected, resolved, control)
 
 
@@ -127,6 +145,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         groups=resolved.groups,
         subgroups=resolved.subgroups,
         memory=resolved.budget.memory,
+        threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),
     )
     if control is None and resolved.control_is_absent:
@@ -134,5 +153,8 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
     if not inputs.pair.original.specs:
         what = "no observable column is in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
+    check_calibration(
+        resolved.attackers.values(), inputs.evaluation.matches, has_control=inputs.pair.control is not None
+    )
     check_embeddings(resolved, inputs)
     return inputs

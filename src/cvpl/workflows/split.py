@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from cvpl.errors import InputError, Problem, UsageError
+from cvpl.files import record_file, write_whole
 from cvpl.randomness import stream
 from cvpl.tables.parting import check_parts, part, read_people, remove
 
@@ -85,8 +86,8 @@ def split(
         part(path, found.reading, mine, drafts)
         check_parts(drafts, found.reading, rows, by)
         for draft, target in zip(drafts, targets, strict=True):
-            draft.replace(target)
-        record.write_text(_told(done, path.name), encoding="utf-8")
+            record_file(draft.replace(target))
+        write_whole(record, _told(done, path.name))
     finally:
         remove(drafts)
     return done

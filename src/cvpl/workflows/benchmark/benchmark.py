@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
 from cvpl import result as out
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
@@ -16,6 +14,7 @@ from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
 from cvpl.evaluation.control import FALSE_RATE
+from cvpl.search.blas_threads import one_blas_thread
 from cvpl.workflows.audit import audit, read_tables
 from cvpl.workflows.benchmark.kept_results import AuditedRelease, KeptResults, fingerprint
 from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, board
@@ -115,7 +114,7 @@ def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> Au
     if resolved.control_is_absent:
         # A sample is to serve for the whole table, not only for the people who are in it.
         resolved = replace(resolved, config=resolved.config.model_copy(update={"control": None}))
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         inputs = read_tables(entry.original, entry.file, resolved, None)
         kept = release_utility(inputs, resolved.first_vectorization, resolved.config.seed)
     utility = out.BenchmarkUtility(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from threadpoolctl import threadpool_limits
-
 from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
 from cvpl.assessment.diagnostics.compared_control import compare_control
@@ -30,6 +28,7 @@ from cvpl.evaluation.intervals.paired import (
 from cvpl.evaluation.measurement import Measurement
 from cvpl.result.figures import power_at
 from cvpl.result.verdict import TOO_FEW
+from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.utility import Utility
 from cvpl.workflows.audit import read_tables
@@ -61,8 +60,7 @@ def compare(
     given = named(releases)
     checked = check_releases(original, given, config, control, memory, attackers)
     resolved, found = checked.resolved, []
-    # Matrix products run on one core each, inside our own threads: results then never depend on their number.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         for one in given:
             its_progress = prefix_progress(progress, one.name) if len(given) > 1 else progress
             its_progress("reading", None)

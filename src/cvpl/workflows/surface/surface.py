@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
 from cvpl.assessment.ensemble import run_attackers
@@ -21,6 +19,7 @@ from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Lsh
 from cvpl.result.surface import Strength
+from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.audit import read_tables
 from cvpl.workflows.surface.rows import utility_of
@@ -72,8 +71,7 @@ def surface(
         resolved = resolved.only([attacker])
     tables = _Tables(original, control)
     progress = progress or ignore_progress
-    # Matrix products run on one core each, inside our own threads: results then never depend on their number.
-    with threadpool_limits(limits=1, user_api="blas"), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
+    with one_blas_thread(), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None:
                 raise UsageError("a sweep of blockings takes no strengths, and needs `release`, the table to attack")
