@@ -224,7 +224,7 @@ def test_a_run_that_was_interrupted_goes_on_where_it_was(folders, tmp_path, monk
     monkeypatch.setattr(benchmarking, "audit", interrupted)
     call = ["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", "high,low"]
     assert run(call) == 5
-    assert "the same command goes on from there" in capsys.readouterr().err
+    assert "run the same command to resume" in capsys.readouterr().err
     assert not (tmp_path / "benchmark.json").exists()
     assert run(call) == 0
     assert asked == ["high.csv", "low.csv", "low.csv"]
@@ -237,7 +237,7 @@ def test_with_only_the_leaderboard_holds_what_is_named_and_other_results_stay(fo
     assert sorted(item.name for item in tmp_path.glob("results/first/*.run.json")) == ["high.run.json", "low.run.json"]
     capsys.readouterr()
     run(["benchmark", "--help"])
-    assert "then holds these alone" in " ".join(re.sub("[│┃|]", " ", capsys.readouterr().out).split())
+    assert "then has only these" in " ".join(re.sub("[│┃|]", " ", capsys.readouterr().out).split())
 
 
 def test_a_fault_of_the_program_is_a_row_too_and_tells_no_cell(folders, monkeypatch):
@@ -414,14 +414,14 @@ WRONG = {
     "no title": ({key: item for key, item in wrong().items() if key != "title"}, "`title`: this setting is required"),
     "a name with a slash": (wrong(name="a/b"), "a name has up to 60 letters"),
     "a release's name with dots": (wrong(releases={"..": RELEASE}), "a name has up to 60 letters"),
-    "names alike": (wrong(releases={"a": RELEASE, "A": RELEASE}), "two releases have the same name"),
+    "names alike": (wrong(releases={"a": RELEASE, "A": RELEASE}), "two release names differ only in"),
     "an unknown family": (wrong(releases={"a": RELEASE | {"family": "magic"}}), "`releases.a.family`: input should be"),
     "a path for a control": (wrong(control="x.csv"), "`control`: write {file: PATH}, or absent"),
     "absent without truth": (
         wrong(control="absent", truth=CONFIG["truth"] | {"complete": False}),
         "not all matches are known",
     ),
-    "no attacker": ({key: item for key, item in wrong().items() if key != "attacker"}, "no attacker is named"),
+    "no attacker": ({key: item for key, item in wrong().items() if key != "attacker"}, "no attacker is set"),
 }  # fmt: skip
 
 
@@ -459,7 +459,7 @@ def test_an_out_that_cannot_be_written_is_told_before_any_audit(folders, tmp_pat
     (tmp_path / "results").write_text("a file where the folder of the results is to be")
     assert run(["benchmark", str(folders[0]), "--out", str(tmp_path)]) == 2
     said = capsys.readouterr().err
-    assert f"--out {tmp_path}: nothing can be written in '{tmp_path / 'results'}'" in said
+    assert f"--out {tmp_path}: cannot write in '{tmp_path / 'results'}'" in said
 
 
 def test_no_kept_audit_is_told_of_where_none_was_finished(folders, tmp_path, monkeypatch, capsys):

@@ -243,7 +243,7 @@ def test_an_audit_is_not_lost_where_the_package_has_no_metadata(files, monkeypat
     assert versions["cvpl"] == "unknown" and versions["python"] != "unknown"
     capsys.readouterr()
     assert run(["--version"]) == 0
-    assert "unknown version" in capsys.readouterr().out
+    assert capsys.readouterr().out == "cvpl unknown\n"
 
 
 def test_an_internal_error_tells_its_kind_and_place_but_not_its_message(files, monkeypatch, capsys):
@@ -252,7 +252,7 @@ def test_an_internal_error_tells_its_kind_and_place_but_not_its_message(files, m
     failing(monkeypatch, error)
     assert run(files.audit()) == 6
     shown = capsys.readouterr()
-    assert "ValueError" in shown.err and "fault of cvpl" in shown.err and "CVPL_DEBUG" in shown.err
+    assert "ValueError" in shown.err and "bug in cvpl" in shown.err and "CVPL_DEBUG" in shown.err
     assert MARKER not in shown.err + shown.out
 
 
@@ -354,7 +354,7 @@ BAD_CONFIGURATIONS = {
         paper(AGE + "  gendr: {role: attribute, type: category}\n"),
         ["column 'gendr'", "no table has this column", "Correct the name"],
     ),
-    "no attacker": (SMALL, ["bad.yaml", "no attacker is named", "attacker: paper"]),
+    "no attacker": (SMALL, ["bad.yaml", "no attacker is set", "attacker: paper"]),
     "unknown preset": (SMALL + "attacker: strong\n", ["bad.yaml", "`attacker`", "paper"]),
     "threshold in words": (SMALL + "attacker: paper\nthreshold: high\n", ["`threshold`", "a number"]),
     "policy above 1": (SMALL + "attacker: paper\npolicy: {figure: linkage_rate, max: 5}\n", ["`policy.max`", "1"]),
@@ -443,7 +443,7 @@ def never_audit(*_, **__):
         ("--out", "a file", ["--out", "a file", "folder is needed", "another folder"]),
         ("--out", "a file/below", ["--out", "a file", "folder is needed", "another folder"]),
         ("--save-projection", "a folder", ["--save-projection", "a folder", "file is needed"]),
-        ("--save-projection", "nowhere/space.json", ["--save-projection", "no folder", "Make it"]),
+        ("--save-projection", "nowhere/space.json", ["--save-projection", "no folder", "Create it"]),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(files, option, name, text, monkeypatch, capsys):
@@ -645,7 +645,7 @@ def test_init_keeps_an_existing_file_unless_it_is_told_to_replace_it(files, monk
     files.config.write_text("mine")
     assert run(call) == 2
     message = capsys.readouterr().err
-    assert "audit.yaml is there already" in message and "--out" in message and "--force" in message
+    assert "audit.yaml already exists" in message and "--out" in message and "--force" in message
     assert files.config.read_text() == "mine"
     assert run([*call, "--force"]) == 0
     assert files.config.read_text() != "mine"

@@ -110,7 +110,7 @@ def test_a_memory_budget_is_a_size(written, size):
 
 
 WRONG = {
-    "no attacker": ({"attacker": None}, ["no attacker is named"]),
+    "no attacker": ({"attacker": None}, ["no attacker is set"]),
     "unknown preset": ({"attacker": "strong"}, ["`attacker`: the presets are: default, paper"]),
     "unknown key": ({"tresholds": 0.9}, ["`tresholds`: there is no such setting"]),
     "role": ({"columns": {"age": {"role": "qi"}}}, ["`columns.age.role`: input should be 'id'"]),
@@ -125,7 +125,7 @@ WRONG = {
     ),
     "level without levels": (
         {"columns": {"gender": {"role": "attribute", "type": "category", "block": {"level": 1}}}},
-        ["column 'gender': a level needs levels"],
+        ["column 'gender': a level rule needs levels"],
     ),
     "time without features": (
         {"columns": {"purchase_time": {"role": "attribute", "type": "datetime"}}},
@@ -137,15 +137,15 @@ WRONG = {
     ),
     "blocking by a sensitive column": (
         {"columns": {"income": {"role": "sensitive", "block": "exact"}}},
-        ["column 'income': a column with the role sensitive cannot be blocked by"],
+        ["column 'income': a column with the role sensitive cannot be used for blocking"],
     ),
     "knows what nobody sees": (
         {"attacker": {"knows": ["income", "age"]}},
-        ["column 'income': attacker 'main' knows a column that nobody can observe"],
+        ["column 'income': attacker 'main' knows a column that is not observable"],
     ),
     "blocks by what nobody sees": (
         {"attacker": {"blocking": ["nowhere"]}},
-        ["column 'nowhere': attacker 'main' blocks by a column that nobody can observe"],
+        ["column 'nowhere': attacker 'main' blocks by a column that is not observable"],
     ),
     "ladder upside down": (
         {"attacker": {"ladder": {"rungs": [["age"], ["age", "gender"]]}}},

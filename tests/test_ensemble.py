@@ -97,7 +97,7 @@ def test_who_is_not_in_the_release_is_not_lost_by_blocking():
 
 def test_a_fault_of_many_is_told_once():
     ensemble = EnsembleOutcome.of({name: outcome(0.1, "it is dead") for name in "abcd"} | {"e": outcome(0.05)})
-    assert ensemble.disqualified == ("out of the running: 4 attackers; it is dead",)
+    assert ensemble.disqualified == ("not counted: 4 attackers; it is dead",)
     assert ensemble.headline == "e"
 
 
@@ -205,5 +205,5 @@ def test_several_policies_have_an_outcome_each(people):
 
 
 def test_a_subgroup_column_must_be_declared(people):
-    with pytest.raises(cvpl.InputError, match="rates are asked for by a column that is not declared"):
+    with pytest.raises(cvpl.InputError, match=r"`report.subgroups` names a column that is not declared"):
         audited(people, report={"subgroups": ["shoe_size"]})

@@ -86,7 +86,7 @@ def test_a_configuration_reads_back_what_it_writes():
     ("written", "text"),
     [
         ("cell-size-4", "the presets are: ema-policy-0070"),
-        ({"preset": "cell-size-5", "max": 0.5}, "a preset has its own figure"),
+        ({"preset": "cell-size-5", "max": 0.5}, "a preset sets its own figure"),
         ({"figure": "luck", "max": 0.5}, "`policy.figure`"),
         ({"figure": "linkage_rate", "max": 2}, "`policy.max`"),
         ({"figure": "linkage_rate", "max": 0.1, "min": 0}, "`policy.min`: there is no such setting"),
@@ -220,7 +220,7 @@ def test_a_preset_may_be_named_on_the_command_line(files, capsys):
         ("", "the policy is empty"),
         ("figure: [", "the policy is not YAML"),
         ("{figure: linkage_rate, max: 5}", "`max`"),
-        ("{max: 0.1, max: 0.2, figure: linkage_rate}", "stands twice"),
+        ("{max: 0.1, max: 0.2, figure: linkage_rate}", "occurs twice"),
         (None, "cannot be opened"),
     ],
 )

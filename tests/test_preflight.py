@@ -273,7 +273,7 @@ def test_nearly_unique_values_that_are_unchanged_close_the_gate_whatever_the_col
     (found,) = [finding for finding in result.preflight if finding.check == "identifier_unique_values"]
     assert found.closes_gate and found.column == "salary" and found.share == 1.0
     assert "remove or coarsen it before release" in found.message
-    assert ("whoever knows a person's value finds that person's record" in found.message) == (role == "sensitive")
+    assert ("anyone who knows a person's value finds that person's record" in found.message) == (role == "sensitive")
     assert not result.policy.met
     assert f"before the attack: {found.message}" in result.policy.reasons
     coarse = released.assign(salary=released["salary"].round(-3))

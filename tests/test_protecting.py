@@ -202,7 +202,7 @@ def test_nonsense_is_refused(folder, method, strength, message):
         ({"widths": {"town": [5]}}, "`protect.widths` names a column that is not declared as numeric"),
         ({"units": {"age": ["day"]}}, "`protect.units` names a column that is not declared as datetime"),
         ({"noise": {"nowhere": 1}}, "`protect.noise` names a column"),
-        ({"columns": []}, "no column is to be generalized"),
+        ({"columns": []}, "there is no column to generalize"),
         ({"removal": 1}, "`protect.removal`"),
         ({"strength": 3}, "there is no such setting"),
     ],

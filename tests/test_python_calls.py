@@ -189,7 +189,7 @@ def test_a_proposal_never_replaces_a_file_unasked(people, tmp_path):
     path = tmp_path / "audit.yaml"
     assert proposal.write(path) == path
     path.write_text("corrected by hand", encoding="utf-8")
-    with pytest.raises(cvpl.UsageError, match="is there already"):
+    with pytest.raises(cvpl.UsageError, match="already exists"):
         proposal.write(path)
     assert path.read_text(encoding="utf-8") == "corrected by hand"
     proposal.write(path, force=True)

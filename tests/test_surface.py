@@ -275,9 +275,7 @@ def test_without_control_or_truth_the_linkage_rate_is_shown_and_nothing_is_withi
     assert found.settings[0].risk is None and found.settings[0].shown == found.settings[0].linkage_rate
     assert found.scenario == "blind"
     for row in found.settings:
-        assert (
-            row.safe is False and "nothing tells the risk: there is neither a control nor a known match" in row.doubts
-        )
+        assert row.safe is False and "the risk is unknown: there is neither a control nor a known match" in row.doubts
         assert not any(cell.safe for cell in row.cells)
     assert found.target.weakest is None
     text = " ".join(shown(found, 100).split())
@@ -493,7 +491,7 @@ def test_a_strength_that_a_mechanism_refuses_is_told_and_the_others_go_on(people
 
     mine = cvpl.surface(people[0], refusing, [1, 2], config())
     assert [(item.strength, item.reason) for item in mine.failed] == [(1, "one is too few")]
-    with pytest.raises(cvpl.UsageError, match="at none of the strengths"):
+    with pytest.raises(cvpl.UsageError, match="no release could be made at any strength"):
         cvpl.surface(people[0], refusing, [1], config())
 
 
@@ -533,7 +531,7 @@ def _failing(strength):
         ("synthetic", ["nan"], "from 0 to 1"),
         ("noise", [1], "there is no mechanism 'noise'; allowed are k-anonymity"),
         (3, [1], "a int is given where the name of a mechanism or a function"),
-        (lambda strength: strength, None, "a function has no usual ones"),
+        (lambda strength: strength, None, "a function has no defaults"),
         (lambda strength: strength, [], "none is given"),
         (lambda strength: strength, [1, 1.0], "1, 1.0 would be tried twice"),
         (lambda strength: strength, [float("nan")], "found nan; allowed are finite numbers"),
@@ -553,7 +551,7 @@ def test_a_wrong_call_says_what_to_do(people, mechanism, strengths, message):
 
 
 def test_other_arguments_are_checked_as_well(people):
-    with pytest.raises(cvpl.UsageError, match="`release` is for a sweep of blockings"):
+    with pytest.raises(cvpl.UsageError, match="`release` is for a blocking sweep"):
         cvpl.surface(people[0], "perturbation", ["low"], config(), release=people[0])
     for target in (1.5, -0.1, float("nan"), True):
         with pytest.raises(cvpl.UsageError, match="allowed is a rate from 0 to 1"):
@@ -606,8 +604,8 @@ def test_the_command_sweeps_blockings(folder, capsys):
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        ([], "name what to sweep"),
-        (["-m", "synthetic", "--blocking"], "name what to sweep"),
+        ([], "nothing to sweep"),
+        (["-m", "synthetic", "--blocking"], "nothing to sweep"),
         (["--blocking"], "needs --release FILE"),
         (["--blocking", "--release", "x.csv", "-s", "1"], "takes no --strengths"),
         (["-m", "synthetic", "--release", "x.csv"], "--release is for --blocking"),

@@ -87,9 +87,7 @@ def test_nothing_shows_is_said_only_below_the_margin_and_never_over_copies():
     for high in (0.049, 0.051, 0.2):
         found = verdict_of(VerdictFigures(risk=risk(0.0, -0.01, high)))
         assert ("nothing shows" in found.sentence) == (high < 0.05) == (found.margin is not None)
-    copied = verdict_of(
-        VerdictFigures(risk=risk(0.0, -0.01, 0.02), copies="the rows of 25 people stand in it unchanged")
-    )
+    copied = verdict_of(VerdictFigures(risk=risk(0.0, -0.01, 0.02), copies="the rows of 25 people are in it unchanged"))
     assert "nothing shows" not in copied.sentence
     assert copied.margin is None
     assert "25 people" in copied.sentence

@@ -105,11 +105,10 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"cvpl.{name}")
     if name == "__version__":
-        value: Any = _version()
-    elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    else:
+        return _version()
+    if name not in _HOMES:
         raise AttributeError(f"module 'cvpl' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,1 +1,1 @@
-"""One release judged: the checks before the attack, and the verdict after it."""
+"""The assessment of one release: checks before the attack, attackers, diagnostics, gate and verdict."""

@@ -1,10 +1,10 @@
-"""The attackers of one audit side by side: what speaks against each, and which of them speaks for the release.
+"""The ensemble of attackers of one audit: the faults of each, and the strongest one, which gives the headline.
 
-The one with the largest risk is the headline (`evaluation.risk`): its power where 5% of the control is linked means the
-same for every score, rates at one threshold do not. An attacker whose canary is out of place, or whose representation
-is dead or shifted, does not count. Having been picked
-as the strongest of K flatters a figure: its intervals are therefore taken at a confidence of 1 - 0.05 / K
-(Bonferroni), so that all K hold together 95% of the time, and the one that was picked is among them.
+The attacker with the largest risk is the headline (`evaluation.risk`). Risk is based on power at 5%, the true-positive
+rate at a 5% false-positive rate, which means the same for every score; rates at one threshold do not. An attacker with
+a failed canary, or with a dead or shifted representation, does not count. Picking the strongest of K attackers biases
+its figure upwards. So its intervals have a confidence of 1 - 0.05 / K (Bonferroni): all K hold simultaneously 95% of
+the time, including the picked one.
 """
 
 from __future__ import annotations
@@ -51,22 +51,22 @@ class AttackerOutcome:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why it cannot speak for the release; nothing if it can."""
+        """Why the attacker does not count; empty if it does."""
         return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
 
     def power_at(self, false_rate: float | None) -> float:
-        """Its power against the control at a false rate; 0 where there is none."""
+        """Its power against the control at a false-positive rate; 0 if there is none."""
         return self.measured.power_at(false_rate) if false_rate is not None and self.measured.has_control else 0.0
 
     @property
     def top1(self) -> float:
-        """How often its best candidate is the right person; 0 where nobody knows."""
+        """Its top-1 hit rate; 0 if unknown."""
         return best_candidate(self.measured) or 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class EnsembleOutcome:
-    """All contenders, the name of the headline, the false rate they are read at, and those that could not be run."""
+    """All attackers, the headline's name, the false-positive rate used, and the attackers that could not be run."""
 
     outcomes: Mapping[str, AttackerOutcome]
     headline: str
@@ -77,10 +77,10 @@ class EnsembleOutcome:
     def of(
         cls, outcomes: Mapping[str, AttackerOutcome], left_out: tuple[str, ...] = (), reading: Reading | None = None
     ) -> EnsembleOutcome:
-        """The strongest of those without a fault; without any, of all. `reading` is chosen where it is not given.
+        """Choose the strongest attacker without a fault, or of all if each has one; `reading` is chosen if not given.
 
-        Strongest is the largest risk: by power at the false rate that all are read at or, where no control can be
-        read, by the top-1 hit rate. Of equal risk, who finds more of the right persons; then the first.
+        The strongest has the largest risk: by power at the common false-positive rate or, if no control can be used, by
+        the top-1 hit rate. Ties go to the higher top-1 hit rate, then to the first.
         """
         able = {name: outcome for name, outcome in outcomes.items() if not outcome.faults} or dict(outcomes)
         reading = reading or choose_reading(item.measured for item in able.values())
@@ -98,12 +98,12 @@ class EnsembleOutcome:
 
     @property
     def qualified(self) -> dict[str, AttackerOutcome]:
-        """Those without a fault."""
+        """The attackers without a fault."""
         return {name: outcome for name, outcome in self.outcomes.items() if not outcome.faults}
 
     @property
     def basis(self) -> RiskBasis | None:
-        """What the risk rests on: a control, else the true matches; None where neither can be read."""
+        """The basis of the risk: a control, else the true matches; None if neither can be used."""
         if self.reading.false_rate is not None:
             return "control"
         known = any(best_candidate(outcome.measured) is not None for outcome in self.outcomes.values())
@@ -119,17 +119,17 @@ class EnsembleOutcome:
 
     @property
     def not_read(self) -> list[str]:
-        """Attackers without a fault that cannot be read on the basis of the risk, and so do not count."""
+        """Attackers without a fault that have no figure on the basis of the risk, and so do not count."""
         return [name for name in self.qualified if name not in self.counted]
 
     @property
     def among(self) -> int:
-        """Of how many the headline was picked by its risk; 1 where nothing was picked, or none counts."""
+        """The number of attackers that the headline was picked from by risk; 1 if none was picked, or none counts."""
         return max(1, len(self.counted)) if self.basis is not None and self.qualified else 1
 
     @property
     def confidence(self) -> float:
-        """At which the headline's intervals are taken, so that they hold although it was picked."""
+        """The confidence of the headline's intervals, corrected for the pick."""
         return 1 - (1 - CONFIDENCE) / self.among
 
     def risk_of(self, name: str) -> Risk | None:
@@ -148,12 +148,12 @@ class EnsembleOutcome:
 
     @property
     def risk(self) -> Risk | None:
-        """The risk of the release: that of the strongest attacker. None where nothing tells it."""
+        """The risk of the release: that of the strongest attacker. None if it cannot be estimated."""
         return self.risks.get(self.headline)
 
     @cached_property
     def certain(self) -> Risk | None:
-        """People who are linked for certain although the headline's interval includes 0; None where it does not."""
+        """The risk of people who are linked for certain although the headline's interval includes 0; else None."""
         risk, rate = self.risk, self.reading.false_rate
         if risk is None or rate is None or risk.low is None or risk.low > 0:
             return None
@@ -161,7 +161,7 @@ class EnsembleOutcome:
 
     @cached_property
     def best_candidate(self) -> tuple[str, float, Interval, int] | None:
-        """Who finds the right person most often, how often, the corrected interval, and of how many it was picked."""
+        """The attacker with the highest top-1 hit rate, that rate, its corrected interval, and the attacker count."""
         able = self.qualified or self.outcomes
         hits = {name: best_candidate(item.measured) for name, item in able.items()}
         known = {name: rate for name, rate in hits.items() if rate is not None}
@@ -174,12 +174,12 @@ class EnsembleOutcome:
 
     @property
     def picked(self) -> out.Picked | None:
-        """What a result says of having been picked; None where nothing was."""
+        """The pick as the result states it; None if there was none."""
         return out.Picked(among=self.among, confidence=self.confidence) if self.among > 1 else None
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why nothing can be read as risk: the faults of all, where none is without; nothing otherwise."""
+        """Why no figure can be read as risk: all attackers' faults if each has one; otherwise empty."""
         if self.qualified:
             return ()
         if len(self.outcomes) == 1:
@@ -188,15 +188,15 @@ class EnsembleOutcome:
 
     @property
     def disqualified(self) -> tuple[str, ...]:
-        """Sentences on those who are out of the running, each fault told once."""
-        return tuple(f"out of the running: {_named(names)}; {fault}" for fault, names in self._by_fault().items())
+        """Sentences on the attackers that do not count, one for each fault."""
+        return tuple(f"not counted: {_named(names)}; {fault}" for fault, names in self._by_fault().items())
 
     def _by_fault(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for name, outcome in self.outcomes.items():
             for fault in outcome.faults:
                 found.setdefault(fault, []).append(name)
-        # What speaks against most of them comes first.
+        # The most common fault comes first.
         return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
 
 
@@ -207,7 +207,7 @@ def _named(names: list[str]) -> str:
 
 
 def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> EnsembleOutcome:
-    """Run every attacker of the plan that can be run, and see who stands."""
+    """Run every attacker of the plan that can be run, and choose the headline."""
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows)
     alone = len(running) == 1
@@ -220,7 +220,7 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
 def run_attacker(
     name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback, *, alone: bool
 ) -> AttackerOutcome:
-    """Let one attacker attack, measure it, and see what speaks against it."""
+    """Run one attacker, measure it, and check it for faults."""
     label = "searching" if alone else f"searching ({name})"
     done = attack(
         inputs.pair,

@@ -1,4 +1,4 @@
-"""The gate: whether figures stay below the limits set for them, and what keeps it closed all the same."""
+"""The gate: whether figures stay below their limits, and what else keeps it closed."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def gate(
 ) -> list[out.PolicyOutcome]:
     """One outcome for each policy, those that are not met first; all must be met.
 
-    The risk, power and top-1 are the largest over all attackers that count, with intervals that hold for all of them
-    together. Rates at the threshold are those of the headline; where nothing was picked, the largest over all
-    attackers that have one. `fail_above` replaces a single policy's maximum; beside several, or a preset, it is one
-    policy more, on the risk. `people` has the rates by subgroup of each attacker that was asked for them. A finding
-    of `findings` that closes the gate closes it for every policy.
+    The risk, power and top-1 are the largest over all attackers that count, with intervals that hold simultaneously.
+    Rates at the threshold are those of the headline or, if none was picked, the largest over all attackers that have
+    one. `fail_above` replaces a single policy's maximum; with several policies, or a preset, it is an additional policy
+    on the risk. `people` has the rates by subgroup of each attacker that needs them. A finding in `findings` that
+    closes the gate closes it for every policy.
     """
     closing = [f"before the attack: {finding.message}" for finding in findings if finding.closes_gate]
     outcomes = []
@@ -76,13 +76,13 @@ def _policies(policy: PolicyConfig | tuple[PolicyConfig, ...] | None, fail_above
 def _value(
     ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig, people: Mapping[str, Subgroups | None]
 ) -> tuple[float | None, str | None, str]:
-    """The end of the figure that the policy looks at, whose it is, and why it is not known, if so."""
+    """The end of the figure that the policy checks, its attacker, and why it is unknown, if so."""
     if policy.figure == "risk":
         ends: dict[str, Ends] = {
             name: (None if risk.high is None else risk.estimate, risk.high) for name, risk in ensemble.risks.items()
         }
         if (left := ensemble.not_read) and ensemble.basis == "control":
-            return None, None, f"attacker '{left[0]}' cannot be read against the control"
+            return None, None, f"attacker '{left[0]}' cannot be compared with the control"
         if ensemble.certain is not None:
             certain = ensemble.certain
             before = ends.get(certain.attacker, (certain.estimate, certain.high))
@@ -110,12 +110,12 @@ def _larger(one: float | None, other: float | None) -> float | None:
 def _ends_of_all(
     ensemble: EnsembleOutcome, headline: Measurement, figure: Figure, people: Mapping[str, Subgroups | None]
 ) -> dict[str, Ends]:
-    """The ends of a figure for every attacker that speaks on it."""
+    """The ends of a figure for every attacker that has it."""
     running = {name: one.measured for name, one in (ensemble.qualified or ensemble.outcomes).items()}
     if figure in _AT_THE_THRESHOLD and ensemble.basis is not None:
         running = {ensemble.headline: headline}
     elif figure in ("linkage_rate", "attributable_rate"):
-        # Without anything to read it against, a score that has no threshold has no rate either.
+        # Without a base, a score that has no threshold has no rate either.
         running = {name: measured for name, measured in running.items() if measured.rate is not None}
     else:
         running = {name: measured.at_confidence(ensemble.confidence) for name, measured in running.items()}
@@ -123,11 +123,11 @@ def _ends_of_all(
 
 
 def doubts(ensemble: EnsembleOutcome, headline: Measurement, figure: Figure) -> tuple[str, ...]:
-    """Why a figure cannot pass a gate however low it is."""
+    """Why a figure cannot pass a gate, however low it is."""
     seen = figures_of(headline)
     found = [f"not assessable: {reason}" for reason in ensemble.reasons]
     if not headline.attack.exact:
-        found.append("only some of the pairs were examined, and a lower bound cannot pass a gate")
+        found.append("only some of the pairs were searched, and a lower bound cannot pass a gate")
     if figure == "risk":
         risk = ensemble.risk
         if risk is not None and _hits(ensemble) - max(0.0, risk.estimate) > TOP1_ABOVE_ATTRIBUTABLE:
@@ -139,14 +139,14 @@ def doubts(ensemble: EnsembleOutcome, headline: Measurement, figure: Figure) -> 
     if figure == "attributable_rate" and top1_unexplained(seen):
         found.append("the top-1 hit rate is far above the attributable rate")
     if figure in _AT_THE_THRESHOLD and power_unexplained(seen):
-        found.append("the power at a false rate of 5% is far above the attributable rate")
+        found.append("the power at a 5% false-positive rate is far above the attributable rate")
     if recall_near_zero(seen):
         found.append("blocking recall is near zero")
     return tuple(found)
 
 
 def _hits(ensemble: EnsembleOutcome) -> float:
-    """How many of all originals the best candidate is right for; where not all matches are known, of those known."""
+    """The share of all originals whose best candidate is right; if not all matches are known, of the known ones."""
     best = ensemble.best_candidate
     if best is None:
         return 0.0
@@ -156,7 +156,7 @@ def _hits(ensemble: EnsembleOutcome) -> float:
 
 
 def _without_control(ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig) -> tuple[str, ...]:
-    """Without a control a rate is blind to releases of equal records; the top-1 hit rate must stay below too."""
+    """Doubts without a control: a rate misses releases of equal records, so the top-1 hit rate must be low too."""
     if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate"):
         return ()
     best = ensemble.best_candidate
@@ -178,7 +178,7 @@ def _ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> En
     if figure == "maximum_subgroup_rate":
         if people is None:
             return None, None
-        # A lower bound is not an estimate: a hidden group may have more.
+        # A lower bound is not an estimate: a hidden group may exceed it.
         return None if people.maximum.at_least else people.maximum.estimate, people.highest
     if figure == "top1_hit_rate":
         return _of(best_candidate(measured), measured.top1_interval)
@@ -188,6 +188,6 @@ def _ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> En
 
 
 def _of(estimate: float | None, ends: Interval | None) -> Ends:
-    """Without an interval a figure rests on too few people, and is no estimate either."""
+    """The ends; without an interval a figure has too few people and is no estimate either."""
     high = None if ends is None else ends.high
     return None if high is None else estimate, high

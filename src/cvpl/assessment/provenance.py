@@ -1,4 +1,4 @@
-"""What a result was made from, and what repeats it."""
+"""Provenance of a result: what it was computed from, and what is needed to repeat it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = "unknown"
 
 
 def described(inputs: Inputs) -> dict[str, out.Input]:
-    """The tables by their part in the audit: name, size and, for a file, the SHA-256 of its bytes."""
+    """The tables by their role in the audit: name, size and, for a file, the SHA-256 of its bytes."""
     return {
         role: out.Input(
             name=description.name, rows=description.rows, columns=description.columns, sha256=description.sha256
@@ -38,7 +38,7 @@ def installed_version(package: str) -> str:
 
 
 def provenance(resolved: ResolvedConfig, drawn: out.Randomization | None = None) -> out.Provenance:
-    """Seed, versions, the configuration, and what was drawn beyond it."""
+    """Seed, versions, the configuration, and any random draws beyond it."""
     return out.Provenance(
         seed=resolved.config.seed,
         versions=versions(),

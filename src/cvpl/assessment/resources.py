@@ -1,9 +1,9 @@
-"""A plan before the work: what an audit will compare, and what that takes.
+"""Resource estimates before an audit: pairs to compare, memory, disk and time.
 
-Memory is reckoned from the number of records and the kinds of columns, before any of them is read, and held against the
-budget: tables that do not fit it are kept on disk, and what does not fit even so is refused. The time is a guess from
-measured costs (docs/reference/benchmarks.md); it depends on the machine and on how well the vectors can be told apart,
-hence two ends.
+Memory is estimated from the number of records and the column types, before any table is read, and compared with the
+budget: tables that do not fit are kept on disk, and an audit that does not fit even then is refused. The time is a
+rough estimate from measured costs (docs/reference/benchmarks.md). It depends on the machine and on how well the vectors
+separate, so it is a range.
 """
 
 from __future__ import annotations
@@ -29,42 +29,42 @@ from cvpl.tables.pair import Inputs
 _BASE = 350 << 20
 """Python, its libraries, and samples of pairs."""
 _COMPILER = 130 << 20
-"""The compiler at work, which it is once on a machine, where there are pairs enough to repay it."""
+"""The compiler, which runs once per machine if there are enough pairs to be worth it."""
 _COLUMN = {"numeric": 24, "datetime": 16, "category": 4}
-"""Bytes of a cell once it is read."""
+"""Bytes of a cell after reading."""
 _FEATURE = 8
 _READING = 50
-"""Bytes a record of reading, scaling or blocking by one column, for a moment."""
+"""Temporary bytes per record for reading, scaling or blocking by one column."""
 _BLOCK = 30
-"""Bytes of a record's block, its place in the order of blocks, and copies of both."""
+"""Bytes of a record's block, its position in the order of blocks, and copies of both."""
 _FOUND = 80
-"""Bytes of an original's or a control's true match, and of what a search finds for it."""
+"""Bytes of an original's or a control's true match, and of its search result."""
 _FINDING = 165
-"""The same, and what evaluation makes of it."""
+"""The same, with its evaluation."""
 _GROUPED = 1000
-"""Bytes of a record whose block is being searched, with an embedding of middling width."""
+"""Bytes of a record whose block is being searched, with an embedding of medium width."""
 _COPIES = 4
-"""Embeddings of whole tables are held so many times."""
+"""The number of copies of whole-table embeddings in memory."""
 _LABELS = 16
-"""A category is taken to have so many labels until it is read."""
+"""The assumed number of labels of a category before it is read."""
 
 _SECONDS = 2.0
 _RECORD_SECONDS = (10e-6, 20e-6)
 _PAIR_SECONDS = (1e-9, 2e-9)
 _VARIATIONS = 15
-"""So many other choices are tried for the sensitivity, ..."""
+"""The number of alternative choices tried for the sensitivity, ..."""
 _SAMPLE = 2_000
-"""... on so many people, as canaries are."""
+"""... and the number of people for them and for canaries."""
 _TREE_SECONDS = (1.5e-6, 10e-6)
-"""A query's way through a tree: neighbours that stand out, and neighbours that hardly do."""
+"""The cost of a tree query: with well separated neighbours, and with poorly separated ones."""
 
 
 @dataclass(frozen=True)
 class AttackerResources:
     """What one attacker will compare: blocks with records of both tables, their pairs, the most candidates in one.
 
-    `asked` are the originals that it asks; the pairs are theirs.
-    `trees` counts the blocks in which a tree will be tried, `examined` is the share of the pairs that is looked at.
+    `asked` is the number of originals searched; `pairs` counts their pairs. `trees` is the number of blocks in which a
+    tree is tried, `examined` the share of the pairs that is searched.
     """
 
     name: str
@@ -79,7 +79,7 @@ class AttackerResources:
 
 @dataclass(frozen=True)
 class ResourceEstimate:
-    """Records by table, the attackers, bytes needed and allowed, and the expected seconds, from and to.
+    """Records by table, the attackers, bytes needed and allowed, and the expected range of seconds.
 
     `disk` are the bytes that the tables take on disk, where they are kept there. `findings` are those of the checks
     before the attack. `draw_seed` is the seed that drew attackers beyond the configuration; None where none were drawn.
@@ -97,17 +97,17 @@ class ResourceEstimate:
 
 
 def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: bool, labels: int | None = None) -> int:
-    """What an audit takes at its fullest: what is held for all records, and the largest of its steps.
+    """Peak memory of an audit: what is held for all records, plus the largest of its steps.
 
-    The tables are held, with a perturbed copy of the originals, unless they are on disk; so are the embeddings of
-    attackers who do not make them block by block, whose width may depend on the number of labels.
+    The tables are held, with a perturbed copy of the originals, unless they are on disk. So are the embeddings of
+    attackers that do not embed block by block, whose width may depend on the number of labels.
     """
     records, asked, attackers = sum(rows.values()), rows["original"] + rows.get("control", 0), len(resolved.attackers)
     features = _FEATURE * _features(resolved) * attackers
     tables = 0 if on_disk else (records + rows["original"]) * (_cells(resolved) + features) + _aligned(resolved) * asked
     searching = records * _BLOCK + asked * _FOUND + min(resolved.budget.group_bytes, records * _GROUPED)
     evaluating = records * _BLOCK + asked * _FINDING
-    # The findings of the attackers before are held while the last one is at work.
+    # The results of earlier attackers are held while the last one runs.
     before = (attackers - 1) * evaluating
     if labels is None:
         labels = _LABELS * sum(spec.type == "category" for spec in resolved.specs)
@@ -121,38 +121,38 @@ def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: 
 
 
 def disk_bytes(rows: Mapping[str, int], resolved: ResolvedConfig) -> int:
-    """What tables on disk take there: as they are, by blocks for every attacker, and two copies of the originals.
+    """Disk space for tables on disk: the tables, a copy by blocks for every attacker, and two copies of the originals.
 
-    Aligned attackers each have the originals and the control once more.
+    Aligned attackers each have another copy of the originals and the control.
     """
     aligned = _aligned(resolved) * (rows["original"] + rows.get("control", 0))
     return _cells(resolved) * (sum(rows.values()) * (1 + len(resolved.attackers)) + 2 * rows["original"]) + aligned
 
 
 def place_for(rows: Mapping[str, int], resolved: ResolvedConfig) -> Place:
-    """Where the tables are kept: in memory if they fit, else on disk; what does not fit either way is refused."""
+    """Where the tables are kept: in memory if they fit, else on disk; raises LimitError if neither fits."""
     if needed_bytes(rows, resolved, on_disk=False) <= resolved.budget.memory:
         return Place()
     needed = needed_bytes(rows, resolved, on_disk=True)
     people = " and ".join(f"{count:,} {name}" for name, count in rows.items())
     if needed > resolved.budget.memory:
         raise LimitError(
-            f"auditing {people} records takes about {gigabytes(needed)} of memory, even with the tables on disk, and "
-            f"{gigabytes(resolved.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or audit a "
-            "sample of the originals against the whole release."
+            f"not enough memory: auditing {people} records takes about {gigabytes(needed)}, even with the tables on "
+            f"disk, and the limit is {gigabytes(resolved.budget.memory)}. Raise it with --memory or `search.memory`, "
+            "or audit a sample of the originals against the whole release."
         )
     wanted, free = disk_bytes(rows, resolved), _free_bytes()
     if wanted > free:
         raise LimitError(
-            f"auditing {people} records takes about {gigabytes(wanted)} in the folder for temporary files, which has "
-            f"{gigabytes(free)} free. Name another folder in the environment variable TMPDIR, or allow more memory "
-            "with --memory or `search.memory`."
+            f"not enough disk space: auditing {people} records takes about {gigabytes(wanted)} in the folder for "
+            f"temporary files, which has {gigabytes(free)} free. Set another folder in the environment variable "
+            "TMPDIR, or raise the memory limit with --memory or `search.memory`."
         )
     return ColumnStore()
 
 
 def _free_bytes() -> int:
-    """The room in the folder for temporary files; none where there is no such folder."""
+    """The free space in the folder for temporary files; 0 if there is no such folder."""
     try:
         return shutil.disk_usage(tempfile.gettempdir()).free
     except OSError:
@@ -160,18 +160,18 @@ def _free_bytes() -> int:
 
 
 def check_embeddings(resolved: ResolvedConfig, inputs: Inputs) -> None:
-    """Refuse attackers who compare whole embedded tables, where these do not fit; their width shows after reading."""
+    """Refuse attackers whose whole-table embeddings do not fit; the width is known only after reading."""
     needed = _needed(resolved, inputs)
     if needed > resolved.budget.memory:
         raise LimitError(
-            f"comparing the embeddings of whole tables takes about {gigabytes(needed)} of memory, and "
-            f"{gigabytes(resolved.budget.memory)} are allowed. Allow more with --memory or `search.memory`, or choose "
+            f"not enough memory: comparing the embeddings of whole tables takes about {gigabytes(needed)}, and the "
+            f"limit is {gigabytes(resolved.budget.memory)}. Raise it with --memory or `search.memory`, or use "
             "`similarity: cosine` with a linear projection, which embeds block by block."
         )
 
 
 def estimate_resources(resolved: ResolvedConfig, inputs: Inputs) -> ResourceEstimate:
-    """What the audit of these tables will do."""
+    """Estimate the resources for the audit of these tables."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
     able = resolved.able(rows.get("control", 0))
     attackers = tuple(_attacker_resources(name, attacker, resolved, inputs) for name, attacker in able.items())
@@ -184,7 +184,7 @@ def estimate_resources(resolved: ResolvedConfig, inputs: Inputs) -> ResourceEsti
 def _seconds(
     attackers: tuple[AttackerResources, ...], rows: Mapping[str, int], resolved: ResolvedConfig, end: int
 ) -> float:
-    """The searches for originals and control people, and what is tried on a sample beside them."""
+    """The time to search originals and controls, and to run the diagnostics on samples."""
     total = 0.0
     for attacker in attackers:
         asked = attacker.asked + min(rows.get("control", 0), attacker.asked)
@@ -227,7 +227,7 @@ def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig,
 
 
 def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
-    """What the audit of these tables takes, now that they are read."""
+    """The memory for the audit of these tables, after reading them."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
     columns = inputs.pair.original.columns.values()
     labels = sum(column.label_count for column in columns)
@@ -235,7 +235,7 @@ def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
 
 
 def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
-    """How many numbers of every record an attacker holds at the same time; none where it embeds block by block."""
+    """The numbers per record that an attacker holds at once; 0 if it embeds block by block."""
     if attacker.compares_values:
         return columns
     if not attacker.projects or not attacker.projection_operator.is_linear:
@@ -254,12 +254,12 @@ def _aligned(resolved: ResolvedConfig) -> int:
 
 
 def _features(resolved: ResolvedConfig) -> int:
-    """At most so many numeric features a record."""
+    """The largest possible number of numeric features per record."""
     return sum(
         max(1, len(resolved.config.columns[spec.name].features)) for spec in resolved.specs if spec.type != "category"
     )
 
 
 def gigabytes(size: float) -> str:
-    """A size as a person reads it."""
+    """A size in human-readable units."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

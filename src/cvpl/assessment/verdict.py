@@ -1,4 +1,4 @@
-"""From the attackers' figures to the verdict of a result."""
+"""The verdict of a result, from the attackers' figures."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from cvpl.result.verdict import TOO_FEW
 
 CONTROL_FAULTS = {
     "control_in_release": "people of the control are in the release",
-    "control_overlaps": "the control holds people of the originals",
+    "control_overlaps": "the control contains originals",
     "control_lacks_columns": "the control lacks columns that originals and release have",
     "control_unlike": "the control is unlike the originals",
 }
-"""Findings that make a control useless: a risk that cannot be told from 0 then says nothing."""
+"""Findings that invalidate a control: a risk that is indistinguishable from 0 then means nothing."""
 COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value changed"}
-"""The checks that look for rows of originals in the release, and how these rows stand there."""
+"""The checks that look for rows of originals in the release, and what they found."""
 
 
 def risk_section(risk: Risk | None, ensemble: EnsembleOutcome) -> out.Risk | None:
     """A risk of this ensemble as a section of the result."""
     if risk is None:
         return None
-    # A risk at another false rate, or of another attacker, allows for both false rates having been read.
+    # A risk at another false-positive rate, or of another attacker, is corrected for using both rates.
     looked_at = ensemble.among * (2 if risk is ensemble.certain else 1)
     return risk_at(risk, ensemble.among, 1 - (1 - CONFIDENCE) / looked_at)
 
@@ -49,7 +49,7 @@ def risk_at(risk: Risk, among: int, confidence: float) -> out.Risk:
 
 
 def best_candidate_section(ensemble: EnsembleOutcome) -> out.BestCandidate | None:
-    """How often the best candidate is the right person, by the attacker that finds most."""
+    """The highest top-1 hit rate over attackers."""
     if ensemble.best_candidate is None:
         return None
     name, estimate, interval, among = ensemble.best_candidate
@@ -74,24 +74,24 @@ def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding]) -> out.V
 
 
 def control_fault(findings: Sequence[out.Finding]) -> str | None:
-    """Why the control is none, by the first finding that says so; None where nothing does."""
+    """Why the control is invalid, by the first finding that says so; None if it is valid."""
     found = {finding.check for finding in findings if finding.closes_gate}
     return next((words for check, words in CONTROL_FAULTS.items() if check in found), None)
 
 
 def _copies(finding: out.Finding) -> str:
-    rows = "the row of 1 person stands" if finding.count == 1 else f"the rows of {finding.count:,} people stand"
+    rows = "the row of 1 person is" if finding.count == 1 else f"the rows of {finding.count:,} people are"
     return f"{rows} in it {COPIES[finding.check]}"
 
 
 def missing(ensemble: EnsembleOutcome) -> str:
-    """What the risk lacks where it has no interval."""
+    """Why the risk has no interval."""
     measured = ensemble.chosen.measured
     control = measured.attack.control
     if control is None:
         return "there is no control"
     if not measured.has_control:
-        return "the attackers cannot be read against the control"
+        return "the attackers cannot be compared with the control"
     if control.rows < FEWEST_RECORDS:
         return f"there are too few controls ({control.rows:,}; an interval needs at least {FEWEST_RECORDS})"
     if measured.attack.original.rows < FEWEST_RECORDS:

@@ -1,4 +1,4 @@
-"""Every warning of an audit: what disqualified attackers, what contradicts, what was left out."""
+"""All warnings of an audit: disqualified attackers, contradictions, and what was left out."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from cvpl.tables.pair import Inputs
 
 
 def attackers_left_out(ensemble: EnsembleOutcome) -> AuditWarning:
-    """Which members of the family were not run, and why."""
+    """The warning on members of the family that were not run, and why."""
     names = ", ".join(f"'{name}'" for name in ensemble.left_out)
-    why = f"without a control of at least {FEWEST_WITH_REFERENCE} people there are too few for reference"
+    why = f"without a control of at least {FEWEST_WITH_REFERENCE} people there is no reference sample"
     return AuditWarning("attackers_left_out", f"{why}: {names} were not run")
 
 
@@ -28,7 +28,7 @@ def notices(
     varied: str | None = None,
     swings: Sensitivity | None = None,
 ) -> list[AuditWarning]:
-    """All of them, what speaks against the whole first. `swings` are the variations of attacker `varied`."""
+    """All warnings, the most general first. `swings` are the variations of attacker `varied`."""
     found = [AuditWarning("not_assessable", reason) for reason in ensemble.reasons]
     if not ensemble.reasons:
         found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
@@ -49,19 +49,19 @@ def notices(
         found.append(
             AuditWarning(
                 "pairs_left_out",
-                f"by request ({asked}) only {share} of the pairs that share a block were examined: the linkage rate is "
-                "a lower bound, and may be far too low",
+                f"as requested ({asked}), only {share} of the pairs that share a block were searched: the linkage rate "
+                "is a lower bound, and may be far too low",
             )
         )
     if measured.threshold is None and measured.attack.attacker.on_scale:
         found.append(
-            AuditWarning("threshold_not_attainable", "no threshold keeps the false link rate as low as was asked for")
+            AuditWarning("threshold_not_attainable", "no threshold keeps the false link rate as low as requested")
         )
     if ensemble.basis == "control":
-        why = "does not count: its projection has no map for people outside the two tables"
+        why = "does not count: its projection cannot map people outside the two tables"
         found += [AuditWarning("control_unused", f"attacker '{name}' {why}") for name in ensemble.not_read]
     if inputs.pair.control is not None and measured.control is None:
-        found.append(AuditWarning("control_unused", "this projection has no map for people outside the two tables"))
+        found.append(AuditWarning("control_unused", "this projection cannot map people outside the two tables"))
     if inputs.evaluation.matches is not None and not len(inputs.evaluation.matches.original):
-        found.append(AuditWarning("no_matches", "the declared identities have nobody in common: no match is known"))
+        found.append(AuditWarning("no_matches", "no declared identity is in both tables: no match is known"))
     return found + [AuditWarning("columns", notice) for notice in inputs.pair.notices]

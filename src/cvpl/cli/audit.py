@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cvpl.config.resolved import WithPolicy
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 2 the call is wrong, or the output cannot be written; 3 a table or the configuration cannot "
+    "Exit codes: 0 done; 2 invalid call, or the output cannot be written; 3 a table or the configuration cannot "
     "be used; 4 a limit was hit; 5 interrupted; 6 internal error; 10 the gate (--fail-above, --policy or the "
     "configuration's policy) is closed."
 )
@@ -25,20 +25,20 @@ def command(
     original: Path = typer.Argument(
         metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
     ),
-    protected: Path = typer.Argument(metavar="PROTECTED", help="The table after it, as released.", show_default=False),
+    protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
     config: Path = typer.Option(
         ..., "--config", "-c", metavar="FILE", help="The audit.yaml; `cvpl init` writes a first one."
     ),
     control: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="People like the originals who are known to be absent from the release. They tell how many look-alikes "
-        "anybody finds; without them, or true matches, a linkage rate cannot be told from chance.",
+        help="People like the originals who are known to be absent from the release. They give the base rate of "
+        "look-alikes; without them, or true matches, a linkage rate cannot be distinguished from chance.",
     ),
     out: Path | None = typer.Option(
         None,
         metavar="DIR",
-        help="Folder for result.json and report.html; made if it is not there. Without it nothing is written.",
+        help="Folder for result.json and report.html; created if needed. Without it nothing is written.",
     ),
     fail_above: float | None = typer.Option(
         None,
@@ -52,19 +52,19 @@ def command(
     policy: str | None = typer.Option(
         None,
         metavar="FILE",
-        help="A gate in a YAML file, in the place of the configuration's policy: figure, bound and max, a list of "
-        "these, or the name of a preset, which may also stand here itself.",
+        help="A gate in a YAML file that replaces the configuration's policy: figure, bound and max, a list of "
+        "these, or the name of a preset. A preset may also be named here directly.",
     ),
     attackers: str | None = typer.Option(
         None,
         metavar="NAMES",
-        help="Run only these of the configuration's attackers, such as paper,rarity_reference; names with commas.",
+        help="Run only these of the configuration's attackers, such as paper,rarity_reference; separate by commas.",
     ),
     randomize: bool = typer.Option(
         False,
         "--randomize",
-        help="Draw three more attackers from a wider family by a seed made now and recorded, so that nobody can have "
-        "made the release to fit them.",
+        help="Add three attackers drawn from a wider family by a new, recorded seed, so that no release can be tuned "
+        "to them.",
     ),
     randomize_seed: int | None = typer.Option(
         None, metavar="SEED", min=0, help="The recorded seed of an earlier --randomize, to repeat its draw."
@@ -75,12 +75,10 @@ def command(
     memory: str | None = typer.Option(
         None,
         metavar="SIZE",
-        help="The memory that may be used, such as 4GB; the work is cut into pieces that fit, or refused with 4.",
+        help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
-    plan: bool = typer.Option(
-        False, "--plan", help="Print blocks, pairs, memory and expected time, and stop before the work."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="Print what result.json holds instead of the summary."),
+    plan: bool = typer.Option(False, "--plan", help="Print blocks, pairs, memory and expected time, and stop."),
+    as_json: bool = typer.Option(False, "--json", help="Print the content of result.json instead of the summary."),
 ) -> None:
     """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
     allowed = memory_bytes(memory)
@@ -94,7 +92,7 @@ def command(
     settings: Path | WithPolicy = config
     if policy is not None:
         from cvpl.config.policy_file import read_policy  # noqa: PLC0415
-        from cvpl.config.resolved import WithPolicy  # noqa: PLC0415 - only where it is asked for
+        from cvpl.config.resolved import WithPolicy  # noqa: PLC0415 - only if needed
 
         settings = WithPolicy(config, read_policy(policy))
 
@@ -130,19 +128,19 @@ def command(
     path = None if out is None else result.write(out)
     page_at = None
     if out is not None:
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
 
         page_at = write_report(result, out / "report.html")
     with reader_may_leave():
         if as_json:
-            # Bytes, so that neither the encoding nor the line ends of the terminal change them.
+            # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
         else:
             from cvpl.reports.terminal import show  # noqa: PLC0415
 
             show(result, page())
             if path is not None:
-                typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}")
+                typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
     if result.policy is not None and not result.policy.met:
         if as_json:
             for reason in result.policy.reasons:

@@ -11,8 +11,8 @@ from cvpl.cli.values import memory_bytes
 from cvpl.errors import ExitCode
 
 EXIT_CODES = (
-    "Example: cvpl benchmark benchmarks/manifests/*.yaml --data tables --out suite. Exit codes: 0 done; 2 the call is "
-    "wrong, or the output cannot be written; 3 a manifest cannot be used, and nothing was done, or a release could not "
+    "Example: cvpl benchmark benchmarks/manifests/*.yaml --data tables --out suite. Exit codes: 0 done; 2 invalid "
+    "call, or the output cannot be written; 3 a manifest cannot be used, and nothing was done, or a release could not "
     "be audited or assessed, and all others were; 5 interrupted; 6 internal error."
 )
 
@@ -20,35 +20,35 @@ EXIT_CODES = (
 def command(
     manifests: list[Path] = typer.Argument(
         metavar="MANIFEST...",
-        help="YAML files that describe an original, its releases and how they were made; a folder stands for its "
+        help="YAML files that describe an original, its releases and how they were made; a folder means its "
         "benchmark.yaml.",
         show_default=False,
     ),
     data: Path | None = typer.Option(
-        None, metavar="FOLDER", help="Where the tables are. Without it, beside each manifest."
+        None, metavar="FOLDER", help="The folder of the tables. Without it, each manifest's own folder."
     ),
     out: Path | None = typer.Option(
         None,
         metavar="DIR",
         help="Folder for benchmark.json, leaderboard.md, leaderboard.csv, report.html and the results of all audits; "
-        "made if it is not there. A run that was stopped goes on where it was. Without it nothing is written.",
+        "created if needed. Interrupted runs resume. Without it nothing is written.",
     ),
     only: list[str] | None = typer.Option(
         None,
         metavar="NAMES",
-        help="Audit only these releases, as RELEASE or MANIFEST/RELEASE; names with commas. The leaderboard in --out "
-        "then holds these alone; kept results of the others stay.",
+        help="Audit only these releases, as RELEASE or MANIFEST/RELEASE; separate by commas. The leaderboard in --out "
+        "then has only these; kept results of the others stay.",
     ),
     memory: str | None = typer.Option(
         None,
         metavar="SIZE",
-        help="The memory that may be used, such as 4GB; the work is cut into pieces that fit, or the release fails.",
+        help="The memory limit, such as 4GB; the work is split into pieces that fit, or the release fails.",
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print what benchmark.json holds instead of the tables."),
+    as_json: bool = typer.Option(False, "--json", help="Print the content of benchmark.json instead of the tables."),
 ) -> None:
-    """Audit every release that manifests describe, and put them on one leaderboard.
+    """Audit every release of the manifests, and put them on one leaderboard.
 
-    Each release is one `cvpl audit`, with its figures. One that cannot be audited is a row that says why.
+    Each release is one `cvpl audit`, with its figures. A release that cannot be audited has a row with the reason.
     """
     allowed = memory_bytes(memory)
     if out is not None:
@@ -64,11 +64,11 @@ def command(
             result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, progress=progress)
     except KeyboardInterrupt:
         if out is not None and KeptResults(out).any_there:
-            tell(f"Finished audits are kept in {out / 'results'}; the same command goes on from there.")
+            tell(f"Finished audits are kept in {out / 'results'}; run the same command to resume.")
         raise
     if out is not None:
         from cvpl.files import write_whole  # noqa: PLC0415
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
         from cvpl.reports.leaderboard import leaderboard_csv  # noqa: PLC0415
 
         path = result.write(out)
@@ -76,7 +76,7 @@ def command(
         written = path, write_report(result, out / "leaderboard.md"), write_report(result, out / "report.html")
     with reader_may_leave():
         if as_json:
-            # Bytes, so that neither the encoding nor the line ends of the terminal change them.
+            # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
         else:
             from cvpl.reports.benchmark import show_benchmark  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`cvpl compare`: several releases of one original in, their order by risk and utility out."""
+"""`cvpl compare`: several releases of one original in, their ranking by risk and utility out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cvpl.cli.output import check_folder, page, reader_may_leave
 from cvpl.cli.values import memory_bytes
 
 EXIT_CODES = (
-    "Exit codes: 0 done, whatever the order; 2 the call is wrong, or the output cannot be written; 3 a table or the "
+    "Exit codes: 0 done, whatever the ranking; 2 invalid call, or the output cannot be written; 3 a table or the "
     "configuration cannot be used; 4 a limit was hit; 5 interrupted; 6 internal error."
 )
 
@@ -20,7 +20,7 @@ def command(
         metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
     ),
     releases: list[Path] = typer.Argument(
-        metavar="RELEASE...", help="The tables after it, each made in another way.", show_default=False
+        metavar="RELEASE...", help="The released tables, each made in a different way.", show_default=False
     ),
     config: Path = typer.Option(
         ..., "--config", "-c", metavar="FILE", help="The audit.yaml; `cvpl init` writes a first one."
@@ -29,24 +29,24 @@ def command(
         None,
         metavar="FILE",
         help="People like the originals who are known to be absent from all releases. Without them, or true matches, "
-        "releases cannot be put in order.",
+        "releases cannot be ranked.",
     ),
     out: Path | None = typer.Option(
         None,
         metavar="DIR",
-        help="Folder for comparison.json and comparison.html; made if it is not there. Without it nothing is written.",
+        help="Folder for comparison.json and comparison.html; created if needed. Without it nothing is written.",
     ),
     attackers: str | None = typer.Option(
-        None, metavar="NAMES", help="Run only these of the configuration's attackers; names with commas."
+        None, metavar="NAMES", help="Run only these of the configuration's attackers; separate by commas."
     ),
     memory: str | None = typer.Option(
         None,
         metavar="SIZE",
-        help="The memory that may be used, such as 4GB; the work is cut into pieces that fit, or refused with 4.",
+        help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print what comparison.json holds instead of the summary."),
+    as_json: bool = typer.Option(False, "--json", help="Print the content of comparison.json instead of the summary."),
 ) -> None:
-    """Hold several releases of ORIGINAL against each other: risk, utility, their order, and which are efficient."""
+    """Compare several releases of ORIGINAL: risk, utility, their ranking, and which are efficient."""
     allowed = memory_bytes(memory)
     if out is not None:
         check_folder(out, "--out")
@@ -61,16 +61,16 @@ def command(
         )
     path = page_at = None
     if out is not None:
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
 
         path, page_at = result.write(out), write_report(result, out / "comparison.html")
     with reader_may_leave():
         if as_json:
-            # Bytes, so that neither the encoding nor the line ends of the terminal change them.
+            # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
         from cvpl.reports.comparison import show_comparison  # noqa: PLC0415
 
         show_comparison(result, page())
         if path is not None:
-            typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}")
+            typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")

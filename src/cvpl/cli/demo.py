@@ -1,4 +1,4 @@
-"""`cvpl demo`: the main job on simulated people."""
+"""`cvpl demo`: an audit of simulated people."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def command(
     from cvpl.workflows.audit import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     out.mkdir(parents=True, exist_ok=True)
-    # First the configuration: by it a later demo knows that the folder is a demo's.
+    # The configuration comes first: a later demo recognizes the folder by it.
     original, released, holdout, config = (out / name for name in FILES[:4])
     write_whole(config, CONFIG)
     people = Touchpoints(records=records).draw(stream(42, "demo people"))
@@ -52,7 +52,7 @@ def command(
         console = page()
         console.print(text)
         show(result, console)
-        typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}. The same by hand:")
+        typer.echo(f"\nWritten: {path}, and the page to share: {page_at}. The same by hand:")
         typer.echo("  " + shlex.join(str(part) for part in call))
 
 

@@ -10,12 +10,10 @@ from cvpl.cli.output import page, reader_may_leave
 
 
 def command(
-    before: Path = typer.Argument(
-        metavar="BEFORE", help="The earlier result.json, or the folder that holds it.", show_default=False
-    ),
+    before: Path = typer.Argument(metavar="BEFORE", help="The earlier result.json, or its folder.", show_default=False),
     after: Path = typer.Argument(metavar="AFTER", help="The later one.", show_default=False),
 ) -> None:
-    """Compare two results: figures side by side, whether they differ beyond error, and what else changed."""
+    """Compare two results: figures side by side, whether they differ significantly, and what else changed."""
     from cvpl.reports.difference import difference  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.reports.terminal import show_difference  # noqa: PLC0415
     from cvpl.result.file import read_results  # noqa: PLC0415

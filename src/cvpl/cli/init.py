@@ -1,4 +1,4 @@
-"""`cvpl init`: a commented audit.yaml, guessed from the two tables, for the person to correct."""
+"""`cvpl init`: a commented audit.yaml, guessed from the two tables, for the user to correct."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def command(
     original: Path = typer.Argument(
         metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
     ),
-    protected: Path = typer.Argument(metavar="PROTECTED", help="The table after it, as released.", show_default=False),
+    protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
     out: Path = typer.Option(Path("audit.yaml"), metavar="FILE", help="The file to write."),
-    force: bool = typer.Option(False, "--force", help="Replace the file if it is there."),
+    force: bool = typer.Option(False, "--force", help="Replace the file if it exists."),
 ) -> None:
     """Propose a configuration for two tables, with the reasons as comments. Check it before you audit."""
     check_file(out, "--out")
     if out.exists() and not force:
-        raise UsageError(f"{out} is there already. Name another file with --out, or replace it with --force.")
+        raise UsageError(f"{out} already exists. Name another file with --out, or replace it with --force.")
 
     from cvpl.workflows.propose import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 

@@ -27,9 +27,9 @@ app = typer.Typer(
 )
 
 _WrongCall = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
-"""The root of all complaints about a call. Typer has it from Click and, of late, from a copy of its own."""
+"""The base class of usage errors. Typer takes it from Click or, in recent versions, from its own copy."""
 _TYPER_INTERRUPTED = 130
-"""What Typer makes of Ctrl-C."""
+"""Typer's exception for Ctrl-C."""
 _FILES_SHOWN = 6
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -58,9 +58,9 @@ app.command("demo")(demo.command)
 
 
 def main() -> None:
-    """Run a command; every failure ends in a message and a stated exit code, never in a traceback."""
+    """Run a command; every failure ends with a message and a documented exit code, never with a traceback."""
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's encoding lacks is spelled out; it must not end the program.
+        # Characters that the terminal's encoding lacks are escaped; they must not end the program.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
@@ -95,7 +95,7 @@ def _run(arguments: list[str], written: Sequence[Path]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         code = _TYPER_INTERRUPTED
     except SystemExit as stop:
-        # So Typer and Rich end the program where the reader of a help text leaves early.
+        # Typer and Rich exit in this way if the reader of a help text closes the pipe early.
         return ExitCode.INTERRUPTED if stop.code else ExitCode.DONE
     except InputError as error:
         count = len(error.problems)
@@ -107,20 +107,18 @@ def _run(arguments: list[str], written: Sequence[Path]) -> int:
         tell(str(error))
         return error.exit_code
     except MemoryError:
-        tell("The memory of this machine does not suffice. Lower `search.memory`, or audit a sample of the tables.")
+        tell("Not enough memory on this machine. Lower `search.memory`, or audit a sample of the tables.")
         return ExitCode.LIMIT
     except OSError as error:
-        # A file or folder that cannot be written; the system's own words hold a path, never a cell.
+        # A file or folder that cannot be written; the system's message contains a path, never a cell.
         tell(f"{error.filename or 'standard output'}: {error.strerror or 'the system refused'}.")
         return ExitCode.LIMIT if error.errno in _FULL else ExitCode.USAGE
     except Exception as error:
         if os.environ.get("CVPL_DEBUG"):
             raise
-        # The message of an unforeseen error could hold a cell of the input, so only its kind and place are told.
-        tell(
-            f"Internal error ({type(error).__name__} at {place_of(error)}). This is a fault of cvpl, not of your data."
-        )
-        tell("Please report it. With CVPL_DEBUG=1 the full traceback is shown; it may hold values of your tables.")
+        # The message of an unexpected error could contain a cell of the input, so only its type and place are reported.
+        tell(f"Internal error ({type(error).__name__} at {place_of(error)}). This is a bug in cvpl, not in your data.")
+        tell("Please report it. CVPL_DEBUG=1 shows the full traceback, which may contain values of your tables.")
         return ExitCode.INTERNAL
     if code == _TYPER_INTERRUPTED:
         tell(_interrupted(written))

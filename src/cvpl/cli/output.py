@@ -1,4 +1,4 @@
-"""Where output goes: the page on standard output, messages on standard error, files that are whole or not there."""
+"""Output: the page on standard output, messages on standard error, files written atomically."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """A reader that closes standard output early, such as `head`, does not change the outcome."""
+    """Ignore a closed standard output: a reader such as `head` does not change the outcome."""
     try:
         yield
     except BrokenPipeError:
-        # What is still buffered goes nowhere, so that Python does not complain about it at the end.
+        # Discard what is still buffered, so that Python does not complain about it at exit.
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, sys.stdout.fileno())
         os.close(sink)
@@ -35,7 +35,7 @@ def page() -> Console:
     from rich.console import Console  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     class Page(Console):
-        """Raises where Rich would end the program."""
+        """A console that raises where Rich would exit."""
 
         def on_broken_pipe(self) -> NoReturn:
             raise BrokenPipeError
@@ -44,20 +44,20 @@ def page() -> Console:
 
 
 def tell(text: str) -> None:
-    """A message on standard error; nobody there to read it does not change the outcome."""
+    """Print a message on standard error; a closed standard error does not change the outcome."""
     with suppress(OSError):
         typer.echo(printable(text), err=True)
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Refuse a folder that cannot be written, before any work is done; it may be missing, and so may its parents."""
+    """Refuse a folder that cannot be written, before any work is done; it and its parents may not exist yet."""
     place = folder
     while not place.exists() and place != place.parent:
         place = place.parent
     if not place.is_dir():
         raise UsageError(f"{option} {folder}: '{place}' is a file where a folder is needed. Name another folder.")
     if not os.access(place, os.W_OK | os.X_OK):
-        raise UsageError(f"{option} {folder}: nothing may be written in '{place}'. Name another folder.")
+        raise UsageError(f"{option} {folder}: '{place}' is not writable. Name another folder.")
 
 
 def check_file(file: Path, option: str) -> None:
@@ -65,6 +65,6 @@ def check_file(file: Path, option: str) -> None:
     if file.is_dir():
         raise UsageError(f"{option} {file}: this is a folder where a file is needed. Name a file in it.")
     if not file.parent.is_dir():
-        raise UsageError(f"{option} {file}: there is no folder '{file.parent}'. Make it, or name another file.")
+        raise UsageError(f"{option} {file}: there is no folder '{file.parent}'. Create it, or name another file.")
     if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise UsageError(f"{option} {file}: this file may not be written. Name another file.")
+        raise UsageError(f"{option} {file}: this file is not writable. Name another file.")

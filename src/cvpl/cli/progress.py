@@ -1,4 +1,4 @@
-"""A progress bar on the terminal for whatever takes longer than a second."""
+"""A progress bar on the terminal for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 DELAY = 1.0
-"""Seconds after which there is something to wait for."""
+"""Seconds before the bar is shown."""
 
 
 class Progress:
-    """Collects reports of phases; shows them on standard error once a second has passed, if that is a terminal."""
+    """Collects progress reports; shows them on standard error after one second, if that is a terminal."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -39,7 +39,7 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with self._lock:
-            # The timer may have run out just now and be waiting for the lock: it must not start a bar any more.
+            # The timer may have just fired and be waiting for the lock: it must not start a bar any more.
             self._over = True
             if self._timer is not None:
                 self._timer.cancel()
@@ -48,14 +48,14 @@ class Progress:
                 self._bar = None
 
     def __call__(self, phase: str, share: float | None) -> None:
-        """A phase has begun, or so much of it is done."""
+        """Report the start of a phase, or the share of it that is done."""
         with self._lock:
             self._phase, self._share = phase, share
             if self._bar is not None:
                 self._update(self._bar)
 
     def note(self, text: str) -> None:
-        """Lines on standard error that stay, above the bar if there is one."""
+        """Print permanent lines on standard error, above the bar if there is one."""
         with self._lock:
             for line in text.splitlines():
                 if self._bar is None:
@@ -66,14 +66,14 @@ class Progress:
                     self._bar.console.print(Text(printable(line)))
 
     def _show(self) -> None:
-        from rich.console import Console  # noqa: PLC0415 - only for work that takes long
+        from rich.console import Console  # noqa: PLC0415 - only for long work
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
         from rich.progress import Progress as Bar  # noqa: PLC0415
 
         with self._lock:
             if self._over:
                 return
-            # A phase may hold the name of an attacker: it is shown as it is written.
+            # A phase may contain the name of an attacker: it is shown verbatim.
             text = TextColumn("{task.description}", markup=False)
             columns = (text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)

@@ -22,7 +22,7 @@ class Method(StrEnum):
 
 
 class TableFormat(StrEnum):
-    """The formats that are written."""
+    """The output formats."""
 
     csv = "csv"
     parquet = "parquet"
@@ -33,25 +33,25 @@ def command(
         metavar="TABLE", help="The table to protect (.csv, .csv.gz, .parquet).", show_default=False
     ),
     config: Path = typer.Option(
-        ..., "--config", "-c", metavar="FILE", help="The audit.yaml, which tells what the columns are."
+        ..., "--config", "-c", metavar="FILE", help="The audit.yaml, which declares the columns."
     ),
-    method: Method = typer.Option(..., "--method", "-m", help="How to protect it."),
+    method: Method = typer.Option(..., "--method", "-m", help="The mechanism."),
     strength: list[str] = typer.Option(
         [],
         "--strength",
         "-s",
         metavar="VALUE",
         help="k for k-anonymity and mondrian, a level (low, medium, high) for perturbation, the share of correlation "
-        "kept for synthetic. Give it several times for several releases; without it, all of the paper's strengths.",
+        "kept for synthetic. Repeat it for several releases; without it, all of the paper's strengths.",
     ),
     out: Path = typer.Option(Path("releases"), metavar="DIR", help="Folder for the releases."),
-    ending: TableFormat = typer.Option(TableFormat.csv, "--format", help="How they are written."),
-    seed: int | None = typer.Option(None, min=0, metavar="NUMBER", help="In place of the configuration's seed."),
+    ending: TableFormat = typer.Option(TableFormat.csv, "--format", help="The file format."),
+    seed: int | None = typer.Option(None, min=0, metavar="NUMBER", help="Replaces the configuration's seed."),
 ) -> None:
     """Protect a table: by k-anonymity (full-domain or Mondrian), by noise, or by synthetic rows.
 
-    Only declared columns enter a release, and the id stays in it so that it can be audited: take it out before you
-    publish. For k-anonymity k is counted anew from each file.
+    Only declared columns enter a release, and the id stays in it so that it can be audited: remove it before you
+    publish. For k-anonymity, k is recounted from each file.
     """
     check_folder(out, "--out")
 
@@ -69,12 +69,12 @@ def command(
         show(written, len(protector.frame), page())
         if left_out:
             names = ", ".join(f"'{name}'" for name in left_out)
-            typer.echo(f"Not in the release, since not declared or ignored: {names}.")
+            typer.echo(f"Not in the release, because ignored or not declared: {names}.")
         if protector.frame.id_name == ORIGINAL_ROW:
             typer.echo(
-                f"No column has the role id, so '{ORIGINAL_ROW}' tells whose row each is. To audit with it, set\n"
+                f"No column has the role id, so '{ORIGINAL_ROW}' identifies the person of each row. To audit, set\n"
                 f"  truth: {{original: row_number, protected: {ORIGINAL_ROW}}}"
             )
-        typer.echo("Whose row is whose must not be published: take that column out of what leaves the house.")
+        typer.echo("The id links rows to people: remove it before you publish a release.")
         call = ["cvpl", "audit", str(table), str(written[0][1]), "--config", str(config)]
         typer.echo(f"Written to {out}. To audit the first of them:\n  {shlex.join(call)}")

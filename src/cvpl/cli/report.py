@@ -11,7 +11,7 @@ from cvpl.cli.output import check_file
 
 
 class Format(StrEnum):
-    """What a report can be."""
+    """The formats of a report."""
 
     html = "html"
     pdf = "pdf"
@@ -21,14 +21,14 @@ class Format(StrEnum):
 def command(
     result: Path = typer.Argument(
         metavar="RESULT",
-        help="A result.json, comparison.json, surface.json or benchmark.json, or the folder that holds it.",
+        help="A result.json, comparison.json, surface.json or benchmark.json, or its folder.",
         show_default=False,
     ),
     kind: Format = typer.Option(
         Format.html,
         "--format",
-        help="html: one page to hand over. pdf: the same on paper; takes an installed Chromium, or the extra "
-        "cvpl\\[pdf]. md: a short one for a pull request.",
+        help="html: one page to share. pdf: the same for printing; needs an installed Chromium, or the extra "
+        "cvpl\\[pdf]. md: a short version for a pull request.",
     ),
     out: Path | None = typer.Option(
         None,
@@ -36,9 +36,9 @@ def command(
         help="The file; by default report.html (comparison.html, surface.html), .pdf or .md beside the result.",
     ),
 ) -> None:
-    """Write the report of an audit, comparison, surface or benchmark that was made before: nothing is computed anew."""
+    """Write the report of a finished audit, comparison, surface or benchmark: nothing is recomputed."""
     if out is not None and out.suffix.lower() != f".{kind}":
-        raise typer.BadParameter(f"the file's ending must be .{kind}, as in report.{kind}", param_hint="--out")
+        raise typer.BadParameter(f"the file's extension must be .{kind}, as in report.{kind}", param_hint="--out")
 
     from cvpl.reports.files import write_report  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.result.file import read_any  # noqa: PLC0415

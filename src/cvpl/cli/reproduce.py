@@ -1,4 +1,4 @@
-"""`cvpl reproduce`: the paper's experiments, run anew."""
+"""`cvpl reproduce`: the paper's experiments."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from cvpl.errors import UsageError
 
 def command(
     out: Path = typer.Option(Path("reproduction"), metavar="DIR", help="Folder for the journal, tables and findings."),
-    quick: bool = typer.Option(False, "--quick", help="2,000 people and one seed: a minute instead of many."),
+    quick: bool = typer.Option(False, "--quick", help="2,000 people and one seed: takes about a minute."),
     data: Path | None = typer.Option(
         None, metavar="FOLDER", help="Run the protocol on real tables instead: adult/ and german/ in this folder."
     ),
-    workers: int | None = typer.Option(None, min=1, metavar="NUMBER", help="Processes; by default one a core."),
+    workers: int | None = typer.Option(None, min=1, metavar="NUMBER", help="Processes; by default one per core."),
 ) -> None:
-    """Run the paper's grid, ablations and findings, and set its figures beside ours.
+    """Run the paper's grid, ablations and findings, and compare its figures with ours.
 
-    A run that was stopped goes on where it was: finished cells are in the folder's journal. With --data, the protocol
-    that the paper proposes for Adult, and the same for German Credit.
+    Interrupted runs resume: finished cells are in the folder's journal. With --data, run the protocol that the paper
+    proposes for Adult, and the same for German Credit.
     """
     check_folder(out, "--out")
     if data is not None and quick:
-        raise UsageError("--quick draws simulated people, and --data names real ones. Keep one of them.")
+        raise UsageError("--quick uses simulated people, and --data real ones. Keep one of them.")
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.experiments.real_data import RealData  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`cvpl simulate`: people of the paper's marketing world, and the audit.yaml that goes with them."""
+"""`cvpl simulate`: people of the paper's marketing simulation, and a matching audit.yaml."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cvpl.workflows.simulate import CONFIG, simulate
 def command(
     out: Path = typer.Argument(
         metavar="FILE",
-        help="The table to write (.csv, .csv.gz, .parquet); audit.yaml goes beside it.",
+        help="The table to write (.csv, .csv.gz, .parquet); audit.yaml is written next to it.",
         show_default=False,
     ),
     records: int = typer.Option(10_000, metavar="NUMBER", help="People, one row each."),
@@ -30,14 +30,14 @@ def command(
         help="The r-th most popular product has a share proportional to r to the power of -alpha.",
     ),
     seed: int = typer.Option(42, min=0, metavar="NUMBER", help="The same seed gives the same people."),
-    force: bool = typer.Option(False, "--force", help="Replace files that are there."),
+    force: bool = typer.Option(False, "--force", help="Replace existing files."),
 ) -> None:
     """Simulate people who saw an advertisement and bought something, as in the paper."""
     config = out.with_name("audit.yaml")
     for file in (out, config):
         check_file(file, "FILE")
         if file.exists() and not force and not (file == config and file.read_text(encoding="utf-8") == CONFIG):
-            raise UsageError(f"{file} is there already. Name another file, or replace it with --force.")
+            raise UsageError(f"{file} already exists. Name another file, or replace it with --force.")
 
     people = simulate(
         records,

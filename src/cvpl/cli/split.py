@@ -18,20 +18,20 @@ def command(
     share: float | None = typer.Option(
         None, metavar="SHARE", help="The share of people set aside, between 0 and 1; by default half of them."
     ),
-    people: int | None = typer.Option(None, metavar="NUMBER", help="So many people instead of a share."),
+    people: int | None = typer.Option(None, metavar="NUMBER", help="A number of people instead of a share."),
     by: str | None = typer.Option(
         None,
         metavar="COLUMN",
-        help="The column that tells people, or households, apart: rows in which it is equal never part. Without it "
-        "every row is taken as one person.",
+        help="The column that identifies people or households: rows with equal values stay together. Without it "
+        "every row is one person.",
     ),
     seed: int = typer.Option(0, min=0, metavar="NUMBER", help="The same table and seed give the same files."),
     out: Path | None = typer.Option(None, metavar="DIR", help="Folder for the files; by default the table's own."),
-    force: bool = typer.Option(False, "--force", help="Replace files that are there."),
+    force: bool = typer.Option(False, "--force", help="Replace existing files."),
 ) -> None:
-    """Set people aside as a control, before protecting: NAME_release is to be protected, NAME_control is not.
+    """Set people aside as a control, before protecting: protect NAME_release, but not NAME_control.
 
-    Cells are copied as they are written, rows keep their order, and NAME_split.json records how it was done.
+    Cells are copied unchanged, rows keep their order, and NAME_split.json records the split.
     """
     check_folder(table.parent if out is None else out, "--out")
 
@@ -39,15 +39,15 @@ def command(
 
     done = split(table, share=share, people=people, by=by, seed=seed, out=out, force=force)
     with reader_may_leave():
-        who = "every row is taken as one person" if by is None else f"rows with equal '{by}' stay together"
+        who = "every row is one person" if by is None else f"rows with equal '{by}' stay together"
         typer.echo(f"Drawn at random with seed {done.seed}; {who}.")
         typer.echo(f"  {done.release}: {done.people_release:,} people in {done.rows_release:,} rows, to be protected")
         typer.echo(f"  {done.control}: {done.people_control:,} people in {done.rows_control:,} rows, the control")
         points = 100 * 1.96 * 0.5 / math.sqrt(done.people_control)
         typer.echo(f"With {done.people_control:,} people a control rate is known to within about {points:.1f} points.")
         if by is None:
-            typer.echo("If people have several rows, name their column with --by: a control must hold none of them.")
-        typer.echo("Now protect ONLY the first file, and keep the second from whoever and whatever makes the release:")
+            typer.echo("If people have several rows, pass their column with --by: nobody may be in both files.")
+        typer.echo("Now protect ONLY the first file; the process that makes the release must not see the second:")
         protect = ["cvpl", "protect", str(done.release), "--config", "audit.yaml", "--method", "k-anonymity"]
         typer.echo("  " + shlex.join(protect))
         call = ["cvpl", "audit", str(done.release), "RELEASED", "--config", "audit.yaml"]

@@ -1,4 +1,4 @@
-"""`cvpl surface`: a mechanism's strength swept, its risk read at every threshold, and the weakest setting named."""
+"""`cvpl surface`: a sweep over a mechanism's strength, with the risk at every threshold."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def command(
         "--strengths",
         "-s",
         metavar="VALUES",
-        help="The strengths to try, such as 2,5,10; with commas. Without it, all of the paper's.",
+        help="The strengths to try, such as 2,5,10; separate by commas. Without it, all of the paper's.",
     ),
     blocking: bool = typer.Option(
-        False, "--blocking", help="In place of a mechanism: sweep the granularity of the blocking on --release."
+        False, "--blocking", help="Instead of a mechanism: sweep the granularity of the blocking on --release."
     ),
     release: Path | None = typer.Option(None, metavar="FILE", help="The release to attack, for --blocking."),
     control: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="People like the originals who are known to be absent from the releases. They tell how many look-alikes "
-        "anybody finds.",
+        help="People like the originals who are known to be absent from the releases. They give the base rate of "
+        "look-alikes.",
     ),
     attacker: str | None = typer.Option(
         None,
         metavar="NAME",
-        help="Sweep with this one of the configuration's attackers. Without it, with the strongest on the weakest "
+        help="Run the sweep with this one of the configuration's attackers. Without it, the strongest on the weakest "
         "release.",
     ),
     target: float | None = typer.Option(
@@ -54,27 +54,27 @@ def command(
         min=0.0,
         max=1.0,
         callback=finite_rate,
-        help="Name the weakest setting whose risk stays at or below RATE, such as 0.05, by its upper interval end.",
+        help="Find the weakest setting whose risk is at or below RATE, such as 0.05, by its upper interval end.",
     ),
     out: Path | None = typer.Option(
         None,
         metavar="DIR",
-        help="Folder for surface.json and surface.html; made if it is not there. Without it nothing is written.",
+        help="Folder for surface.json and surface.html; created if needed. Without it nothing is written.",
     ),
-    memory: str | None = typer.Option(None, metavar="SIZE", help="The memory that may be used, such as 4GB."),
-    as_json: bool = typer.Option(False, "--json", help="Print what surface.json holds instead of the summary."),
+    memory: str | None = typer.Option(None, metavar="SIZE", help="The memory limit, such as 4GB."),
+    as_json: bool = typer.Option(False, "--json", help="Print the content of surface.json instead of the summary."),
 ) -> None:
-    """Sweep the strength of a mechanism: how the risk falls as protection grows, at every threshold.
+    """Sweep the strength of a mechanism: how the risk falls with stronger protection, at every threshold.
 
-    Each release is made and attacked once. With --target the weakest setting is named from which on every stronger one
-    that was tried stays at or below the target too.
+    Each release is made and attacked once. With --target, find the weakest setting from which it and every stronger one
+    that was tried are at or below the target.
     """
     if blocking == (mechanism is not None):
-        raise UsageError("name what to sweep: either --mechanism NAME, or --blocking with --release FILE.")
+        raise UsageError("nothing to sweep: pass either --mechanism NAME, or --blocking with --release FILE.")
     if blocking and (release is None or strengths is not None):
-        raise UsageError("--blocking needs --release FILE, and takes no --strengths: it turns the declared keys.")
+        raise UsageError("--blocking needs --release FILE, and takes no --strengths: it varies the declared keys.")
     if not blocking and release is not None:
-        raise UsageError("--release is for --blocking: a mechanism makes its releases from ORIGINAL. Leave it out.")
+        raise UsageError("--release is for --blocking: a mechanism makes its releases from ORIGINAL. Remove it.")
     allowed = memory_bytes(memory)
     if out is not None:
         check_folder(out, "--out")
@@ -98,17 +98,17 @@ def command(
         )
     path = page_at = None
     if out is not None:
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only where a file is asked for
+        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
 
         path = result.write(out)
         page_at = write_report(result, out / "surface.html")
     with reader_may_leave():
         if as_json:
-            # Bytes, so that neither the encoding nor the line ends of the terminal change them.
+            # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
         from cvpl.reports.surface import show  # noqa: PLC0415
 
         show(result, page())
         if path is not None:
-            typer.echo(f"\nWritten: {path}, and the page to hand over: {page_at}")
+            typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")

@@ -1,4 +1,4 @@
-"""Values of options that several commands take."""
+"""Option values shared by several commands."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from cvpl.errors import UsageError
 
 
 def finite_rate(value: float | None) -> float | None:
-    """A rate, or none at all; Typer itself would let NaN pass its bounds."""
+    """Check a rate, if given; Typer itself would accept NaN."""
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("a number from 0 to 1 is needed, such as 0.05.")
     return value
 
 
 def memory_bytes(size: str | None) -> int | None:
-    """The bytes of `--memory`; None where it is not given."""
+    """The bytes of `--memory`; None if it is not given."""
     if size is None:
         return None
-    from cvpl.config.sizes import parse_size  # noqa: PLC0415 - only where it is asked for
+    from cvpl.config.sizes import parse_size  # noqa: PLC0415 - only if needed
 
     try:
         return parse_size(size)

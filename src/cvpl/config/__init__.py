@@ -1,1 +1,1 @@
-"""The settings file: what a person writes (`written`), and what it means (`resolved`)."""
+"""The settings file: what users write (`written`), and what it means (`resolved`)."""

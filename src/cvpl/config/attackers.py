@@ -1,4 +1,4 @@
-"""Attackers as they are written, with every shorthand spelled out: columns, blocking, operators."""
+"""Attackers from the settings file, with every shorthand expanded: columns, blocking, operators."""
 
 from __future__ import annotations
 
@@ -25,53 +25,53 @@ _RULES_OF: dict[str, tuple[type, ...]] = {
 
 
 def column_problems(entry: ColumnConfig) -> list[tuple[str, str]]:
-    """What does not fit together in one column's settings, with its cure."""
+    """Conflicts within one column's settings, each with its cure."""
     found = []
     if not entry.observable:
         if entry.block is not None:
-            found.append((f"a column with the role {entry.role} cannot be blocked by", "Take `block` out."))
+            found.append((f"a column with the role {entry.role} cannot be used for blocking", "Remove `block`."))
         return found
     if entry.block is not None and entry.type and not isinstance(entry.block, _RULES_OF[entry.type]):
         allowed = {"numeric": "exact or {bin: w}", "category": "exact, {level: n} or {prefix: n}"}
         wanted = allowed.get(entry.type, "exact or {truncate: unit}")
         found.append((f"this rule cannot block a {entry.type} column", f"Set `block` to {wanted}."))
     if isinstance(entry.block, Level) and entry.separator is None and entry.hierarchy is None:
-        found.append(("a level needs levels", "Set `separator` or `hierarchy`."))
+        found.append(("a level rule needs levels", "Set `separator` or `hierarchy`."))
     if entry.type == "datetime" and entry.vectorize and not entry.features:
         cure = "List some of hour, day_of_week, month, elapsed_days under `features`, or set `vectorize: false`."
         found.append(("a datetime column is compared by its features, and none are listed", cure))
     if entry.type != "datetime" and entry.features:
-        found.append(("only a datetime column has features", "Take `features` out."))
+        found.append(("only a datetime column has features", "Remove `features`."))
     if entry.type != "category" and (entry.encode or entry.separator or entry.hierarchy):
-        found.append(("only a category has an encoding, a separator or a hierarchy", "Take them out."))
+        found.append(("only a category has an encoding, a separator or a hierarchy", "Remove them."))
     if entry.encode == "hierarchical" and entry.separator is None and entry.hierarchy is None:
         found.append(("a hierarchical encoding needs levels", "Set `separator` or `hierarchy`."))
     if entry.separator is not None and entry.hierarchy is not None:
-        found.append(("both a separator and a hierarchy file state the levels", "Keep one of them."))
+        found.append(("both a separator and a hierarchy file define the levels", "Keep one of them."))
     return found
 
 
 def written_attackers(config: AuditConfig, name: str, problems: list[Problem]) -> Mapping[str, AttackerConfig]:
-    """The attackers that a configuration names, the members of a family one by one."""
+    """The attackers that a configuration names, with each member of a family listed."""
     if config.attacker is not None and config.attackers is not None:
-        cure = "Keep `attackers`, and name the single one there."
+        cure = "Keep `attackers`, and move the single attacker there."
         problems.append(Problem(name, "both `attacker` and `attackers` are set", cure))
     for key, written in (config.attackers or {}).items():
         if written.preset == "default":
-            what = f"attacker '{key}' is a whole family, and one attacker is named here"
+            what = f"attacker '{key}' is a whole family, but an entry of `attackers` is one attacker"
             problems.append(Problem(name, what, "Set `attacker: default` for the family, without `attackers`."))
     if config.attackers is not None:
         return config.attackers
     if config.attacker is not None:
         return family(config.attacker) if config.attacker.preset == "default" else {"main": config.attacker}
-    what = "no attacker is named, and nothing is audited under an assumption that nobody saw"
+    what = "no attacker is set, and none is assumed"
     cure = "Set `attacker: default` or `attacker: paper`, or write the operators with their settings."
     problems.append(Problem(name, what, cure))
     return {}
 
 
 def drawn_attackers(config: AuditConfig, seed: int, *, reference: bool) -> dict[str, Attacker]:
-    """Attackers drawn by a seed that is made at audit time, so that no release can be made to fit them."""
+    """Attackers drawn by a seed that is made at audit time, so that no release can be tuned to them."""
     known = config.attacker.knows if config.attacker is not None else None
     columns = [
         column for column, item in config.columns.items() if item.observable and (known is None or column in known)
@@ -90,13 +90,13 @@ def drawn_attackers(config: AuditConfig, seed: int, *, reference: bool) -> dict[
 def resolve_attacker(
     key: str, written: AttackerConfig, config: AuditConfig, name: str, problems: list[Problem]
 ) -> Attacker | None:
-    """An attacker with everything spelled out; None where that is not possible, and `problems` tells why."""
+    """An attacker with everything expanded; None if that fails, with the reasons added to `problems`."""
     observable = [column for column, entry in config.columns.items() if entry.observable]
     before = len(problems)
     for column in written.knows or ():
         if column not in observable:
             cure = "List columns with the role quasi_identifier or attribute."
-            problems.append(Problem(name, f"attacker '{key}' knows a column that nobody can observe", cure, column))
+            problems.append(Problem(name, f"attacker '{key}' knows a column that is not observable", cure, column))
     blocking = _blocking(written.blocking, config, key, name, problems)
     ladder = None
     if written.ladder is not None:
@@ -143,7 +143,7 @@ def _blocking(written: Any, config: AuditConfig, key: str, name: str, problems: 
 
 
 def scheme_of(written: Any, config: AuditConfig, who: str, name: str, problems: list[Problem]) -> Scheme:
-    """A blocking scheme as it is written, with the rule of every column."""
+    """A blocking scheme from the settings, with the rule of every column."""
     if isinstance(written, Lsh):
         return written
     keys = []
@@ -153,7 +153,7 @@ def scheme_of(written: Any, config: AuditConfig, who: str, name: str, problems: 
             entry = config.columns.get(column)
             if entry is None or not entry.observable:
                 cure = "Name columns with the role quasi_identifier or attribute."
-                what = f"{who} blocks by a column that nobody can observe"
+                what = f"{who} blocks by a column that is not observable"
                 problems.append(Problem(name, what, cure, column))
                 continue
             chosen = rule or entry.block or "exact"

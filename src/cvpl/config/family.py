@@ -1,8 +1,8 @@
-"""`attacker: default`: the family of attackers that one release is held against, and draws from a wider one.
+"""The family of attackers of `attacker: default`, and random attackers from a wider family.
 
-Each member is written as a person would write it in `audit.yaml`, and differs from the paper's attacker in what is
-named. The vendor of a release may choose its blocking, so most members do without. Those that need people outside the
-release for reference take half of the control, and are left out without one.
+Each member is written as in `audit.yaml`, and lists how it differs from the paper's attacker. The maker of a release
+may choose its blocking, so most members use none. Members that need a reference sample of people outside the release
+use half of the control, and are left out without one.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _PROJECTIONS: tuple[Any, ...] = (
 _BY_VECTORS: tuple[Any, ...] = ("cosine", "euclidean")
 _BY_VALUES: tuple[Any, ...] = ("agreement", {"agreement": {"m": 0.6}}, "rarity")
 _KNOWN = 0.75
-"""A drawn attacker leaves about one column in four out, at least one being left."""
+"""The probability that a drawn attacker ignores a column; it keeps at least one."""
 DRAWN = 3
 
 
 def family(common: AttackerConfig) -> dict[str, AttackerConfig]:
-    """The members of the family, each with what `common` says the attacker knows."""
+    """The members of the family, each with the attacker's knowledge from `common`."""
     known = {"knows": common.knows, "knows_people": common.knows_people, "threshold": common.threshold}
     return {name: AttackerConfig.model_validate({**known, **settings}) for name, settings in FAMILY.items()}
 
@@ -59,10 +59,10 @@ def family(common: AttackerConfig) -> dict[str, AttackerConfig]:
 def draw(
     columns: list[str], people: float, blockable: bool, reference: bool, rng: np.random.Generator
 ) -> dict[str, AttackerConfig]:
-    """Attackers whom nobody could have prepared for: columns, operators and evidence are drawn.
+    """Random attackers, so that no release can be tuned to them: columns, operators and evidence are drawn.
 
-    `columns` are those that attackers may know, `people` the share of the originals that they hold. `blockable` says
-    whether the columns have blocking rules, `reference` whether there is a control to take reference people from.
+    `columns` are those that attackers may know, `people` the share of the originals that they know. `blockable` says
+    whether the columns have blocking rules, `reference` whether there is a control to use as a reference sample.
     """
     drawn = {}
     for number in range(1, DRAWN + 1):

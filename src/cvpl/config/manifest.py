@@ -1,4 +1,4 @@
-"""A manifest: one original, its releases and how each was made, so that `cvpl benchmark` can audit them all."""
+"""The benchmark manifest: one original, its releases and how each was made, for `cvpl benchmark`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cvpl.errors import InputError, Problem, UsageError
 from cvpl.settings import Settings
 
 FILE = "benchmark.yaml"
-"""What the manifest of a folder is called."""
+"""The name of the manifest in a folder."""
 
 Family = Literal["sampling", "perturbation", "k-anonymity", "generator", "differential privacy", "other"]
 Text = Annotated[str, Field(min_length=1)]
@@ -28,17 +28,17 @@ _CURE = "Start from the example in the documentation of `cvpl benchmark`."
 
 
 def _name(value: str) -> str:
-    """Names become names of files, so they are short and plain."""
+    """Check a name: names become file names, so they are short and plain."""
     if not 0 < len(value) <= _LONGEST or set(value.lower()) - _LETTERS or value[0] in "_-":
         raise ValueError(f"a name has up to {_LONGEST} letters, digits, _ and -, and begins with a letter or a digit")
     return value
 
 
 class ReleaseConfig(Settings):
-    """One release: its file, how it was made, and what is other than in the rest of the manifest.
+    """One release: its file, how it was made, and its differences from the rest of the manifest.
 
-    `columns` replaces the entries of the columns it names, `truth`, `control` and `reading` those of the manifest; null
-    is none.
+    `columns` replaces the entries of the columns it names; `truth`, `control` and `reading` replace those of the
+    manifest; null means none.
     """
 
     file: Text
@@ -53,7 +53,7 @@ class ReleaseConfig(Settings):
 
 
 class ManifestConfig(AuditConfig):
-    """A whole manifest: everything that an `audit.yaml` may hold, and beside it the tables."""
+    """A whole manifest: all settings of an `audit.yaml`, and the tables."""
 
     name: str
     title: Text
@@ -72,13 +72,13 @@ class ManifestConfig(AuditConfig):
     def _plain_names(cls, value: dict[str, ReleaseConfig]) -> dict[str, ReleaseConfig]:
         alike = [name for name, times in Counter(map(str.lower, value)).items() if times > 1]
         if alike:
-            raise ValueError("two releases have the same name, but for capital letters; give each its own")
+            raise ValueError("two release names differ only in upper and lower case; give each its own name")
         for name in value:
             _name(name)
         return value
 
     def audit_config(self, name: str) -> AuditConfig:
-        """The configuration by which this release is audited: the manifest's own, with what the release changes."""
+        """The configuration for this release: the manifest's own, with the release's changes."""
         release = self.releases[name]
         written = {key: getattr(self, key) for key in AuditConfig.model_fields if key in self.model_fields_set}
         written["columns"] = {**self.columns, **release.columns}
@@ -102,23 +102,23 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Manifest:
-    """A checked manifest: every file is there, every configuration can be run."""
+    """A checked manifest: every file exists, and every configuration can be run."""
 
     config: ManifestConfig
     entries: tuple[Entry, ...]
 
     @property
     def name(self) -> str:
-        """What the group of its releases is called."""
+        """The name of the group of its releases."""
         return self.config.name
 
 
 def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) -> list[Manifest]:
-    """Read and check manifests; a folder stands for its benchmark.yaml.
+    """Read and check manifests; a folder means its benchmark.yaml.
 
-    Files are looked for in `data`, or in the manifest's own folder. Raises InputError with every problem of all of
-    them: unknown settings, settings that do not fit together, files that are not there, names that stand twice.
-    A `data` that is no folder is a UsageError.
+    Files are looked up in `data`, or in the manifest's own folder. Raises InputError with every problem of all
+    manifests: unknown settings, conflicting settings, missing files, duplicate names. Raises UsageError if `data` is
+    not a folder.
     """
     if data is not None and not Path(data).is_dir():
         raise UsageError(f"--data {data}: there is no such folder. Name the folder that holds the tables.")
@@ -136,7 +136,7 @@ def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) 
             continue
         if found[-1].name.lower() in [item.name.lower() for item in found[:-1]]:
             what = "another manifest has the same `name`"
-            problems.append(Problem(text, what, "Give each manifest its own name, and each once."))
+            problems.append(Problem(text, what, "Give each manifest its own name, and list each once."))
     if problems:
         raise InputError(problems)
     return found
@@ -165,7 +165,7 @@ def _read(path: Path, base: Path, text: str) -> Manifest:
 
 
 def _files(content: Mapping[str, Any]) -> list[tuple[str, object]]:
-    """The tables that a manifest names, and where: read from what is written, so that faults elsewhere hide none."""
+    """The tables that a manifest names, and where; taken from the raw content, so that other faults hide none."""
     found = [("original", content.get("original")), ("control.file", _inner(content.get("control"), "file"))]
     releases = content.get("releases")
     for name, release in releases.items() if isinstance(releases, Mapping) else ():
@@ -188,12 +188,12 @@ def _missing(files: Sequence[tuple[str, object]], base: Path, text: str) -> list
 
 
 def _as_looked_for(file: str, base: Path) -> str:
-    """A path as it is written, and the folder that it is relative to."""
+    """A path as written, and the folder that it is relative to."""
     return f"'{file}'" if Path(file).is_absolute() else f"'{file}' in the folder {base.absolute()}"
 
 
 def _of_releases(faults: Sequence[tuple[str, tuple[Problem, ...]]], releases: int, text: str) -> list[Problem]:
-    """The problems of all releases, each once: those that all share as the manifest's, others with their release."""
+    """The problems of all releases, each once: shared ones belong to the manifest, others to their release."""
     found = []
     for name, problems in faults:
         for problem in problems:

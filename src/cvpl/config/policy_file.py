@@ -1,4 +1,4 @@
-"""A policy in a file of its own, so that one house rule serves many audits."""
+"""A policy in its own file, so that several audits can share it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CURE = "Write {figure: attributable_rate, bound: high, max: 0.05}, a list of su
 
 
 def read_policy(named: str | Path) -> PolicyForm:
-    """The policy of a YAML file, in the form that `policy` has in audit.yaml; or the preset of that name."""
+    """The policy of a YAML file, in the form of `policy` in audit.yaml; or the preset of that name."""
     if str(named) in PRESETS:
         content, name = str(named), "policy"
     else:

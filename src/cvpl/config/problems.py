@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a configuration, as problems that a person can act on."""
+"""Pydantic's validation errors as problems that users can act on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cvpl.errors import Problem
 
 
 def problems_of(error: ValidationError, name: str) -> list[Problem]:
-    """One problem a place; of a union's many complaints the first is told."""
+    """One problem per location; of a union's many errors, the first is kept."""
     text: dict[str, Problem] = {}
     for item in error.errors(include_url=False, include_input=False, include_context=False):
         path = ".".join(str(part) for part in item["loc"] if not _is_type_name(part))
@@ -38,6 +38,6 @@ _UNION_MEMBERS = (
 
 
 def _is_type_name(part: object) -> bool:
-    """Pydantic puts the tried member of a union into the path; a person did not write it."""
+    """Whether a path part is a union member added by pydantic; the user did not write it."""
     tried = ("literal[", "function-", "list[", "tuple[", "dict[", "constrained-", "nullable[")
     return isinstance(part, str) and (part.startswith(tried) or part in _UNION_MEMBERS)

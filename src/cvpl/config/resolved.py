@@ -1,4 +1,4 @@
-"""From what is written to what runs: a configuration checked as a whole, with every shorthand spelled out."""
+"""The resolved configuration: checked as a whole, with every shorthand expanded."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from cvpl.tables.source import Reading
 WHERE = "configuration"
 
 MOST_PAIRS = 2_500_000_000
-"""A member of the family without blocking asks so many people that no more pairs than this are compared, ..."""
+"""The most pairs that a member of the family without blocking compares; it searches fewer people if needed, ..."""
 MOST_DISTANCES = 250_000_000
-"""Distances are compared one by one, so fewer of them, ..."""
+"""Distances are computed one by one, so fewer of them, ..."""
 FEWEST_ASKED = 1_000
-"""... but at least so many."""
+"""... but it searches at least this many people."""
 FEWEST_WITH_REFERENCE = 2 * FEWEST_RECORDS
-"""A member of the family that takes half of the control for reference needs a control of at least this size."""
+"""The smallest control for a member of the family that uses half of it as a reference sample."""
 
 
 @dataclass(frozen=True)
 class ResolvedConfig:
-    """A configuration with every shorthand spelled out: what the audit runs."""
+    """A configuration with every shorthand expanded: what the audit runs."""
 
     config: AuditConfig
     specs: tuple[ColumnSpec, ...]
@@ -62,7 +62,7 @@ class ResolvedConfig:
 
     @property
     def control_is_absent(self) -> bool:
-        """Whether the originals that have no match in the release are to be the control."""
+        """Whether the originals without a match in the release are the control."""
         return self.config.control == "absent"
 
     @property
@@ -72,17 +72,17 @@ class ResolvedConfig:
 
     @property
     def runs_canaries(self) -> bool:
-        """Whether every attacker is held against canaries: as asked for, else in the family."""
+        """Whether every attacker runs on canaries: as set, or by default in the family."""
         return self.is_family if self.config.canaries is None else self.config.canaries
 
     @property
     def runs_sensitivity(self) -> bool:
-        """Whether other choices are tried: as asked for, else in the family."""
+        """Whether alternative choices are tried: as set, or by default in the family."""
         return self.is_family if self.config.sensitivity is None else self.config.sensitivity
 
     @property
     def first_vectorization(self) -> Vectorization:
-        """How the first attacker sees records: the features by which several releases are compared."""
+        """The first attacker's vectorization: its features are used to compare several releases."""
         return next(iter(self.attackers.values())).vectorization
 
     @property
@@ -93,36 +93,36 @@ class ResolvedConfig:
         return any(one.figure == "maximum_subgroup_rate" for one in policies)
 
     def refuse_absent(self, what: str) -> None:
-        """Refuse `control: absent` where releases are compared: each would be held against other people."""
+        """Refuse `control: absent` if releases are compared: each would have a different control."""
         if self.control_is_absent:
             cure = "Audit each release by itself, or name a control file of people who are in none of them."
             raise InputError([Problem(WHERE, f"{what} needs the same control for every release, not `absent`", cure)])
 
     def able(self, control: int) -> dict[str, Attacker]:
-        """The attackers that can be run with so many people in the control: some need reference people from it.
+        """The attackers that can run with a control of this size: some need a reference sample from it.
 
-        Members of the family are left out where the half of the control that remains is too small for an interval. Of
-        others that were asked for, a problem is told.
+        Members of the family are left out if the remaining half of the control is too small for an interval. Other
+        attackers that need a reference sample raise InputError.
         """
         if control >= (FEWEST_WITH_REFERENCE if self.is_family else 2):
             return self.attackers
         unable = [name for name, attacker in self.attackers.items() if attacker.needs_reference]
         rest = {name: attacker for name, attacker in self.attackers.items() if name not in unable}
         if unable and (not self.is_family or not rest):
-            cure = "Pass a control (`--control FILE`); half of it serves as reference. Or take its `evidence` out."
-            what = f"attacker '{unable[0]}' compares with people outside the release, and none are given"
+            cure = "Pass a control (`--control FILE`); half of it serves as the reference. Or remove its `evidence`."
+            what = f"attacker '{unable[0]}' needs a reference sample of people outside the release, and there is none"
             raise InputError([Problem(WHERE, what, cure)])
         return rest
 
     def most_asked(self, attacker: Attacker, released: int) -> int | None:
-        """How many originals, and how many controls, the attacker asks at most in so many records; None: everybody."""
+        """The most originals, and the most controls, that the attacker searches in `released` records; None: all."""
         if not self.is_family or not attacker.blocking.compares_everybody:
             return None
         pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else MOST_PAIRS
         return max(FEWEST_ASKED, pairs // max(1, released))
 
     def only(self, names: Sequence[str]) -> ResolvedConfig:
-        """The same plan with some of its attackers, in the order in which they are named."""
+        """The same plan with some of its attackers, in the given order."""
         unknown = [name for name in names if name not in self.attackers]
         if unknown or not names:
             named = ", ".join(f"'{name}'" for name in unknown) or "nobody"
@@ -130,7 +130,7 @@ class ResolvedConfig:
         return replace(self, attackers={name: self.attackers[name] for name in names})
 
     def within(self, memory: int | None) -> ResolvedConfig:
-        """The same plan within so many bytes of memory; None leaves it as it is."""
+        """The same plan with a memory limit in bytes; None keeps the limit."""
         return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
 
     def with_drawn(self, seed: int, *, reference: bool) -> ResolvedConfig:
@@ -141,7 +141,7 @@ class ResolvedConfig:
 
 @dataclass(frozen=True)
 class WithPolicy:
-    """A configuration whose policy is replaced by another."""
+    """A configuration with another policy."""
 
     config: AuditConfig | Mapping[str, Any] | str | Path
     policy: PolicyForm
@@ -149,7 +149,7 @@ class WithPolicy:
 
 @dataclass(frozen=True)
 class ConfigWithBase:
-    """A configuration whose paths are relative to the folder `base`; problems are told under `name`."""
+    """A configuration with paths relative to the folder `base`; problems are reported under `name`."""
 
     config: AuditConfig
     base: Path
@@ -207,7 +207,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         attackers[key] = attacker
     identity = _identity(config, name, problems)
     if config.control == "absent" and (identity is None or not identity.complete):
-        what = "`control: absent` asks for the originals without a match, and not all matches are known"
+        what = "`control: absent` uses the originals without a match, and not all matches are known"
         cure = "Declare complete truth (`truth`, or a column with the role id), or name a control file."
         problems.append(Problem(name, what, cure))
     levers = _levers(config, name, problems)
@@ -230,12 +230,12 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
 
 
 def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Problem]) -> tuple[ColumnSpec, ...]:
-    """The columns by which rates are told apart; one without a type is read as a category."""
+    """The columns for subgroup rates; a column without a type is read as a category."""
     found = []
     for column in config.report.subgroups:
         entry = config.columns.get(column)
         if entry is None:
-            what = "rates are asked for by a column that is not declared"
+            what = "`report.subgroups` names a column that is not declared"
             problems.append(Problem(name, what, "Declare it under `columns`, with any role.", column))
             continue
         typed = entry if entry.type is not None else entry.model_copy(update={"type": "category"})
@@ -270,6 +270,6 @@ def _identity(config: AuditConfig, name: str, problems: list[Problem]) -> Identi
     if config.truth is not None:
         return IdentityKeys(**config.truth.model_dump())
     if len(ids) > 1:
-        cure = "Keep the role for the one that tells people apart, and name the rest `ignore`."
+        cure = "Keep the role for the column that identifies people, and set the others to `ignore`."
         problems.append(Problem(name, f"{len(ids)} columns have the role id", cure))
     return IdentityKeys(ids[0], ids[0]) if len(ids) == 1 else None

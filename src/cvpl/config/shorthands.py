@@ -11,7 +11,7 @@ from cvpl.operators.blocking import Bin, Level, Prefix, Rule, Truncate
 
 
 def one_of(value: object, forms: Mapping[str, Any]) -> object:
-    """The form whose first key is named; the rest is checked by the form itself."""
+    """The form whose first key is present; the form itself checks the rest."""
     if isinstance(value, Mapping):
         for key, form in forms.items():
             if key in value:

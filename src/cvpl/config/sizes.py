@@ -1,4 +1,4 @@
-"""Sizes of memory as a person writes them."""
+"""Memory sizes as text, such as 512MB."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LEAST = 1 << 20
 
 
 def parse_size(text: str) -> int:
-    """4GB, 512 MiB or a number of bytes, at least one mebibyte."""
+    """The number of bytes in 4GB, 512 MiB or a plain number; at least one mebibyte."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b?)\s*", text.lower())
     if match is None or match[2] not in _UNITS:
         raise ValueError("write a size such as 512MB or 4GB")

@@ -8,5 +8,5 @@ from cvpl.config.written import AuditConfig
 
 
 def parse_config(text: str) -> AuditConfig:
-    """The configuration that a text of our own making holds; a file of the user's is read by `load`."""
+    """Parse a configuration that cvpl itself wrote; `load` reads users' files."""
     return AuditConfig.model_validate(yaml.safe_load(text))

@@ -1,4 +1,4 @@
-"""What a person may write in `audit.yaml`, with its shorthands."""
+"""The settings of `audit.yaml` as users write them, with shorthands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cvpl.tables.columns import OBSERVABLE, Role, Type
 
 
 class ColumnConfig(Settings):
-    """One column: its role, and for an observable one its type and how it is used."""
+    """One column: its role and, if it is observable, its type and use."""
 
     role: Role
     type: Type | None = None
@@ -33,7 +33,7 @@ class ColumnConfig(Settings):
 
     @property
     def observable(self) -> bool:
-        """Whether an attacker sees it."""
+        """Whether an attacker sees the column."""
         return self.role in OBSERVABLE
 
 
@@ -46,7 +46,7 @@ class ReadingConfig(Settings):
 
 
 class TruthConfig(Settings):
-    """Where the true matches stand: a column of each table, or `row_number`, counted from 0."""
+    """The columns that hold the true matches: one of each table, or `row_number`, counted from 0."""
 
     original: str
     protected: str
@@ -74,14 +74,14 @@ def _bytes(value: object) -> object:
 
 
 class SubBlockConfig(Settings):
-    """Further keys for blocks with more candidates than this share of the blocks have."""
+    """Additional keys for blocks with more candidates than this quantile of the blocks."""
 
     above: Annotated[float, Field(ge=0, lt=1)] = 0.95
     by: Annotated[list[str | dict[str, RuleForm]], Field(min_length=1)]
 
 
 class SearchConfig(Settings):
-    """What the search may use, and ways to look at fewer pairs; without one of those it is exact."""
+    """Resources of the search, and options to search fewer pairs; without these options it is exact."""
 
     memory: Annotated[int, BeforeValidator(_bytes), Field(ge=1 << 20)] | None = None
     threads: Annotated[int, Field(ge=1)] | None = None
@@ -92,7 +92,7 @@ class SearchConfig(Settings):
 
 
 class IntervalsConfig(Settings):
-    """In which units people are drawn; `replicates` is read and not used, since no interval is resampled."""
+    """The sampling units of intervals; `replicates` is accepted but unused, since no interval is resampled."""
 
     method: Method = "blocks"
     replicates: Annotated[int, Field(ge=100, le=100_000)] = 1000
@@ -101,12 +101,12 @@ class IntervalsConfig(Settings):
 def _number(value: object) -> object:
     """A limit is a number: YAML reads `yes` as true, and true would count as 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("write a number from 0 to 1, such as 0.05")  # noqa: TRY004 - told by pydantic
+        raise ValueError("write a number from 0 to 1, such as 0.05")  # noqa: TRY004 - reported by pydantic
     return value
 
 
 class PolicyConfig(Settings):
-    """A gate: the audit fails where `bound` of `figure` is above `max`. `preset` names whose limit it is."""
+    """A gate: the audit fails if `bound` of `figure` is above `max`. `preset` names the source of the limit."""
 
     figure: Figure = "risk"
     bound: Bound = "high"
@@ -115,7 +115,7 @@ class PolicyConfig(Settings):
 
 
 def _one_policy(value: object) -> object:
-    """A policy as it is written, or as the preset that is named has it; only `bound` may differ from a preset's."""
+    """A policy as written, or the named preset; only `bound` may differ from a preset's."""
     written = {"preset": value} if isinstance(value, str) else value
     if isinstance(written, Mapping) and written.get("preset") is not None:
         name = written["preset"]
@@ -124,10 +124,10 @@ def _one_policy(value: object) -> object:
         preset = PRESETS[name]
         own = {"figure": preset.figure, "bound": preset.bound, "max": preset.max, "preset": name}
         if any(written.get(key, own[key]) != own[key] for key in ("figure", "max")):
-            raise ValueError("a preset has its own figure and maximum; take these out, or the preset")
+            raise ValueError("a preset sets its own figure and maximum; remove these, or the preset")
         written = own | dict(written)
     if not isinstance(written, Mapping | PolicyConfig):
-        raise ValueError("write {figure: ..., bound: ..., max: ...}, a list of these, or the name of a preset")  # noqa: TRY004 - told by pydantic
+        raise ValueError("write {figure: ..., bound: ..., max: ...}, a list of these, or the name of a preset")  # noqa: TRY004 - reported by pydantic
     return PolicyConfig.model_validate(written)
 
 
@@ -143,9 +143,9 @@ PolicyForm = Annotated[PolicyConfig | tuple[PolicyConfig, ...], BeforeValidator(
 
 
 class ReportConfig(Settings):
-    """What is told of groups of people: columns by whose values rates are given, and the smallest group that is told.
+    """Reporting on groups of people: columns for subgroup rates, and the smallest group that is shown.
 
-    The labels of these columns stand in the result; no other cell does.
+    The labels of these columns appear in the result; no other cell does.
     """
 
     subgroups: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ class ReportConfig(Settings):
 
 
 class ProtectConfig(Settings):
-    """How `cvpl protect` treats the columns; what is left out is chosen from the table.
+    """How `cvpl protect` treats the columns; missing settings are chosen from the table.
 
     `columns` are those that k-anonymity generalizes (default: the quasi-identifiers). `widths` are the intervals of a
     number, each a multiple of the one before, `units` the calendar units of a time, finest first. `removal` is the

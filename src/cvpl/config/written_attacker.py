@@ -1,4 +1,4 @@
-"""What a person may write for one attacker, with its shorthands."""
+"""The settings of one attacker as users write them, with shorthands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cvpl.settings import Settings
 
 
 class VectorizationConfig(Settings):
-    """The attacker's general choices; columns may differ."""
+    """The attacker's default choices; columns may override them."""
 
     scale: Scaling = "z_score"
     encode: Encoding = "one_hot"
@@ -52,7 +52,7 @@ def _similarity(value: object) -> object:
 def _threshold(value: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool) and not -1 <= value <= 1:
         raise ValueError(
-            "a threshold lies off the scale, where nobody or everybody would be linked; set one from -1 to 1"
+            "a threshold is off the scale, so that either no record or every record is linked; set one from -1 to 1"
         )
     if isinstance(value, str) and value != "false_rate":
         raise ValueError("write a number, {calibrate: existential, alpha: 0.05}, or false_rate")
@@ -64,7 +64,7 @@ SchemeForm = list[str | dict[str, RuleForm]]
 
 
 def _blocking(value: object) -> object:
-    """One scheme, several, or a hash: told apart by what is written, so that only its own faults are told."""
+    """Select one scheme, several, or a hash by what is written, so that only errors of that form are reported."""
     if isinstance(value, Mapping):
         return one_of(value, {"any_of": EnsembleConfig, "lsh": Lsh})
     if isinstance(value, str) and value not in ("columns", "compatible", "none"):
@@ -83,7 +83,7 @@ def _schemes(value: object) -> object:
 class EnsembleConfig(Settings):
     """Blocking by several schemes; a pair that shares a block in any of them is compared.
 
-    Keys share a block where they are equal, or, with `match: compatible`, where both can mean the same.
+    Keys share a block if they are equal or, with `match: compatible`, if both can mean the same.
     """
 
     match: Match = "equality"
@@ -103,9 +103,9 @@ class LadderConfig(Settings):
 
 
 class AttackerConfig(Settings):
-    """An attacker as it is written; what is left out is as in the preset `paper`.
+    """An attacker as written; missing settings are those of the preset `paper`.
 
-    The preset `default` stands for a family of attackers; it takes `knows`, `knows_people` and `threshold` only.
+    The preset `default` means a family of attackers; it takes only `knows`, `knows_people` and `threshold`.
     """
 
     preset: Literal["paper", "default"] = "paper"
@@ -125,7 +125,7 @@ class AttackerConfig(Settings):
         others = sorted(self.model_fields_set - _COMMON)
         if self.preset == "default" and any(getattr(self, name) != _default(name) for name in others):
             named = ", ".join(others)
-            raise ValueError(f"the family has operators of its own; take out {named}, or write attackers one by one")
+            raise ValueError(f"the family sets its own operators; remove {named}, or list attackers one by one")
         return self
 
     @model_serializer(mode="wrap")
@@ -137,7 +137,7 @@ class AttackerConfig(Settings):
 
 
 _COMMON = frozenset({"preset", "knows", "knows_people", "threshold"})
-"""What holds for all members of the family; they have operators of their own."""
+"""The settings shared by all members of the family; they have their own operators."""
 
 
 def _default(name: str) -> Any:

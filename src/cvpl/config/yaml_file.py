@@ -1,4 +1,4 @@
-"""Reading YAML that means one thing only."""
+"""A YAML reader that rejects ambiguous files."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from cvpl.errors import InputError, Problem
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader, which also refuses a key that stands twice: of two meanings one would be lost silently."""
+    """The safe loader, which also rejects duplicate keys: one of two values would be lost silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping in which every key stands once."""
+        """A mapping without duplicate keys."""
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value} stands twice", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value} occurs twice", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path, called: str, cure: str) -> Any:
-    """What a file holds; `called` is what messages call it, `cure` what to do where it is not YAML."""
+    """The content of a YAML file; `called` is its name in messages, `cure` the advice if it is not YAML."""
     try:
         return yaml.load(path.read_text(encoding="utf-8-sig"), _Loader)  # noqa: S506 - a safe loader, made stricter
     except OSError:
@@ -32,6 +32,6 @@ def read_yaml(path: Path, called: str, cure: str) -> Any:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         twice = str(getattr(error, "problem", None) or "")
-        what = twice if twice.endswith("stands twice") else f"the {called} is not YAML"
+        what = twice if twice.endswith("occurs twice") else f"the {called} is not YAML"
         what += f" (line {mark.line + 1})" if mark else ""
         raise InputError([Problem(path.name, what, cure)]) from None

@@ -1,1 +1,1 @@
-"""Figures from what an attack found. Truth is read here, and nowhere before."""
+"""Figures computed from an attack. Nothing before this step reads the true matches."""

@@ -1,6 +1,6 @@
 """The rates of one attack at one threshold: linkage rate, base rate, attributable rate and power.
 
-Whoever reads an attack, on a release, a canary, a variation or a setting of a surface, reads it here.
+Releases, canaries, variations and surface settings all use these functions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AttackRates:
-    """What share of the originals, and of the base, is linked; None where it cannot be told.
+    """Shares of originals and of the base that are linked; None if unknown.
 
     `attributable` is (rate - base_rate) / (1 - base_rate). `power` is the true-positive rate where 5% of the base are
     linked.
@@ -35,10 +35,10 @@ class AttackRates:
 
 
 def attack_rates(scores: Floats, base: Floats | None, threshold: float | None, *, on_scale: bool = True) -> AttackRates:
-    """The rates at `threshold`.
+    """Compute the rates at `threshold`.
 
-    LR = |{x : score >= τ}| / n, the same of the base. Without a threshold a score on the cosine scale has no rate; one
-    off the scale is read where 5% of the base are linked, between attainable points if need be.
+    LR = |{x : score >= τ}| / n, also for the base. Without a threshold, a score on the cosine scale has no rate; one
+    off the scale is read at a 5% false-positive rate, interpolating between attainable points if needed.
     """
     power = None if base is None else Roc.of(scores, base).power(FALSE_RATE)
     rate = base_rate = None
@@ -54,9 +54,10 @@ def attack_rates(scores: Floats, base: Floats | None, threshold: float | None, *
 def base_scores(
     attack: Attack, control: BestCandidates | None, truth: Truth | None
 ) -> tuple[Basis, Floats] | tuple[None, None]:
-    """The scores that the originals' are read against, and whose they are.
+    """The scores that the originals are compared with, and their basis.
 
-    The control's; without one, where all matches are known, the originals' with their own match left out.
+    These are the control's scores. Without a control, if all matches are known, they are the originals' scores with
+    their own match left out.
     """
     if control is not None:
         return "control", attack.evidence("control", control)
@@ -66,7 +67,7 @@ def base_scores(
 
 
 def searched_base(attack: Attack, matches: TrueMatches | None) -> Floats | None:
-    """The scores that the originals' are read against, after a search of the control; None where nobody is known."""
+    """The scores that the originals are compared with, after searching the control; None if there are none."""
     control = attack.search_control()
     known = control is None and matches is not None and matches.complete and len(matches.original) > 0
     truth = evaluate_truth(attack, matches) if known and matches is not None else None

@@ -1,4 +1,4 @@
-"""How blocking cut the tables up, and where the work lies."""
+"""Block sizes, and how the pairs are distributed over blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_OF_THE_WORK = 0.80
 
 @dataclass(frozen=True)
 class SizeClass:
-    """Blocks with from `fewest` to `most` protected records: how many, and their pairs."""
+    """Number of blocks with `fewest` to `most` protected records, and their pairs."""
 
     fewest: int
     most: int
@@ -25,12 +25,12 @@ class SizeClass:
 
 @dataclass(frozen=True)
 class BlockSizes:
-    """Sizes count the protected records of a block; work is the number of pairs that share one.
+    """Block sizes under one scheme: a size counts protected records, work counts pairs that share a block.
 
-    Where keys are matched by what they allow, a block is made of originals with the same candidates.
+    With compatible keys, a block is a set of originals with the same candidates.
 
-    `count` counts the blocks with both originals and protected records; those with one side only are counted apart.
-    `sizes` are classes from each power of two to the next, those without a block in the middle included.
+    `count` is the number of blocks with both originals and protected records; blocks with one side only are counted
+    separately. `sizes` are classes from each power of two to the next, including empty classes in between.
     """
 
     count: int
@@ -48,7 +48,7 @@ class BlockSizes:
 
 
 def block_sizes(partition: Partition) -> BlockSizes:
-    """The sizes under one scheme."""
+    """Compute the block sizes under one scheme."""
     queries, candidates = partition.sizes()
     both = (queries > 0) & (candidates > 0)
     sizes, pairs_of = candidates[both], (queries * candidates)[both]
@@ -73,7 +73,7 @@ def block_sizes(partition: Partition) -> BlockSizes:
 
 
 def _classes(sizes: NDArray[np.int64], pairs: NDArray[np.int64]) -> tuple[SizeClass, ...]:
-    """1, 2 to 3, 4 to 7, ...: from the class of the smallest block to that of the largest."""
+    """The classes 1, 2 to 3, 4 to 7, ..., from the smallest block's class to the largest block's."""
     if not len(sizes):
         return ()
     number = np.frexp(sizes)[1] - 1

@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 def smallest_threshold(wrong: Floats, alpha: float, maximum: float) -> float | None:
     """The smallest τ with |{s in wrong : s >= τ}| / |wrong| <= alpha.
 
-    It is the next float above the (floor(α n) + 1)-th largest of the n scores. None where that lies above the
-    similarity's `maximum` ("not attainable"), and -inf where every threshold will do.
+    It is the next float above the (floor(α n) + 1)-th largest of the n scores. None if that is above the similarity's
+    `maximum` ("not attainable"), and -inf if every threshold qualifies.
     """
     allowed = math.floor(alpha * len(wrong))
     if allowed >= len(wrong):

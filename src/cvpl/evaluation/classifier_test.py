@@ -1,7 +1,7 @@
-"""How well a linear rule tells the rows of one table from those of another, on rows that it has not seen.
+"""A linear classifier two-sample test: how well a linear rule separates the rows of two tables, on held-out rows.
 
-Columns may agree one by one and still hang together otherwise. So the rule is given each column's features and products
-of them across columns: a difference in means or in pairwise dependence is within its reach.
+Columns may agree one by one and still differ in their joint distribution. So the rule uses each column's features and
+products of features across columns: it can detect a difference in means or in pairwise dependence.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ Ints = NDArray[np.int64]
 
 FOLDS = 5
 MOST_LABELS = 12
-"""The commonest labels of a column have a feature each, the rest share none."""
+"""Each of a column's most common labels has a feature; the other labels have none."""
 MOST_PRODUCTS = 300
-"""Products of features are drawn at random where there are more."""
+"""Products of features are sampled if there are more."""
 PENALTY = 0.05
-"""The ridge penalty, a share of the rows, on features of variance 1."""
+"""The ridge penalty, as a share of the rows, on features of variance 1."""
 
 SPREAD = 1.5
-"""Folds share most of the rows their rules were fitted on, so the mean of their areas varies more than that of
-independent ones: up to 1.43 times as much on random splits of simulated people and of Adult."""
+"""Folds share most of their training rows, so the mean of their areas varies more than that of independent folds: up to
+1.43 times as much on random splits of simulated people and of Adult."""
 
 
 def classifier_test(first: Table, second: Table, rng: np.random.Generator) -> tuple[float, float]:
-    """The cross-fitted area under the ROC curve of a ridge rule, and its standard error were there no difference.
+    """The cross-fitted area under the ROC curve of a ridge rule, and its standard error under no difference.
 
-    0.5 is chance. Each fold's rows are scored by a rule fitted on the others; the area is the mean over folds. Given
-    the rule, a fold's area has the Mann-Whitney variance (n + m + 1) / (12 n m); the error of their mean is widened by
-    SPREAD. (0.5, inf) with too few rows.
+    0.5 is chance. Each fold's rows are scored by a rule fitted on the other folds; the area is the mean over folds.
+    Given the rule, a fold's area has the Mann-Whitney variance (n + m + 1) / (12 n m); the standard error of the mean
+    is widened by SPREAD. (0.5, inf) with too few rows.
     """
     sizes = first.rows, second.rows
     if min(sizes) < 2 * FOLDS:
@@ -85,14 +85,14 @@ def _features(first: Table, second: Table, rng: np.random.Generator) -> Floats:
 
 
 def _column(first: ColumnData, second: ColumnData) -> Floats:
-    """Labels: one feature for each of the commonest. Numbers and times: the rank. For all: whether it is missing."""
+    """Labels: one feature for each of the most common. Numbers and times: the rank. All: whether it is missing."""
     known = np.concatenate([first.known(), second.known()])
     return np.stack([(~known).astype(np.float64), *_known_features(first.joined(second), known)], axis=1)
 
 
 @singledispatch
 def _known_features(both: ColumnData, known: NDArray[np.bool_]) -> list[Floats]:
-    """The rank of each known value, and its squared distance from the middle one."""
+    """The rank of each known value, and its squared distance from the middle rank."""
     values = both.ordinal()
     ranks = np.full(len(values), 0.5)
     _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
@@ -109,7 +109,7 @@ def _label_features(both: Labels, known: NDArray[np.bool_]) -> list[Floats]:
 
 
 def _standard(X: Floats) -> Floats:
-    """Mean 0 and variance 1; a constant feature becomes 0."""
+    """Scale to mean 0 and variance 1; a constant feature becomes 0."""
     spread = X.std(axis=0)
     result: Floats = (X - X.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
     return result

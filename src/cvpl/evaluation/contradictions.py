@@ -1,6 +1,6 @@
-"""Figures that contradict each other, or that mislead alone, said aloud. Each is a named rule with a sentence.
+"""Warnings on figures that contradict each other or mislead on their own. Each is a named rule with a message.
 
-Every rule has a section of its name in docs/concepts/warnings.md.
+Every rule has a section of the same name in docs/concepts/warnings.md.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ TOP1_ABOVE = 0.10
 TOP1_ABOVE_ATTRIBUTABLE = 0.30
 """Top-1 hit rate above the attributable rate by more than this."""
 RECALL_NEAR_ZERO = 0.10
-"""A blocking recall below this says that blocking parted nearly all true pairs."""
+"""Below this blocking recall, blocking separated nearly all true pairs."""
 POWER_ABOVE = 0.10
-"""What power at 5% attributes to the release, (power - 0.05) / 0.95, above the attributable rate by more than this."""
+"""The rate attributable by power, (power - 0.05) / 0.95, exceeds the attributable rate by more than this.
+
+Power at 5% is the true-positive rate at a 5% false-positive rate."""
 ALL_BASE_RATE = 0.05
-"""An attributable rate below this, under a linkage rate above twice as much."""
+"""An attributable rate below this, with a linkage rate above twice this."""
 FEW_RECORDS = 100
 STEEP = 0.10
 """The linkage rate changes by more than this from 0.01 below the threshold to 0.01 above it."""
 SWINGS = 0.10
-"""Power at 5% (else the linkage rate) moves by more than this with a choice of blocking, or of encoding."""
+"""Power at 5% (or the linkage rate) varies by more than this with the choice of blocking or encoding."""
 
 RULES = (
     "not_assessable",
@@ -55,24 +57,24 @@ RULES = (
 
 @dataclass(frozen=True)
 class AuditWarning:
-    """A rule's name and its sentence."""
+    """A rule's name and its message."""
 
     rule: str
     message: str
 
     @property
     def docs(self) -> str:
-        """Where the rule is explained."""
+        """The documentation section of the rule."""
         return f"docs/concepts/warnings.md#{self.rule}"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What the rules look at; None where a figure is not known.
+    """The figures that the rules check; None if a figure is unknown.
 
-    `linkage_rate_of_matched` is the linkage rate among the originals that have a match; `power` is at a false rate of
-    5%. `swinging` is the attacker whose spreads are known. `step` is by how much the rate
-    falls from 0.01 below the threshold to 0.01 above it.
+    `linkage_rate_of_matched` is the linkage rate among originals with a match; `power` is at a 5% false-positive rate.
+    `swinging` is the attacker whose spreads are known. `step` is how much the rate falls from 0.01 below the threshold
+    to 0.01 above it.
     """
 
     records: int
@@ -91,7 +93,7 @@ class Figures:
 
 
 def figures_of(measured: Measurement) -> Figures:
-    """What the rules look at, of one measurement."""
+    """The figures of one measurement that the rules check."""
     known, linked, threshold = measured.truth, measured.linked, measured.threshold
     of_matched = None
     if known is not None and linked is not None:
@@ -115,7 +117,7 @@ def figures_of(measured: Measurement) -> Figures:
 
 
 def contradictions(figures: Figures) -> list[AuditWarning]:
-    """Every rule that the figures set off."""
+    """The warnings of all rules that apply to the figures."""
     return [*_by_truth(figures), *_by_base(figures), *_by_choice(figures)]
 
 
@@ -125,35 +127,35 @@ def _by_truth(figures: Figures) -> list[AuditWarning]:
         found.append(
             AuditWarning(
                 "top1_above_rate",
-                f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
+                f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of originals with a match, "
                 f"but only {figures.linkage_rate_of_matched:.1%} of them are linked: the rate understates the risk; "
-                "protection shifted the representation, or links are asked to stand out more than people do",
+                "protection shifted the representation, or the attacker requires too large a lead for a link",
             )
         )
     if top1_unexplained(figures):
         found.append(
             AuditWarning(
                 "top1_above_attributable",
-                f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of those who have a match, "
+                f"the best candidate is the right person for {figures.top1_hit_rate:.1%} of originals with a match, "
                 f"but only {max(0.0, figures.attributable_rate or 0.0):.1%} is attributed to the release: look-alikes "
-                "hide the links, or the control is no control",
+                "hide the links, or the control is not valid",
             )
         )
     if power_unexplained(figures):
         found.append(
             AuditWarning(
                 "power_above_attributable",
-                f"{figures.power:.1%} of the originals are linked where 5% of the others are, but at this threshold "
-                f"only {max(0.0, figures.attributable_rate or 0.0):.1%} is attributed to the release: the threshold is "
-                "the wrong one for this score; read the risk",
+                f"power is {figures.power:.1%} (linked originals at a 5% false-positive rate), but at this threshold "
+                f"only {max(0.0, figures.attributable_rate or 0.0):.1%} is attributed to the release: the threshold "
+                "does not suit this score; use the risk instead",
             )
         )
     if recall_near_zero(figures):
         found.append(
             AuditWarning(
                 "blocking_recall_near_zero",
-                f"blocking kept only {figures.blocking_recall:.1%} of the true pairs together: whatever follows is "
-                "about other people; block by coarser keys, or by none",
+                f"only {figures.blocking_recall:.1%} of the true pairs share a block: all other figures describe "
+                "look-alikes; use coarser blocking keys, or no blocking",
             )
         )
     return found
@@ -165,26 +167,26 @@ def _by_base(figures: Figures) -> list[AuditWarning]:
         found.append(
             AuditWarning(
                 "base_rate_unknown",
-                "how much of the linkage rate is look-alikes, which anybody finds in any release, is not known: there "
-                "is no control that can be used, and the true matches are not all known; set people aside before "
-                "protecting, and pass them",
+                "the base rate is unknown, so it is unclear how much of the linkage rate comes from look-alikes: there "
+                "is no usable control, and not all true matches are known; set people aside as a control before "
+                "protecting the data",
             )
         )
     if figures.basis == "own_match_left_out":
         found.append(
             AuditWarning(
                 "base_rate_by_own_match",
-                "there is no control: what anybody finds is estimated by leaving each original's own match out; in a "
-                "release of equal records, as k-anonymity makes them, that finds nothing to attribute, whatever the "
-                "risk; read the top-1 hit rate, and set people aside before protecting",
+                "there is no control, so the base rate is estimated by leaving out each original's own match; if many "
+                "released records are equal, as under k-anonymity, this attributes nothing to the release, whatever "
+                "the risk; use the top-1 hit rate, and set people aside as a control before protecting the data",
             )
         )
     rate, attributable = figures.linkage_rate, figures.attributable_rate
     if rate is not None and attributable is not None and attributable < ALL_BASE_RATE and rate > 2 * ALL_BASE_RATE:
         who = (
-            "people who are not in the release find a look-alike about as often"
+            "people who are not in the release are linked about as often"
             if figures.basis == "control"
-            else "without their own record the originals find another about as often"
+            else "with their own match left out, the originals are linked about as often"
         )
         found.append(AuditWarning("all_base_rate", f"the linkage rate of {rate:.1%} is nearly all base rate: {who}"))
     return found
@@ -196,8 +198,8 @@ def _by_choice(figures: Figures) -> list[AuditWarning]:
         found.append(
             AuditWarning(
                 "steep_threshold",
-                f"around the threshold the linkage rate falls by {figures.step:.1%} within 0.02: it says as much about "
-                "the choice of the threshold as about the release; read the curve, or power, which needs no threshold",
+                f"the linkage rate falls by {figures.step:.1%} within 0.02 around the threshold: it reflects the "
+                "choice of threshold as much as the release; use the curve, or power, which needs no threshold",
             )
         )
     for rule, spread, choice in (
@@ -208,28 +210,28 @@ def _by_choice(figures: Figures) -> list[AuditWarning]:
             found.append(
                 AuditWarning(
                     rule,
-                    f"the figures of attacker '{figures.swinging}' move by {100 * spread:.1f} points with {choice}: "
-                    "say with the figure which choice it rests on; where power is known, the strongest counts",
+                    f"the figures of attacker '{figures.swinging}' vary by {100 * spread:.1f} points with {choice}: "
+                    "report the choice with the figure; if power is known, the strongest choice counts",
                 )
             )
     few = {"originals": figures.records, "people in the control": figures.controls}
     for who, count in few.items():
         if count is not None and count < FEW_RECORDS:
-            found.append(AuditWarning("few_records", f"{count} {who} are few: read the intervals, not the estimates"))
+            found.append(AuditWarning("few_records", f"{count} {who} are few: use the intervals, not the estimates"))
     return found
 
 
 def top1_far_above(figures: Figures) -> bool:
-    """Whether more people are found by their best candidate than are linked."""
+    """Whether the top-1 hit rate is far above the linkage rate."""
     if figures.top1_hit_rate is None or figures.linkage_rate_of_matched is None:
         return False
     return figures.top1_hit_rate - figures.linkage_rate_of_matched > TOP1_ABOVE
 
 
 def top1_unexplained(figures: Figures) -> bool:
-    """Whether far more people are found by their best candidate than the attributable rate says.
+    """Whether the top-1 hit rate is far above the attributable rate.
 
-    An attributable rate below 0 is error, and counts as 0.
+    A negative attributable rate is sampling error and counts as 0.
     """
     if figures.top1_hit_rate is None or figures.attributable_rate is None:
         return False
@@ -239,7 +241,7 @@ def top1_unexplained(figures: Figures) -> bool:
 def power_unexplained(figures: Figures) -> bool:
     """Whether power attributes far more to the release than the attributable rate at the threshold does.
 
-    An attributable rate below 0 is error, and counts as 0.
+    A negative attributable rate is sampling error and counts as 0.
     """
     if figures.power is None or figures.attributable_rate is None:
         return False
@@ -248,5 +250,5 @@ def power_unexplained(figures: Figures) -> bool:
 
 
 def recall_near_zero(figures: Figures) -> bool:
-    """Whether blocking parted nearly all true pairs."""
+    """Whether blocking separated nearly all true pairs."""
     return figures.blocking_recall is not None and figures.blocking_recall < RECALL_NEAR_ZERO

@@ -1,10 +1,10 @@
-"""Which columns make records alike.
+"""Contribution of each column to the similarity of records.
 
 structural   Σ over the column's features f and components c of λ_c w_fc², as a share: the column's part in the space in
-             which records are compared (paper, 8.10). It says nothing of the links themselves.
+             which records are compared (paper, 8.10). It does not depend on the links.
 link         the similarity of the links found, split over the columns: <z_x, z_y> = Σ_f u_x[f] (W z_y)[f] with u = v -
-             mean, taken from both sides and halved, is a sum over features, so the split is exact. A score of agreement
-             is a sum over the columns already.
+             mean, taken from both sides and halved, is a sum over features, so the split is exact. An agreement score
+             is already a sum over the columns.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ STABILITY_REPLICATES = 50
 STABILITY_GROUPS = 50
 STABILITY_RECORDS = 10_000
 STABILITY_FEATURES = 500
-"""With more features than this the fifty eigenvalue problems would take longer than the audit."""
+"""With more features, the fifty eigenvalue problems would take longer than the audit."""
 MOST_LINKS = 10_000
 
 
 def structural(space: FeatureSpace, loadings: Floats, variances: Floats) -> dict[str, float]:
-    """Each column's share; empty where nothing varies."""
+    """Each column's share; empty if nothing varies."""
     weight = (loadings**2) @ variances
     total = float(weight.sum())
     return {name: value / total for name, value in _by_column(space, weight).items()} if total > 0 else {}
 
 
 def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
-    """The 2.5% and 97.5% ends of each column's structural share when the fitting records are drawn anew.
+    """The 2.5% and 97.5% bootstrap quantiles of each column's structural share.
 
-    Up to 10,000 records a table are thrown at random into 50 groups, and groups are drawn: their moments are summed
-    once, so a replicate costs one small eigenvalue problem. Only for PCA, and up to 500 features.
+    Up to 10,000 records per table are assigned at random to 50 groups, and groups are resampled: their moments are
+    summed once, so a replicate costs one small eigenvalue problem. Only for PCA, and up to 500 features.
     """
     representation = attack.representation
     settings = pca_settings(attack)
@@ -79,15 +79,15 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
 
 
 def pca_settings(attack: Attack) -> PcaSettings | None:
-    """The settings of the attack's principal components; None under another projection."""
+    """The attack's PCA settings; None under another projection."""
     return attack.attacker.projection_operator.principal if attack.attacker.projects else None
 
 
 def link(attack: Attack, linked: NDArray[np.int64], rng: np.random.Generator) -> dict[str, float] | None:
-    """Each column's share of the summed similarity of the links found, which are those of the originals `linked`.
+    """Each column's share of the summed similarity of the links found for the originals `linked`.
 
-    None unless the score is a sum over columns (a cosine after a linear projection, or agreement), and where there are
-    no links. Of more than 10,000 links a seeded sample is split.
+    None unless the score is a sum over columns (a cosine after a linear projection, or agreement), and if there are no
+    links. Of more than 10,000 links, a seeded sample is split.
     """
     linked = linked[attack.found.row[linked] >= 0]
     if len(linked) > MOST_LINKS:

@@ -1,7 +1,7 @@
-"""What is left of a rate once look-alikes are taken off: control, attributable rate, power.
+"""Figures beyond look-alikes: control, attributable rate, power.
 
-A person who is in no release still finds a look-alike in it. `control` are such people, attacked in the same way; where
-there is none but the true matches are known, the originals with their own match left out take their place.
+A person who is not in the release may still find a look-alike in it. The control consists of such people, attacked in
+the same way. Without a control, if the true matches are known, the originals with their own match left out replace it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Basis = Literal["control", "own_match_left_out"]
 
 FALSE_RATES = (0.01, 0.05, 0.10)
 FALSE_RATE = 0.05
-"""Power is read at this false-positive rate, and so is a score that has no threshold of its own."""
+"""The false-positive rate at which power, and any score without its own threshold, is read."""
 
 
 def attributable_rate(rate: float, control: float) -> float | None:
@@ -26,10 +26,10 @@ def attributable_rate(rate: float, control: float) -> float | None:
 
 
 def power_at(originals: Floats, controls: Floats, false_rate: float) -> float:
-    """The share of originals linked at the threshold where a share `false_rate` of the controls is.
+    """The true-positive rate at a false-positive rate: originals linked if a share `false_rate` of controls is linked.
 
     Read off the ROC, linear between attainable points. A record without candidates scores -inf: it is linked only at
-    the last point, where everybody is.
+    the last point, where every record is.
     """
     return Roc.of(originals, controls).power(false_rate)
 
@@ -65,10 +65,10 @@ class Roc:
         return float(self.thresholds[self._between(false_rate)[0]])
 
     def counted(self, false_rate: float) -> tuple[Floats, Floats]:
-        """How far each original and each control counts as linked there, from 0 to 1.
+        """How much each original and each control counts as linked at this rate, from 0 to 1.
 
-        Between two attainable points the records of the second that are not of the first count in part, so that the
-        controls' mean is `false_rate` and the originals' the power.
+        Between two attainable points, the records that only the second one links count in part, so that the controls'
+        mean is `false_rate` and the originals' mean is the power.
         """
         before, reached, weight = self._between(false_rate)
         high, low = self.thresholds[before], self.thresholds[reached]
@@ -79,7 +79,7 @@ class Roc:
         return mine, base
 
     def _between(self, false_rate: float) -> tuple[int, int, float]:
-        """The last, hence highest, point with a false rate of at most what is allowed, the next, and the way to it."""
+        """The last (highest) point with at most this false-positive rate, the next point, and the fraction between."""
         reached = int(np.searchsorted(self.false, false_rate, side="right"))
         before = reached - 1
         if reached == len(self.false) or self.false[before] == false_rate:

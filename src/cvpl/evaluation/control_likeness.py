@@ -1,8 +1,8 @@
-"""Whether a control can serve as one: drawn from the same people as the originals, and none of them in the release.
+"""Validity of a control: drawn from the same population as the originals, and with nobody from the release.
 
-Three looks: at each column, at all of them together, and at rows that stand in both tables. An alarm needs a difference
-that chance hardly makes and that is large enough to matter, so that millions of rows raise none for nothing. Rows are
-taken as independent draws: where a person has many rows, an alarm may be about few people.
+Three tests: each column, all columns together, and rows that occur in both tables. A test alarms only if the difference
+is statistically significant and large enough to matter, so that millions of rows raise no false alarm. Rows are treated
+as independent draws: if a person has many rows, an alarm may be due to few people.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ from cvpl.tables.columns import ColumnData, Labels, Table
 from cvpl.tables.row_keys import row_keys
 
 ALPHA = 1e-5
-"""The chance of a false alarm that all looks together may have by their laws; the docs have the measured one."""
+"""The nominal false-alarm rate of all tests together; the docs give the measured one."""
 FAR_COLUMN = 0.05
-"""A distance of a column's distributions beyond this: the share of any event in it may differ by as much."""
+"""The largest accepted distance between a column's distributions: the share of any event may differ by this much."""
 FAR_AREA = 0.53
-"""An area under the curve beyond this."""
+"""The largest accepted area under the curve."""
 FAR_COPIES = 0.01
-"""Control rows that are copies of originals, beyond chance: so large a share of the attributable rate they may hide."""
+"""The largest accepted share of control rows that copy originals beyond chance; they may hide this much of the
+attributable rate."""
 TOO_ALIKE = 0.9
-"""Where so many originals have a double, copies in the control tell nothing."""
+"""If this share of originals has a duplicate, copies in the control are not informative."""
 FEWEST_RECORDS = 50
-"""Fewer controls than this tell nothing of what they are like."""
+"""Fewer controls than this are too few to test."""
 MOST_ROWS = 100_000
-"""More rows of a table than this are sampled for the look at columns, ..."""
+"""Tables with more rows are sampled for the column tests, ..."""
 MOST_JOINT = 5_000
-"""... and more than this for the look at all columns together: limits of size are reached long before."""
+"""... and with more than this for the joint test: the effect-size limits are reached with far fewer."""
 
 
 @dataclass(frozen=True)
 class ColumnLikeness:
-    """How far a column's distributions are apart in the two tables.
+    """The difference between a column's distributions in the two tables.
 
-    `distance` is the Kolmogorov-Smirnov distance of numbers and times and the total variation of labels, among known
-    values; `missing` is the difference of the shares of missing ones. `p_value` is the smaller one of the two looks.
+    `distance` is the Kolmogorov-Smirnov distance for numbers and times and the total variation for labels, among known
+    values; `missing` is the difference in missing shares. `p_value` is the smaller of the two tests' p-values.
     """
 
     column: str
@@ -57,7 +58,7 @@ class ColumnLikeness:
 
 @dataclass(frozen=True)
 class JointLikeness:
-    """How well the tables' rows are told apart by all columns together: an area under the curve, 0.5 for chance."""
+    """How well all columns together separate the two tables: an area under the curve, 0.5 for chance."""
 
     area: float
     standard_error: float | None
@@ -67,9 +68,9 @@ class JointLikeness:
 
 @dataclass(frozen=True)
 class Copies:
-    """The share of controls whose whole row is an original's, and that of originals whose whole row is another's.
+    """The share of controls that duplicate an original's row, and the share of originals that duplicate another's.
 
-    `beyond_chance` is (control - original) / (1 - original): the share of the control that had to be copied.
+    `beyond_chance` is (control - original) / (1 - original): the share of the control that must have been copied.
     """
 
     control_share: float
@@ -81,7 +82,7 @@ class Copies:
 
 @dataclass(frozen=True)
 class ControlLikeness:
-    """What speaks against a control; `alarms` holds a sentence for each, and no cell."""
+    """The results of all tests of a control; `alarms` holds a sentence for each alarm, and no cell."""
 
     columns: tuple[ColumnLikeness, ...]
     joint: JointLikeness
@@ -90,22 +91,22 @@ class ControlLikeness:
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """The sentences of the looks that found something."""
+        """The messages of the tests that raised an alarm."""
         looks: tuple[ColumnLikeness | JointLikeness, ...] = (*self.columns, self.joint)
         found = [look.message for look in looks if look.differs]
         return (*found, self.copies.message) if self.copies.suspicious else tuple(found)
 
     @property
     def alike(self) -> bool:
-        """Whether no look found anything."""
+        """Whether no test raised an alarm."""
         return not self.alarms
 
 
 def control_likeness(original: Table, control: Table, rng: np.random.Generator) -> ControlLikeness:
-    """Compare a control with the originals, column by column, as a whole, and by rows that stand in both.
+    """Compare a control with the originals: column by column, jointly, and by rows that occur in both.
 
-    The tables have the same columns, and labels one meaning. ALPHA is shared out evenly over the three looks, and among
-    columns evenly again. With fewer than 50 records in a table nothing is called different.
+    The tables have the same columns and label codes. ALPHA is split evenly over the three tests, and evenly again over
+    columns. With fewer than 50 records in a table no test alarms.
     """
     enough = min(original.rows, control.rows) >= FEWEST_RECORDS
     level = ALPHA / 3
@@ -126,10 +127,10 @@ def control_likeness(original: Table, control: Table, rng: np.random.Generator) 
 def _joint_message(found: float, differs: bool) -> str:
     if differs:
         return (
-            f"all columns together tell the control from the originals (area under the curve {found:.2f}, chance is "
-            "0.50): the control is drawn from other people, and its rate is not the originals' base rate"
+            f"all columns together separate the control from the originals (area under the curve {found:.2f}, chance "
+            "is 0.50): the control comes from another population, and its rate is not the originals' base rate"
         )
-    return f"all columns together do not tell the control from the originals (area under the curve {found:.2f})"
+    return f"all columns together do not separate the control from the originals (area under the curve {found:.2f})"
 
 
 def _sample(table: Table, most: int, rng: np.random.Generator) -> Table:
@@ -144,19 +145,19 @@ def _column(name: str, first: ColumnData, second: ColumnData, level: float, *, e
     missing, p_missing = total_variation(*(np.bincount(item.astype(np.int64), minlength=2) for item in known))
     apart = [distance > FAR_COLUMN and p_value < level / 2, missing > FAR_COLUMN and p_missing < level / 2]
     differs = enough and any(apart)
-    message = f"column '{name}' is spread alike in the control and the originals"
+    message = f"column '{name}' has similar distributions in the control and the originals"
     if differs:
         kind = "values" if apart[0] else "missing values"
         message = (
-            f"column '{name}': {kind} are spread otherwise in the control than in the originals (distance "
-            f"{distance if apart[0] else missing:.2f}): the control is drawn from other people"
+            f"column '{name}': {kind} are distributed differently in the control and the originals (distance "
+            f"{distance if apart[0] else missing:.2f}): the control comes from another population"
         )
     return ColumnLikeness(name, distance, missing, min(p_value, p_missing), differs, message)
 
 
 @singledispatch
 def _known_distance(first: ColumnData, second: ColumnData, name: str) -> tuple[float, float]:
-    """How far the distributions of the known values are apart, and how often chance alone sets them so far apart."""
+    """The distance between the distributions of the known values, and its p-value."""
     return kolmogorov_smirnov(*(column.ordinal()[column.known()] for column in (first, second)))
 
 
@@ -175,7 +176,7 @@ def _copies(original: Table, control: Table, level: float, rng: np.random.Genera
     base = float((_times(ordered, asked) > 1).mean())
     share = float((_times(ordered, strangers) > 0).mean())
     beyond = 0.0 if base >= 1 else max(0.0, (share - base) / (1 - base))
-    # A double is a property of two originals, so their share varies up to twice as much as that of independent rows.
+    # A duplicate involves two originals, so its share varies up to twice as much as that of independent rows.
     far = -NormalDist().inv_cdf(level)
     above = share - wilson_bounds(share, len(strangers), far)[0]
     below = wilson_bounds(base, len(asked) / 4, far)[1] - base
@@ -184,10 +185,10 @@ def _copies(original: Table, control: Table, level: float, rng: np.random.Genera
     if suspicious:
         message = (
             f"{share:.1%} of the control's rows are exact copies of originals, where {base:.1%} are expected: about "
-            f"{beyond:.1%} of the control seem to be people of the release, and its rate is too high"
+            f"{beyond:.1%} of the control seem to be in the release, and its rate is too high"
         )
     elif base >= TOO_ALIKE:
-        message = f"{base:.1%} of the originals have a double: rows do not tell whether the control holds originals"
+        message = f"{base:.1%} of the originals have a duplicate, so copies cannot show whether the control overlaps"
     else:
         message = f"{share:.1%} of the control's rows are copies of originals, and {base:.1%} are expected"
     return Copies(share, base, beyond, suspicious, message)

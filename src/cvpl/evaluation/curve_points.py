@@ -1,4 +1,4 @@
-"""The risk curve point by point, with the base beside it."""
+"""The risk curve point by point, with the base rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cvpl.evaluation.rates import linkage_rate
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One point: at a threshold, or for a score off the scale at a false-positive rate."""
+    """One point, at a threshold or, for a score off the scale, at a false-positive rate."""
 
     threshold: float | None
     linkage_rate: float
@@ -27,7 +27,7 @@ class CurvePoint:
 
 
 def curve_points(measured: Measurement) -> list[CurvePoint]:
-    """The curve over the grid of thresholds; over false-positive rates for a score off the scale."""
+    """The curve over the threshold grid, or over false-positive rates for a score off the scale."""
     beyond = iter(measured.attributable_curve_intervals or ())
     if measured.curve_intervals is None:
         off_scale = zip(OFF_SCALE_CURVE, measured.curve, measured.power_curve_intervals or (), strict=False)

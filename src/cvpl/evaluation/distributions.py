@@ -1,4 +1,4 @@
-"""The similarities of true matches and of wrong candidates, and how far the two overlap."""
+"""The similarities of true matches and of wrong candidates, and their overlap."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ BINS = 40
 class Distributions:
     """Shares of matches and of wrong candidates in equal bins between the lowest and the highest score.
 
-    `overlap` is the sum over bins of the smaller share: 0 apart, 1 alike. `separation` is the chance that a match
-    scores above a wrong candidate, ties halved.
+    `overlap` is the sum over bins of the smaller share: 0 if disjoint, 1 if equal. `separation` is the probability that
+    a match scores above a wrong candidate, with ties counted as half.
     """
 
     edges: Floats
@@ -28,7 +28,7 @@ class Distributions:
 
 
 def compare(matches: Floats, non_matches: Floats) -> Distributions | None:
-    """Both distributions on common bins; None where either is empty. `non_matches` ascends."""
+    """Both distributions on common bins; None if either is empty. `non_matches` must be in ascending order."""
     matches = matches[np.isfinite(matches)]
     if not matches.size or not non_matches.size:
         return None
@@ -45,7 +45,7 @@ def compare(matches: Floats, non_matches: Floats) -> Distributions | None:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of several samples in common, equal bins; `without` are the shares that are not finite."""
+    """Shares of several samples in common, equal bins; `without` are the shares of non-finite values."""
 
     edges: Floats
     shares: tuple[Floats, ...]
@@ -53,7 +53,7 @@ class Shares:
 
 
 def binned(*samples: Floats) -> Shares | None:
-    """Every sample's shares between the lowest and the highest finite value of all; None where there is none."""
+    """Each sample's shares between the lowest and the highest finite value of all; None if there is none."""
     finite = [values[np.isfinite(values)] for values in samples]
     together = np.concatenate(finite)
     if not together.size:

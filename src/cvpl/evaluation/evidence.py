@@ -1,4 +1,4 @@
-"""How the scores of originals and controls are distributed."""
+"""The score distributions of originals and controls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cvpl.evaluation.measurement import Measurement
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Shares by score, the originals' first and the control's second where there is one; `read_at` is the threshold."""
+    """Shares by score: the originals', then the control's if there is one; `read_at` is the threshold."""
 
     shares: Shares
     with_control: bool
@@ -21,7 +21,7 @@ class Evidence:
 
 
 def evidence_shares(measured: Measurement) -> Evidence | None:
-    """The shares; None where nobody has a candidate."""
+    """The shares by score; None if no record has a candidate."""
     base = measured.base_scores if measured.basis == "control" else None
     found = binned(*([measured.attack.scores] if base is None else [measured.attack.scores, base]))
     if found is None:

@@ -1,8 +1,8 @@
-"""The growth law: how the chance of a look-alike should grow with the number of candidates, and how it does.
+"""The growth law: the expected and observed probability of a look-alike by the number of candidates.
 
     P(a candidate has s >= τ) = 1 - (1 - p)^|C(x)|, p = P(S >= τ)          (paper, eq. tail-probability)
 
-It assumes independent candidates. The gap between the two columns is what that assumption costs on this data.
+It assumes independent candidates. The gap between the two columns is the cost of that assumption on this data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GROUPS = 5
 
 @dataclass(frozen=True)
 class GrowthRow:
-    """Records with between `fewest` and `most` candidates: the law's rate beside the observed one."""
+    """Records with `fewest` to `most` candidates: the law's rate and the observed rate."""
 
     fewest: int
     most: int
@@ -34,7 +34,7 @@ class GrowthRow:
 
 @dataclass(frozen=True)
 class Growth:
-    """The law at one threshold: the chance of one pair, the rate over all records, and by number of candidates."""
+    """The law at one threshold: the probability for one pair, the rate over all records, and by candidate count."""
 
     pair_probability: float
     overall: GrowthRow
@@ -42,9 +42,9 @@ class Growth:
 
 
 def growth(measured: Measurement) -> Growth | None:
-    """The law at the threshold: for wrong candidates where truth is known, for all of them otherwise.
+    """The law at the threshold, for wrong candidates if truth is known, otherwise for all candidates.
 
-    None without a threshold, and without a pair.
+    None without a threshold or without a pair.
     """
     if measured.threshold is None:
         return None
@@ -58,7 +58,7 @@ def growth(measured: Measurement) -> Growth | None:
 
 
 def growth_law(best: Floats, candidates: Ints, chance: float, threshold: float) -> tuple[GrowthRow, list[GrowthRow]]:
-    """The law over all records, and in up to five groups of records by the number of their candidates."""
+    """The law over all records, and in up to five groups of records by candidate count."""
     predicted = 1 - (1 - chance) ** candidates
     observed = (best >= threshold).astype(np.float64)
 

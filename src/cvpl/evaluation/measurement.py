@@ -1,4 +1,4 @@
-"""All figures of one attack, from similarities that were found once."""
+"""All figures of one attack, from similarities that are computed once."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ OFF_SCALE_CURVE = np.round(np.arange(0.01, 0.305, 0.01), 2)
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """An attack with its threshold resolved, its rates, and what truth and control say of them.
+    """An attack with its resolved threshold, its rates, and its figures from truth and control.
 
-    `threshold` is None where calibration has no answer, and for a score off the scale without anything to read it
-    against. The intervals are those of `spread`, at its confidence.
+    `threshold` is None if calibration has no solution, and for a score off the scale without a base. The intervals are
+    those of `spread`, at its confidence.
     """
 
     attack: Attack
@@ -64,15 +64,15 @@ class Measurement:
 
     @cached_property
     def pairs(self) -> PairSimilarities:
-        """Similarities of wrong pairs where truth is known, of all candidate pairs otherwise; made when asked for."""
+        """Similarities of wrong pairs if truth is known, otherwise of all candidate pairs; computed on first use."""
         return wrong_pairs(self.attack, self.truth)
 
     @property
     def linked(self) -> tuple[Floats, Floats | None] | None:
-        """How far each original, and each record of the base, counts as linked, from 0 to 1; None without a reading.
+        """How much each original, and each record of the base, counts as linked, from 0 to 1; None if unknown.
 
-        At the threshold a record is linked or not. A score off the scale is read where 5% of the base are linked, and
-        there records between two attainable points count in part.
+        At the threshold a record is linked or not. A score off the scale is read at a 5% false-positive rate, where
+        records between two attainable points count in part.
         """
         scores, base = self.attack.scores, self.base_scores
         if self.threshold is not None:
@@ -94,35 +94,35 @@ class Measurement:
 
     @property
     def has_control(self) -> bool:
-        """Whether people of a control were attacked too."""
+        """Whether a control was attacked too."""
         return self.basis == "control" and self.base_scores is not None
 
     @property
     def controls(self) -> int:
-        """How many people the originals are read against."""
+        """The number of records that the originals are compared with."""
         return 0 if self.base_scores is None else len(self.base_scores)
 
     @cached_property
     def roc(self) -> Roc:
-        """The shares of the base and of the originals linked at every threshold; only where there is a base."""
+        """The shares of the base and of the originals linked at every threshold; only if there is a base."""
         assert self.base_scores is not None  # noqa: S101 - callers ask only where there is a base
         return Roc.of(self.attack.scores, self.base_scores)
 
     def power_at(self, false_rate: float) -> float:
-        """The true-positive rate at a false-positive rate; only where there is a base."""
+        """The true-positive rate at a false-positive rate; only if there is a base."""
         return self.roc.power(false_rate)
 
     def power_interval(self, false_rate: float, confidence: float = CONFIDENCE) -> Interval:
-        """The interval of the power at a false rate."""
+        """The interval of the power at a false-positive rate."""
         found = replace(self.spread, confidence=confidence).powers([false_rate])
         return Interval(None, None, "refused: there is no control") if found is None else found[0]
 
     def top1_interval_at(self, confidence: float) -> Interval | None:
-        """The interval of the top-1 hit rate; None where no match is known."""
+        """The interval of the top-1 hit rate; None if no match is known."""
         return replace(self.spread, confidence=confidence).top1(self.truth)
 
     def read_at(self, threshold: float) -> Measurement:
-        """The same attack read at another threshold; its intervals stay those of the old one."""
+        """The same attack at another threshold; its intervals stay those of the old threshold."""
         rates = attack_rates(self.attack.scores, self.base_scores, threshold)
         return replace(
             self,
@@ -133,7 +133,7 @@ class Measurement:
         )
 
     def at_confidence(self, confidence: float) -> Measurement:
-        """The same figures with intervals that hold at another confidence."""
+        """The same figures with intervals at another confidence."""
         spread = replace(self.spread, confidence=confidence)
         powers = spread.powers(FALSE_RATES)
         on_scale = self.attack.attacker.on_scale
@@ -177,7 +177,7 @@ def measure(
     method: Method,
     groups: Mapping[str, Ints] | None = None,
 ) -> Measurement:
-    """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` which rows belong together."""
+    """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` says which rows belong together."""
     truth = None if matches is None else evaluate_truth(attack, matches)
     best = attack.scores
     basis, base = base_scores(attack, control, truth)
@@ -207,16 +207,16 @@ def measure(
 
 
 def wrong_pairs(attack: Attack, truth: Truth | None) -> PairSimilarities:
-    """Similarities of pairs that share a block and are no match, as far as that is known."""
+    """Similarities of pairs that share a block and are not known to match."""
     left_out = None if truth is None else truth.matches
     rng = stream(attack.seed, "pairs")
     return candidate_similarities(attack.scorer, attack.partitions, rng, left_out=left_out, budget=attack.budget)
 
 
 def resolve_threshold(attack: Attack, truth: Truth | None, base: Floats | None) -> float | None:
-    """The threshold as a number: the value, or the calibrated one; None where there is none.
+    """The threshold as a number: the set value or the calibrated one; None if there is none.
 
-    Calibration needs wrong candidates: the originals' with their matches known or, for the existential form, the
+    Calibration needs wrong candidates: those of originals with known matches or, for the existential form, the
     control's.
     """
     setting = attack.attacker.threshold
@@ -236,7 +236,7 @@ def resolve_threshold(attack: Attack, truth: Truth | None, base: Floats | None) 
         if setting.calibrate == "bonferroni":
             alpha /= max(1.0, float(attack.found.candidates.mean()))
         found = smallest_threshold(wrong_pairs(attack, truth).values, alpha, maximum)
-    # Every threshold would do: the lowest score there can be is as good as any.
+    # Every threshold qualifies, so use the lowest possible score.
     return (-1.0 if attack.attacker.on_scale else -1e300) if found is not None and math.isinf(found) else found
 
 

@@ -1,4 +1,4 @@
-"""Releases in order: which places each may have, and which are beaten by another in risk and utility."""
+"""Releases in order: the possible ranks of each, and which others beat it in both risk and utility."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Place:
-    """The places that something may have in an order, from `first` to `last`; the same where it is tied with none."""
+    """The range of possible ranks of an item, from `first` to `last`; equal if it has no ties."""
 
     first: int
     last: int
 
 
 def places(above: NDArray[np.bool_]) -> list[Place]:
-    """The places of each of m things; `above[i, j]` says that i stands clearly above j.
+    """The rank ranges of m items; `above[i, j]` says that i is clearly above j.
 
         first = 1 + |{j : j clearly above i}|        last = m - |{j : i clearly above j}|
 
-    Being tied does not carry over: where a stands above c, and b is tied with both, a has the places 1 to 2, b 1 to 3
-    and c 2 to 3.
+    Ties are not transitive: if a is above c, and b is tied with both, a has the ranks 1 to 2, b 1 to 3 and c 2 to 3.
     """
     return [Place(1 + int(above[:, i].sum()), len(above) - int(above[i].sum())) for i in range(len(above))]
 
 
 def places_by_value(values: Sequence[float]) -> list[Place]:
-    """The places by value alone, the largest first; equal values share their places."""
+    """The ranks by value alone, the largest first; equal values share their ranks."""
     found = np.asarray(values, dtype=np.float64)
     return places(found[:, None] > found[None, :])
 
 
 def beaten_by(risks: Sequence[float], utilities: Sequence[float]) -> list[list[int]]:
-    """For each release those that beat it: at most its risk, at least its utility, and one of the two is better.
+    """For each release, those that beat it: at most its risk, at least its utility, and strictly better in one.
 
-    Those that nobody beats are the efficient frontier. Two that are equal in both do not beat each other.
+    Releases that none beats are the efficient frontier. Two that are equal in both do not beat each other.
     """
     return [
         [

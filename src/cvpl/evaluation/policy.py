@@ -1,8 +1,8 @@
-"""The gate: whether figures stay within what policies allow. Met or not met under the stated attackers, never "safe".
+"""The policy gate: whether figures stay within limits. Met or not met under the stated attackers, never "safe".
 
-A preset names who uses a limit, for what, and which figure it bounds. The limits of small-cell rules and of the two
-medicines regulators bound the probability that the record picked for a person is theirs, 1/k in a class of k equal
-records. That is the top-1 hit rate. It is not a linkage rate, which counts people who find a look-alike.
+A preset names who uses a limit, for what, and which figure it bounds. The small-cell rules and the limits of the two
+medicines regulators bound the probability that the record picked for a person is that person's: 1/k in a class of k
+equal records. That is the top-1 hit rate, not a linkage rate, which also counts people who find a look-alike.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Figure = Literal[
 Bound = Literal["high", "estimate"]
 
 FALSE_RATE_OF: Mapping[Figure, float] = {"power_at_1": 0.01, "power_at_5": 0.05, "power_at_10": 0.10}
-"""The false rate at which a figure of power is read."""
+"""The false-positive rate at which the power figures are read."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A limit that others use: the figure it bounds here, the most it allows, who uses it, and what it bounds there.
+    """A limit used in practice: the figure it bounds here, its maximum, who uses it, and what it bounds there.
 
-    Holding the upper interval end against it, not the estimate, is this program's choice.
+    Comparing the upper interval end with it, not the estimate, is this program's choice.
     """
 
     figure: Figure
@@ -70,7 +70,7 @@ PRESETS: Mapping[str, Preset] = {
 
 @dataclass(frozen=True)
 class PolicyDecision:
-    """The value that was held against `limit`, and why the gate is closed, if it is: one line each."""
+    """The value compared with `limit`, and the reasons why the gate is closed, if any."""
 
     figure: Figure
     bound: Bound
@@ -87,9 +87,9 @@ class PolicyDecision:
 def judge(
     figure: Figure, bound: Bound, limit: float, value: float | None, doubts: tuple[str, ...] = (), unknown: str = ""
 ) -> PolicyDecision:
-    """Hold a figure's `bound` against `limit`; a doubt about the figures, or no figure, closes the gate as well.
+    """Compare a figure's `bound` with `limit`; a doubt about the figures, or a missing figure, also closes the gate.
 
-    `unknown` says why there is no value, where that is known.
+    `unknown` says why there is no value, if that is known.
     """
     reasons = list(doubts)
     name = f"the upper interval end of {FIGURES[figure]}" if bound == "high" else FIGURES[figure]

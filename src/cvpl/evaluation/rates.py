@@ -1,7 +1,7 @@
-"""The linkage rate and what follows from it: curve, worst case, integral.
+"""The linkage rate and figures derived from it: curve, worst case, integral.
 
-Everything comes from each record's best similarity, found once. A record without candidates has the best similarity
--inf: it is not linkable and stays in the denominator.
+All use each record's best similarity, computed once. A record without candidates has the best similarity -inf: it is
+not linkable and stays in the denominator.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Ints = NDArray[np.int64]
 
 
 class ScoreCounts(Protocol):
-    """The best scores of some records, wherever they are kept, as far as a rate has to know them."""
+    """The best scores of some records, wherever they are stored, as counts that a rate needs."""
 
     def __len__(self) -> int: ...
 
     def at_least(self, thresholds: Floats) -> Ints:
-        """How many records reach each of the thresholds."""
+        """The number of records that reach each threshold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class HeldScores:
         return len(self.values)
 
     def at_least(self, thresholds: Floats) -> Ints:
-        """How many records reach each of the thresholds; many thresholds are looked up among the sorted scores."""
+        """The number of records that reach each threshold; many thresholds are looked up in the sorted scores."""
         if len(thresholds) == 1:
             return np.array([np.count_nonzero(self.values >= thresholds[0])])
         return len(self.values) - np.searchsorted(np.sort(self.values), thresholds, side="left")
@@ -61,7 +61,7 @@ def rates_at(scores: ScoreCounts, thresholds: Floats) -> Floats:
 
 
 def worst_case_risk(best: Floats, thresholds: Floats) -> float:
-    """LR at the lowest threshold of the grid, the largest on it (strategy B; paper, eq. worst-case-risk)."""
+    """LR at the lowest threshold of the grid, its largest value (strategy B; paper, eq. worst-case-risk)."""
     return linkage_rate(best, float(thresholds[0]))
 
 
@@ -72,7 +72,7 @@ def exposure(best: Floats, thresholds: Floats) -> Floats:
 
 
 def integrated_risk(best: Floats, thresholds: Floats) -> float:
-    """The mean of LR(τ) over the range of the grid (strategy C; paper, eq. integrated-risk), brought to [0, 1].
+    """The mean of LR(τ) over the range of the grid (strategy C; paper, eq. integrated-risk), scaled to [0, 1].
 
     ∫ LR(τ) dτ / (highest - lowest) = mean over records of clip((best - lowest) / (highest - lowest), 0, 1)
     """

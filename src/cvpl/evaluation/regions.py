@@ -1,7 +1,7 @@
 """Regions of a risk surface R(strength, τ): where it is low, where it is steep, and where it stays low.
 
-A surface is given as rows, one for each strength from the weakest to the strongest, over the same thresholds (or false
-rates). What is not known is None.
+A surface is given as rows, one per strength from the weakest to the strongest, over the same thresholds (or
+false-positive rates). Unknown values are None.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 HIGH_SENSITIVITY = 0.05
-"""Between two neighbouring cells the rate changes by more than this: five percentage points.
+"""The largest change of the rate between neighbouring cells that does not count as steep: five percentage points.
 
-Between thresholds, which lie 0.01 apart, this is the slope at which an audit warns of a steep threshold: 10 points
-within 0.02. Between strengths it is as much, whatever their distance: a person who turns a dial by one of the steps
-that were tried should know if the answer turns with it.
+Between thresholds, which are 0.01 apart, this is the slope at which an audit warns of a steep threshold: 10 points
+within 0.02. Between strengths it is the same, whatever their distance: users who change the strength by one of the
+tried steps should know if the result changes with it.
 """
 
 Rates = Sequence[Sequence[float | None]]
@@ -24,8 +24,8 @@ def steep_cells(rates: Rates, most: float = HIGH_SENSITIVITY) -> list[list[bool]
 
     steep(i, j) = max over neighbours (a, b) of |R(i, j) - R(a, b)| > most
 
-    Neighbours are the cells of the same strength at the next thresholds, and those of the next strengths at the same
-    threshold. Both sides of a step are steep. An unknown rate is steep to nobody.
+    Neighbours are the cells of the same strength at the adjacent thresholds, and those of the adjacent strengths at the
+    same threshold. Both sides of a step are steep. An unknown rate makes no neighbour steep.
     """
     steep = [[False] * len(row) for row in rates]
     for i, row in enumerate(rates):
@@ -37,11 +37,11 @@ def steep_cells(rates: Rates, most: float = HIGH_SENSITIVITY) -> list[list[bool]
 
 
 def weakest_inside(inside: Sequence[bool]) -> int | None:
-    """The weakest setting from which on all are inside: the smallest i with inside[i], inside[i + 1], ... all true.
+    """The weakest setting from which all are inside: the smallest i with inside[i], inside[i + 1], ... all true.
 
-    One that is inside while a stronger one is not may be there by luck, and is not named. None where even the strongest
-    is outside. Going from the strongest down and stopping at the first that is outside is a sequence of tests in an
-    order that was fixed before: the chance of naming a setting whose true rate is above the target is that of one
+    A setting that is inside while a stronger one is not may be so by chance, and is not returned. None if even the
+    strongest is outside. Going from the strongest down and stopping at the first that is outside is a sequence of tests
+    in a fixed order: the probability of returning a setting whose true rate is above the target is that of one
     interval's upper end being too low, however many settings are tried.
     """
     found = None
@@ -53,13 +53,13 @@ def weakest_inside(inside: Sequence[bool]) -> int | None:
 
 
 def isolated(inside: Sequence[bool]) -> list[int]:
-    """The settings that are inside though a stronger one is not."""
+    """The settings that are inside while a stronger one is not."""
     first = weakest_inside(inside)
     return [at for at, is_inside in enumerate(inside) if is_inside and (first is None or at < first)]
 
 
 def rises(risks: Sequence[float | None]) -> list[int]:
-    """The settings whose risk is above that of the next weaker one of which it is known: there it is not monotone."""
+    """The settings whose risk is above that of the next weaker setting with a known risk: not monotone there."""
     found, before = [], None
     for at, risk in enumerate(risks):
         if risk is None:

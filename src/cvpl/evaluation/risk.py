@@ -1,12 +1,12 @@
-"""The risk of a release under one attacker: one scale for every score.
+"""The risk of a release under one attacker, on one scale for every score.
 
-With a control, an attacker is read where a share α of the control is linked:
+With a control, the risk is read where a share α of the control is linked:
 
     risk = (power - α) / (1 - α)        power: true-positive rate at the false-positive rate α
 
-α is 5%. A control too small for an interval at 5% is read at the next larger rate that has one. Without a control the
-true matches take its place: risk = (top-1 - 1/n) / (1 - 1/n) over n released records, since a blind guess is right
-for 1/n.
+α is 5%. If the control is too small for an interval at 5%, the next larger rate with an interval is used. Without a
+control the true matches are used: risk = (top-1 - 1/n) / (1 - 1/n) over n released records, since a random guess is
+right with probability 1/n.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from cvpl.evaluation.truth import top1_hit_rate
 RiskBasis = Literal["control", "true_matches"]
 
 LARGER_FALSE_RATES = (0.10, 0.20, 0.30)
-"""Read in this order where the control is too small for an interval at 5%."""
+"""The rates to try, in this order, if the control is too small for an interval at 5%."""
 FEWEST_LINKED_CONTROLS = FEW_RECORDS * LEAST_EFFECT
-"""A false rate α is read where α m controls are at least this: with fewer, the lower end says nothing."""
+"""The fewest controls, α m, that must be linked at a false-positive rate α: with fewer, the lower end is useless."""
 CERTAIN_FALSE_RATE = 0.01
-"""Few people who are linked with certainty show here before they show at 5%."""
+"""A few people who are linked with certainty show at this rate before they show at 5%."""
 
 
 @dataclass(frozen=True)
 class Risk:
-    """One attacker's risk. `power` and `false_rate` are None where it rests on the true matches."""
+    """One attacker's risk. `power` and `false_rate` are None if it is based on the true matches."""
 
     attacker: str
     basis: RiskBasis
@@ -45,27 +45,27 @@ class Risk:
 
     @property
     def low(self) -> float | None:
-        """The lower end, None where no interval is offered."""
+        """The lower end; None if no interval is offered."""
         return self.interval.low
 
     @property
     def high(self) -> float | None:
-        """The upper end, None where no interval is offered."""
+        """The upper end; None if no interval is offered."""
         return self.interval.high
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The false rate at which all attackers of one audit are read; None where no rate has an interval, and why."""
+    """The false-positive rate for all attackers of one audit, or None and the reason if no rate has an interval."""
 
     false_rate: float | None
     refused: str = ""
 
 
 def choose_reading(measurements: Iterable[Measurement]) -> Reading:
-    """The smallest false rate at which the power of every attacker that has a control has an interval.
+    """The smallest false-positive rate at which the power of every attacker with a control has an interval.
 
-    One rate serves all attackers, so that they can be compared. Without any attacker that has a control there is none.
+    All attackers use one rate, so that they can be compared. Without any attacker with a control there is none.
     """
     found = [measured for measured in measurements if measured.has_control]
     if not found:
@@ -81,19 +81,19 @@ def choose_reading(measurements: Iterable[Measurement]) -> Reading:
 
 
 def can_be_read(false_rate: float, controls: int) -> bool:
-    """Whether enough controls are linked at a false rate to tell where its threshold lies."""
+    """Whether enough controls are linked at a false-positive rate to determine its threshold."""
     return false_rate * controls >= FEWEST_LINKED_CONTROLS - 1e-9
 
 
 def risk_by_control(name: str, measured: Measurement, false_rate: float, confidence: float = CONFIDENCE) -> Risk:
-    """(power - α) / (1 - α) with its interval at `confidence`."""
+    """Compute (power - α) / (1 - α) with its interval at `confidence`."""
     power = measured.power_at(false_rate)
     interval = attributable_from_power(measured.power_interval(false_rate, confidence), false_rate)
     return Risk(name, "control", (power - false_rate) / (1 - false_rate), interval, power, false_rate)
 
 
 def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFIDENCE) -> Risk | None:
-    """(top-1 - 1/n) / (1 - 1/n) with its interval; None where no match is known, or one record is released."""
+    """Compute (top-1 - 1/n) / (1 - 1/n) with its interval; None if no match is known, or one record is released."""
     hits, released = best_candidate(measured), measured.attack.protected.rows
     if hits is None or released < 2:
         return None
@@ -104,15 +104,15 @@ def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFID
 
 
 def best_candidate(measured: Measurement) -> float | None:
-    """How often the best candidate is the right person; None where no match is known."""
+    """The top-1 hit rate; None if no match is known."""
     return None if measured.truth is None else top1_hit_rate(measured.truth)
 
 
 def certain_risk(measurements: Mapping[str, Measurement], headline: str, reading: float, attackers: int) -> Risk | None:
-    """A risk above 0 that the headline's reading does not show: at 1%, or by another attacker at the same rate.
+    """A risk above 0 that the headline's reading misses: at 1%, or by another attacker at the same rate.
 
-    The intervals hold together over all `attackers` and both false rates: each at 1 - 0.05 / (2 K). Of several the one
-    with the largest lower end is taken; None where no lower end is above 0.
+    The intervals hold simultaneously over all `attackers` and both false-positive rates: each at 1 - 0.05 / (2 K). Of
+    several, the one with the largest lower end is returned; None if no lower end is above 0.
     """
     confidence = 1 - (1 - CONFIDENCE) / (2 * attackers)
     found = []

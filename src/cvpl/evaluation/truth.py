@@ -1,7 +1,7 @@
-"""What the true matches say of an attack: recalls, true and false links, hits.
+"""Figures of an attack that need the true matches: recalls, true and false links, hits.
 
-Only originals with at least one match anywhere in the release count as having one; with several matches s(x, y*) is the
-largest among those in the block. 0/0 is None.
+An original has a match if at least one is anywhere in the release; with several matches s(x, y*) is the largest among
+those in the block. 0/0 is None.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """For each original of an attack: whether it has a match, whether one shares its block, and how they score.
+    """For each original of an attack: whether it has a match, whether one shares its block, and their scores.
 
-    `match_similarity` is the best match's score and -inf where no match is a candidate; `best_wrong` is that of the
-    best candidate that is no match; `hit` is the share of the candidates tied for the best that are matches.
+    `match_similarity` is the best match's score, -inf if no match is a candidate; `best_wrong` is the score of the best
+    candidate that is not a match; `hit` is the share of matches among the candidates tied for the best.
     """
 
     has_match: NDArray[np.bool_]
@@ -43,7 +43,7 @@ def evaluate_truth(attack: Attack, matches: TrueMatches) -> Truth:
     """Score the true pairs by name, and find the best wrong candidate of every original."""
     found, count = attack.found, len(attack.found)
     query, row = _of_known_people(attack, matches)
-    # A match shares the block whether or not the search looked at it.
+    # A match shares the block even if the search skipped it.
     shared, searched = (
         together(blocks.partitions("original", "protected"), query, row) for blocks in (attack.blocks, attack.searched)
     )
@@ -73,7 +73,7 @@ def evaluate_truth(attack: Attack, matches: TrueMatches) -> Truth:
 
 
 def _of_known_people(attack: Attack, matches: TrueMatches) -> tuple[Ints, Ints]:
-    """The true pairs of the people that the attacker holds, by their number among them."""
+    """The true pairs of the people whom the attacker knows, by their index among those people."""
     if attack.holds_all:
         return matches.original, matches.protected
     place = np.minimum(np.searchsorted(attack.people, matches.original), len(attack.people) - 1)
@@ -82,7 +82,7 @@ def _of_known_people(attack: Attack, matches: TrueMatches) -> tuple[Ints, Ints]:
 
 
 def _best_wrong(attack: Attack, matches: LeftOut) -> Floats:
-    """The best candidate that is no match: the best, else the second, else one more search for the few left."""
+    """The best candidate that is not a match: the best, else the second, else one more search for the rest."""
     found = attack.found
     width = attack.protected.rows
     true_pairs = np.sort(matches.query * width + matches.candidate)
@@ -119,13 +119,13 @@ def share(part: float, whole: float) -> float | None:
 
 
 def recall_counts(truth: Truth, threshold: float) -> tuple[int, int, int]:
-    """Originals with a match, of these with one in the block, of these with one at or above the threshold."""
+    """Counts of originals with a match, with a match in the block, and with one there at or above the threshold."""
     linked = truth.in_block & (truth.match_similarity >= threshold)
     return int(truth.has_match.sum()), int(truth.in_block.sum()), int(linked.sum())
 
 
 def blocking_recall(truth: Truth) -> float | None:
-    """R_block: a match shares the block, among originals that have one (paper, eq. blocking-recall)."""
+    """R_block: the share of originals with a match whose match shares the block (paper, eq. blocking-recall)."""
     return share(int(truth.in_block.sum()), int(truth.has_match.sum()))
 
 
@@ -142,16 +142,16 @@ def total_recall(truth: Truth, threshold: float) -> float | None:
 
 
 def false_link_rate(truth: Truth, threshold: float) -> float:
-    """FLR(τ): among all originals, a wrong candidate has s >= τ (paper, eq. flr)."""
+    """FLR(τ): the share of all originals that have a wrong candidate with s >= τ (paper, eq. flr)."""
     return float(np.mean(truth.best_wrong >= threshold))
 
 
 def top1_hit_rate(truth: Truth) -> float | None:
-    """Among originals with a match: the best candidate is one; of t tied candidates with r matches it counts r/t."""
+    """The share of originals with a match whose best candidate is one; with r matches among t tied it counts r/t."""
     return share(float(truth.hit[truth.has_match].sum()), int(truth.has_match.sum()))
 
 
 def precision_at_1(truth: Truth, best: Floats, threshold: float) -> float | None:
-    """The hits of the linked originals over all linked originals; None without links or with incomplete truth."""
+    """The hits among linked originals over all linked originals; None without links or with incomplete truth."""
     linked = best >= threshold
     return share(float(truth.hit[linked].sum()), int(linked.sum())) if truth.complete else None

@@ -1,4 +1,4 @@
-"""Every figure that true matches give, at the threshold of a measurement."""
+"""All figures that need true matches, at the threshold of a measurement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cvpl.evaluation.truth import (
 
 @dataclass(frozen=True, eq=False)
 class TruthFigures:
-    """Recalls, true and false links, hits. Rates at the threshold are None where there is no threshold."""
+    """Recalls, true and false links, hits. Rates at the threshold are None if there is no threshold."""
 
     complete: bool
     originals_with_match: int
@@ -40,7 +40,7 @@ class TruthFigures:
 
 
 def truth_figures(measured: Measurement) -> TruthFigures | None:
-    """The figures; None where no match is known at all."""
+    """Compute the figures; None if no match is known."""
     known, threshold = measured.truth, measured.threshold
     if known is None:
         return None
@@ -57,7 +57,7 @@ def truth_figures(measured: Measurement) -> TruthFigures | None:
         blocking_recall=blocking_recall(known),
         matching_recall=matching_recall(known, tau) if at_threshold else None,
         total_recall=total if at_threshold else None,
-        # Where a match may be unknown, no candidate is known to be wrong.
+        # If a match may be unknown, no candidate is known to be wrong.
         false_link_rate=false_link_rate(known, tau) if at_threshold and known.complete else None,
         pairwise_false_link_rate=pairwise_false_link_rate(measured) if known.complete else None,
         recall_gap=linkage_rate(best, tau) - total if at_threshold and total is not None else None,

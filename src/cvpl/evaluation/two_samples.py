@@ -1,7 +1,7 @@
-"""Whether two samples come from one population: distances between them, and how likely chance makes them as large.
+"""Two-sample tests: distances between two samples, and their p-values.
 
-A distance here is at most the total variation, which bounds by how much the share of any event can differ between the
-two: a limit on it is a limit on the harm. p-values are the asymptotic ones.
+Each distance here is at most the total variation, which bounds the difference in the share of any event: a limit on it
+limits the harm. p-values are asymptotic.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEWEST_EXPECTED = 10
-"""Labels are pooled until a class is expected so often in the smaller sample: the χ² law does not hold below."""
+"""Labels are pooled until each class has this expected count in the smaller sample: below it, the χ² law fails."""
 
 
 def kolmogorov_smirnov(first: Floats, second: Floats) -> tuple[float, float]:
     """The largest distance between two distribution functions, and its p-value.
 
     D = max |F1 - F2|;  p = 2 Σ (-1)^(k-1) exp(-2 k² λ²) with λ = D √(nm / (n + m)). With ties p is too large, never too
-    small. (0, 1) where a sample is empty.
+    small. (0, 1) if a sample is empty.
     """
     n, m = len(first), len(second)
     if not n or not m:
@@ -38,10 +38,10 @@ def kolmogorov_smirnov(first: Floats, second: Floats) -> tuple[float, float]:
 
 
 def total_variation(first: Ints, second: Ints) -> tuple[float, float]:
-    """Half the summed difference of the classes' shares, and the p-value of the χ² test that there is none.
+    """Half the summed difference of the class shares, and the p-value of the χ² test of no difference.
 
     `first` and `second` are the counts of the same classes. Classes that are too rare for the test are pooled into one,
-    for both figures. (0, 1) where a sample is empty or one class is left.
+    for both figures. (0, 1) if a sample is empty or one class is left.
     """
     n, m = int(first.sum()), int(second.sum())
     if not n or not m:
@@ -65,7 +65,7 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
     if x <= 0:
         return 1.0
     scale = math.exp(a * math.log(x) - x - math.lgamma(a))
-    if x < a + 1:  # the lower function by its series
+    if x < a + 1:  # the lower function, by its series
         term = total = 1 / a
         step = a
         while term > total * 1e-16:
@@ -73,7 +73,7 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
             term *= x / step
             total += term
         return max(0.0, 1 - scale * total)
-    tiny = 1e-300  # the upper one by its continued fraction, after Lentz
+    tiny = 1e-300  # the upper function, by Lentz's continued fraction
     b = x + 1 - a
     c, d = 1 / tiny, 1 / b
     fraction = d

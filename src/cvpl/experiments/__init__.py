@@ -1,1 +1,1 @@
-"""The paper's experiments, run anew: its grid, its ablations, its tables and findings."""
+"""A reproduction of the paper's experiments: its grid, ablations, tables and findings."""

@@ -1,7 +1,7 @@
-"""Cells: one release under one attacker, and every figure that the paper's tables have of it.
+"""Cells: one release under one attacker, with every figure of the paper's tables.
 
-A cell's people, its control and its noise depend on its seed and its settings alone, so that cells can run in any order
-and on any number of cores.
+A cell's people, control and noise depend on its seed and settings alone, so that cells can run in any order and on any
+number of cores.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ VARIANTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "protected": {"projection": {"pca": {"fit": "protected"}}},
     },
 }
-"""The attackers of section 8.14 and appendix B: what each changes in the paper's."""
+"""The attackers of section 8.14 and appendix B: the changes of each to the paper's attacker."""
 
 LADDER: tuple[tuple[str, list[Any]], ...] = (
     ("age, gender, region", [{"age": {"bin": 10}}, "gender", {"region": "exact"}]),
@@ -110,16 +110,16 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """What tells it from the others of its run."""
+        """The identifier of the cell within its run."""
         return f"{self.kind}/{self.name}/{self.outliers:g}/{self.seed}"
 
     def run(self) -> Figures:
-        """Its figures."""
+        """Compute its figures."""
         return run_cell(self)
 
 
 def run_cell(cell: Cell) -> Figures:
-    """The figures of a cell; the same on every call, whatever the cores."""
+    """Compute the figures of a cell; the same on every call, whatever the number of cores."""
     with one_blas_thread():
         if cell.kind == "grid":
             return _grid(cell)
@@ -127,7 +127,7 @@ def run_cell(cell: Cell) -> Figures:
 
 
 def _tables(cell: Cell, configuration: str) -> tuple[Pair, TrueMatches]:
-    """The people of a cell, their release, and as many others as control."""
+    """The people of a cell, their release, and as many other people as control."""
     original = people(cell.records, cell.outliers, cell.seed, "people")
     control = people(cell.records, cell.outliers, cell.seed, "control")
     protected = release(CONFIGURATIONS[configuration], original, cell.seed)
@@ -166,7 +166,7 @@ def _grid(cell: Cell) -> Figures:
 def _rates(measured: Measurement) -> Figures:
     """The attack's own figures at the threshold, and the curve."""
     truth, best = measured.truth, measured.attack.found.best
-    assert truth is not None  # noqa: S101 - a simulated table knows its people
+    assert truth is not None  # noqa: S101 - simulated tables have known matches
     nobody = not truth.has_match.any()
     return {
         "linkage_rate": measured.rate,
@@ -179,7 +179,7 @@ def _rates(measured: Measurement) -> Figures:
         "total_recall": total_recall(truth, THRESHOLD),
         "false_link_rate": false_link_rate(truth, THRESHOLD),
         "top1_hit_rate": top1_hit_rate(truth),
-        # Nobody in a synthetic release is anybody: every link is wrong.
+        # A synthetic record belongs to nobody: every link is wrong.
         "precision_at_1": 0.0 if nobody else precision_at_1(truth, best, THRESHOLD),
         "random_top1": expected_top1_hit_rate(measured.attack, truth),
         "candidates": float(measured.attack.found.candidates.mean()),
@@ -209,12 +209,12 @@ def _utility(done: Attack, pair: Pair, matches: TrueMatches, cell: Cell) -> Figu
 
 
 def _representation(done: Attack, cell: Cell) -> Figures:
-    """How far the tables lie apart in the attacker's space, and what the columns contribute to it."""
+    """The distance between the tables in the attacker's space, and the contributions of columns to it."""
     valid = validity(done, None, stream(cell.seed, "validity"))
     fitted = linear(done.representation.projection)
     choices = done.attacker.vectorization.columns
     compared = [spec.name for spec in resolved().specs if spec.name not in choices or choices[spec.name].vectorize]
-    shares = dict.fromkeys(compared, 0.0)  # a column that the release suppresses throughout contributes nothing
+    shares = dict.fromkeys(compared, 0.0)  # a column that the release fully suppresses contributes nothing
     if fitted is not None and fitted.variances is not None:
         shares |= structural(done.representation.space, fitted.loadings, fitted.variances)
     return {
@@ -283,7 +283,7 @@ def _ablation(cell: Cell) -> Figures:
         "precision_at_1": precision_at_1(measured.truth, best, THRESHOLD),
         "top1_hit_rate": top1_hit_rate(measured.truth),
         "blocking_recall": blocking_recall(measured.truth),
-        # A projection without a map for others has no control, and its own basis would not compare.
+        # A projection that cannot map other people has no control, and its own basis would not compare.
         "control_rate": measured.base_rate if measured.basis == "control" else None,
         "attributable_rate": measured.attributable if measured.basis == "control" else None,
         "pairs": measured.attack.blocks.pairs,

@@ -136,7 +136,7 @@ def _against_fellegi_sunter(run: Collected) -> Any:
             for name in names
             for what, pick in zip(colours, picks, strict=True)
         ]
-        axis = alt.Axis(grid=True, labels=not panels, ticks=not panels)  # the names stand once
+        axis = alt.Axis(grid=True, labels=not panels, ticks=not panels)  # the names are shown once
         panels.append(
             alt.Chart(_data(rows), title=title, width=WIDTH // 2, height=HEIGHT + 60)
             .mark_point(filled=True, size=70, opacity=0.9)

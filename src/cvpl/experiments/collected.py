@@ -29,12 +29,12 @@ class Collected:
                 yield self.figures[cell.key]
 
     def mean(self, name: str, pick: Pick, outliers: float = 0.0, kind: Kind = "grid") -> float | None:
-        """The mean over seeds of a figure; None where it is undefined for any of them."""
+        """The mean of a figure over seeds; None if it is undefined for any of them."""
         values = [pick(figures) for figures in self.of(kind, name, outliers)]
         return None if not values or any(value is None for value in values) else float(np.mean(values))
 
     def spread(self, name: str, pick: Pick, outliers: float = 0.0, kind: Kind = "grid") -> float | None:
-        """The standard deviation over seeds of a figure."""
+        """The standard deviation of a figure over seeds."""
         values = [pick(figures) for figures in self.of(kind, name, outliers)]
         return None if not values or any(value is None for value in values) else float(np.std(values))
 
@@ -49,7 +49,7 @@ class Collected:
 
 
 def figure(*path: str | int) -> Pick:
-    """The way to a figure of a cell; None where the way ends."""
+    """The path to a figure of a cell; None if the path does not exist."""
 
     def pick(figures: Figures) -> Any:
         found: Any = figures
@@ -61,6 +61,6 @@ def figure(*path: str | int) -> Pick:
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean of figures, None where one of them is undefined or there is none."""
+    """The mean of figures; None if one of them is undefined or there are none."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known and len(known) == len(values) else None

@@ -18,7 +18,7 @@ PERMUTATIONS = 9_999
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding of the paper: its claim as a predicate, whether that holds here, the figures, and the reason."""
+    """A finding of the paper: its claim as a predicate, whether it holds here, the figures, and the reason."""
 
     number: str
     claim: str
@@ -29,7 +29,7 @@ class Finding:
     chart: str | None = None
 
     def markdown(self) -> str:
-        """As a section of the page."""
+        """The finding as a section of the page."""
         verdict = "**Holds here.**" if self.holds else "**Does not hold here.**"
         parts = [f"## {self.number}: {self.claim}", f"Predicate: {self.predicate}", f"{verdict} {self.evidence}"]
         picture = [] if self.chart is None else [f"![{self.claim}]({self.chart}.svg)"]
@@ -37,12 +37,12 @@ class Finding:
 
 
 def known(value: float | None) -> float:
-    """A figure, NaN where it is undefined."""
+    """A figure, NaN if it is undefined."""
     return float("nan") if value is None else value
 
 
 def means(run: Collected, names: Sequence[str], *path: str | int) -> list[float]:
-    """A figure's mean over seeds, for each configuration."""
+    """The mean of a figure over seeds, for each configuration."""
     return [known(run.mean(name, figure(*path))) for name in names]
 
 
@@ -58,7 +58,7 @@ def ranks(values: Floats) -> Floats:
 
 
 def spearman(one: Floats, other: Floats) -> float:
-    """The correlation of the ranks; 0 where one side is constant."""
+    """The rank correlation; 0 if one side is constant."""
     left, right = ranks(one), ranks(other)
     if left.std() == 0 or right.std() == 0:
         return 0.0
@@ -66,7 +66,7 @@ def spearman(one: Floats, other: Floats) -> float:
 
 
 def permutation_chance(one: Floats, other: Floats) -> float:
-    """The chance of a correlation as strong as this one among random pairings, the pairing itself counted."""
+    """The probability of a correlation this strong among random pairings, including the actual one."""
     rng = stream(0, "permutations")
     left, right = one - one.mean(), other - other.mean()
     drawn = np.array([abs(left @ rng.permutation(right)) for _ in range(PERMUTATIONS)])

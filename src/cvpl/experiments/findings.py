@@ -1,8 +1,8 @@
 """The paper's findings R1 to R13: each as a predicate on the figures, whether it holds here, and why or why not.
 
-The reasons are argued from what the paper's figures mix: how many strangers are linked all the same (the control's
-rate), how many true pairs share a block (blocking recall), and how far the tables lie apart in the attacker's space
-(shift).
+The reasons separate what the paper's figures mix: the linkage rate of people outside the release (the control's rate),
+the share of true pairs that share a block (blocking recall), and the distance between the tables in the attacker's
+space (shift).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cvpl.experiments.finding import Finding
 
 
 def findings_page(run: Collected, how: str) -> str:
-    """All findings, one by one, behind a summary."""
+    """All findings one by one, after a summary."""
     found = all_findings(run)
     lines = ["# The paper's findings, re-examined", "", how, "", "| finding | claim | here |", "|---|---|---|"]
     lines += [f"| {item.number} | {item.claim} | {'holds' if item.holds else 'does not hold'} |" for item in found]

@@ -1,4 +1,4 @@
-"""Findings R1 to R7: what the three families of protection do."""
+"""Findings R1 to R7: the effects of the three families of protection."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def r2(run: Collected) -> Finding:
 
 
 def r3(run: Collected) -> Finding:
-    """Similarities of matches and of wrong candidates."""
+    """The similarities of matches and of wrong candidates."""
     names = [*run.family("perturbation")]
     overlap, separation = (
         means(run, names, "distributions", "overlap"),
@@ -82,7 +82,7 @@ def r3(run: Collected) -> Finding:
 
 
 def r4(run: Collected) -> Finding:
-    """What the core metrics tell apart."""
+    """What the core metrics distinguish."""
     names = list(paper.SUMMARY)
     rates, precision = means(run, names, "linkage_rate"), means(run, names, "precision_at_1")
     collapsed = [rate for rate, right in zip(rates, precision, strict=True) if right < 0.01]

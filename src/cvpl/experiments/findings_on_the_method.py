@@ -1,4 +1,4 @@
-"""Findings R8 to R13, on the method itself, and what does not fit together in the paper's own tables."""
+"""Findings R8 to R13, on the method itself, and inconsistencies in the paper's own tables."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def r13(run: Collected) -> Finding:
 
 
 def oddities(run: Collected) -> str:
-    """What does not fit together in the paper's own tables, and what was found out about it here."""
+    """Inconsistencies in the paper's own tables, and what this reproduction found about them."""
     names = run.family("k-anonymity")
     rates = {name: run.mean(name, figure("linkage_rate")) for name in names}
     alike = [

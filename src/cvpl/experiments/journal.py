@@ -1,7 +1,7 @@
-"""The journal of a run: every finished cell on a line, so that a killed run goes on where it stopped.
+"""The journal of a run: every finished cell on a line, so that interrupted runs resume.
 
-The first line names the run. A line that was cut off in the middle of its writing is taken away. Timings stand in a
-file of their own: the journal of a run that was interrupted is, sorted by key, that of one that was not.
+The first line identifies the run. An incomplete last line is removed. Timings are in a separate file: sorted by key,
+the journal of an interrupted run equals that of an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ TIMINGS = "timings.jsonl"
 
 
 class Journal:
-    """The finished cells of a run, by key, and how long each took."""
+    """The finished cells of a run, by key, and the duration of each."""
 
     def __init__(self, folder: Path, run: Mapping[str, Any], *, prefix: str = "") -> None:
-        """Open the journal in `folder`, or begin one; that of another run is refused.
+        """Open the journal in `folder`, or create one; the journal of another run is refused.
 
         Runs of different kinds share a folder if their files have different prefixes.
         """
@@ -38,14 +38,14 @@ class Journal:
         if lines[0] != head:
             raise UsageError(
                 f"{self._file}: this is the journal of another run (other records, tables, seeds or version). "
-                "Name another folder with --out, or take the file away to begin anew."
+                "Name another folder with --out, or delete the file to start over."
             )
         for line in lines[1:]:
             entry = json.loads(line)
             self.finished[entry["key"]] = entry["figures"]
 
     def add(self, key: str, figures: Figures, seconds: float) -> Figures:
-        """Write down a finished cell, and give its figures as they will be read again."""
+        """Record a finished cell, and return its figures as they will be read back."""
         line = json.dumps({"key": key, "figures": figures}, sort_keys=True, allow_nan=False)
         _append(self._timings, json.dumps({"key": key, "seconds": round(seconds, 4)}))
         _append(self._file, line)
@@ -53,12 +53,12 @@ class Journal:
         return self.finished[key]
 
     def seconds(self) -> dict[str, float]:
-        """How long each cell took, the last time it was run."""
+        """The duration of each cell's last run."""
         return {entry["key"]: entry["seconds"] for entry in map(json.loads, _whole_lines(self._timings))}
 
 
 def _whole_lines(file: Path) -> list[str]:
-    """The lines of a file; one without an end, at the end, is cut off from the file too."""
+    """The lines of a file; an incomplete last line is also removed from the file."""
     if not file.exists():
         return []
     text = file.read_bytes()
@@ -70,7 +70,7 @@ def _whole_lines(file: Path) -> list[str]:
 
 
 def _append(file: Path, line: str) -> None:
-    """A line at the end of a file, on the disk before anything else happens."""
+    """Append a line to a file, and flush it to disk."""
     with file.open("ab") as handle:
         handle.write(line.encode() + b"\n")
         handle.flush()

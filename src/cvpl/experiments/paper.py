@@ -1,4 +1,4 @@
-"""The paper's own figures, as its section 8 and appendices B and C print them."""
+"""The paper's own figures, as printed in its section 8 and appendices B and C."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ CONTRIBUTION: Mapping[str, float] = {
     "brand_product": 0.074,
     "gender": 0.073,
 }
-"""Structural contribution by column; hour and day of the week are its temporal patterns."""
+"""Structural contribution by column; hour and day of the week are the paper's temporal patterns."""
 
 LADDER: tuple[float | None, ...] = (0.48, 0.65, 0.70, None, None)
-"""Linkage rate with the whole region, its first level, and without the region; the rungs below are ours."""
+"""Linkage rate with the whole region, its first level, and without the region; further rungs are ours."""
 
 OUTLIERS: Mapping[float, Row] = {
     0.0: {"standard deviation": 0.08, "95th percentile": 0.27, "above 0.5": 0.0, "above 0.7": 0.0},

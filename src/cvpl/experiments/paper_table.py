@@ -12,7 +12,7 @@ Pairs = Mapping[str, tuple[float | None, float | None]]
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table of the paper: for each row, each figure as the paper has it and as it came out here; None is unknown."""
+    """A table of the paper: for each row, each figure in the paper and in this run; None is unknown."""
 
     name: str
     title: str
@@ -25,7 +25,7 @@ class PaperTable:
         return list(dict.fromkeys(what for row in self.rows.values() for what in row))
 
     def markdown(self) -> str:
-        """As a section of a page."""
+        """The table as a section of a page."""
         lines = [f"### {self.title}", ""]
         if self.note:
             lines += [self.note, ""]
@@ -45,7 +45,7 @@ class PaperTable:
         return "\n".join([*lines, ""])
 
     def csv(self) -> str:
-        """As a file: a line for each figure, with all digits."""
+        """The table as a file: a line for each figure, with all digits."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["table", "row", "figure", "paper", "here", "difference"])

@@ -1,8 +1,8 @@
-"""Cells of the protocol on real tables: one release, its people or two thirds of them, under the paper's attacker.
+"""Cells of the protocol on real tables: one release of everybody or of two thirds, under the paper's attacker.
 
-Two attackers are the paper's, but for their blocks: `paper` compares whose keys are equal, `compatible` whose keys can
-mean the same. Fellegi-Sunter weighs the very pairs of `compatible`. In a cell with people set aside, a third of the
-table is drawn before anything is protected, and serves as control; the family of attackers is run there too.
+Two attackers are the paper's, except for their blocks: `paper` compares records with equal keys, `compatible` records
+whose keys can mean the same. Fellegi-Sunter weighs the same pairs as `compatible`. In a cell with people set aside, a
+third of the table is drawn before protection and serves as control; the family of attackers is also run there.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ RARITY: Mapping[str, Any] = {
         "evidence": "reference",
     }
 }
-"""The family's member for untouched values, where the family as a whole would only take longer."""
+"""The family's member for untouched values, used where the whole family would only take longer."""
 SET_ASIDE = 1 / 3
 
 
 @dataclass(frozen=True)
 class RealCell:
-    """A table's release by one way at one k (1 where it is unprotected), perhaps changed, and who is attacked."""
+    """A table's release by one method at one k (1 if unprotected), perhaps changed, and the people attacked."""
 
     data: Path
     table: str
@@ -76,12 +76,12 @@ class RealCell:
 
     @property
     def changed(self) -> str:
-        """What was done to the release besides."""
+        """Any further change of the release."""
         return " ".join(part for part in (self.change, self.column) if part) or "as it is"
 
     @property
     def key(self) -> str:
-        """What tells it from the others of its run; not where the tables are."""
+        """The identifier of the cell within its run, independent of the location of the tables."""
         return f"{self.table}/{self.release}/{self.people}/{self.changed}/{self.seed}"
 
     def run(self) -> Figures:
@@ -120,7 +120,7 @@ def _figures(cell: RealCell, place: Path) -> Figures:
 
 
 def _protected(cell: RealCell, protector: Protector, place: Path) -> tuple[Figures, Frame]:
-    """The release, its k counted anew from a file, and what it took; unprotected, the table in another order."""
+    """The release, its k recounted from a file, and its cost; if unprotected, the table in another order."""
     if cell.way == "unprotected":
         frame = protector.frame.take(stream(cell.seed, "unprotected").permutation(len(protector.frame)))
         return {"released": len(frame), "removed": 0, "levels": None, "loss": 0.0}, frame
@@ -131,7 +131,7 @@ def _protected(cell: RealCell, protector: Protector, place: Path) -> tuple[Figur
 
 
 def _changed(cell: RealCell, table: RealTable, frame: Frame) -> Frame:
-    """The release with the columns of `pair` shuffled, apart or together."""
+    """The release with the columns of `pair` shuffled, separately or together."""
     if cell.change not in ("apart", "elsewhere"):
         return frame
     order = stream(cell.seed, f"shuffled {cell.change}").permutation(len(frame))
@@ -161,10 +161,10 @@ def association(one: Coded, other: Coded) -> float | None:
 
 
 def _measured(outcome: AttackerOutcome) -> Figures:
-    """The figures of one attacker; those at a threshold are None where it has none."""
+    """The figures of one attacker; those at a threshold are None if it has none."""
     measured = outcome.measured
     truth, threshold = measured.truth, measured.threshold
-    assert truth is not None  # noqa: S101 - releases made here know whose rows they are
+    assert truth is not None  # noqa: S101 - releases made here have known matches
     power = {} if measured.power is None else {f"{rate:g}": value for rate, value in measured.power.items()}
     attributable = measured.attributable_interval
     return {
@@ -193,7 +193,7 @@ def _utility(measured: Measurement, inputs: Inputs, cell: RealCell) -> Figures:
 
 
 def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figures | None:
-    """What each column adds, for the unprotected table and the strongest protection."""
+    """The contribution of each column, for the unprotected table and the strongest protection."""
     if cell.k not in (1, 20):
         return None
     found = diagnostics.contributions(column_contributions(measured, power_drops(measured, inputs)))
@@ -202,7 +202,7 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
 
 
 def _family(standing: EnsembleOutcome) -> Figures:
-    """The headline, with intervals that allow for its having been picked, and the power of every member."""
+    """The headline, with intervals corrected for the pick, and the power of every member."""
     chosen = standing.chosen.measured.at_confidence(standing.confidence)
     ends = None if chosen.power_intervals is None else chosen.power_intervals[0.05]
     members = {name: _measured(outcome) for name, outcome in standing.outcomes.items()}

@@ -1,4 +1,4 @@
-"""The paper's protocol on real tables (appendix E): its cells, its journal, and the files that come of it."""
+"""The paper's protocol on real tables (appendix E): its cells, its journal, and its output files."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ WAYS: tuple[Way, ...] = ("k-anonymity", "mondrian")
 
 @dataclass(frozen=True)
 class RealData:
-    """What is run: the tables in the folder `data`."""
+    """A run of the protocol on the tables in the folder `data`."""
 
     data: Path
 
     def tables(self) -> list[RealTable]:
-        """The tables whose files are all there; none is refused."""
+        """The tables with all files present; raises InputError if there are none."""
         found = [table for table in TABLES.values() if all(file.is_file() for file in table.files(self.data))]
         if not found:
             wanted = " or ".join(table.file for table in TABLES.values())
-            cure = f"Name a folder that holds {wanted}, and the hierarchies beside it."
+            cure = f"Name a folder that contains {wanted}, and the hierarchies next to it."
             raise InputError([Problem(str(self.data), "none of the real tables is in this folder", cure)])
         return found
 
     def cells(self) -> list[RealCell]:
-        """Every release with everybody and with people set aside; then the changed ones, at the strongest k."""
+        """Every release with everybody and with people set aside; then the changed ones, at the largest k."""
         return [
             cell
             for table in self.tables()
@@ -49,7 +49,7 @@ class RealData:
 
     def _releases(self, table: RealTable, seed: int) -> list[RealCell]:
         made: list[tuple[Way, int]] = [("unprotected", 1), *((way, k) for way in WAYS for k in KS)]
-        # Those that take longest come first, so that no core waits at the end.
+        # The longest cells come first, so that no core waits at the end.
         return [
             RealCell(self.data, table.name, way, k, people, seed)
             for people in ("two thirds", "everybody")
@@ -68,7 +68,7 @@ class RealData:
         ]
 
     def run(self, folder: Path, *, workers: int | None = None, progress: Progress | None = None) -> Sequence[Path]:
-        """Run what the folder's journal lacks, and write the page and its figures; the files written."""
+        """Run the cells missing from the folder's journal, write the page and its figures, and return the files."""
         cells = self.cells()
         folder.mkdir(parents=True, exist_ok=True)
         sums = {

@@ -17,12 +17,12 @@ ASIDE = "two thirds"
 STRONGEST = ("k-anonymity 20", "mondrian 20")
 MEASURES = ("structural", "link", "removal", "power_drop")
 FEWER = 0.5
-"""Below this share of what it was, a figure counts as taken away."""
+"""Below this share of its earlier value, a figure counts as removed."""
 
 
 @dataclass(frozen=True)
 class RealFinding:
-    """A finding that the paper expects: what must be seen, what came of it, the figures and the reason."""
+    """A finding that the paper expects: its predicate, the outcome, the figures and the reason."""
 
     number: str
     claim: str
@@ -32,14 +32,14 @@ class RealFinding:
     reason: str
 
     def markdown(self) -> str:
-        """As a section of the page."""
+        """The finding as a section of the page."""
         text = "\n".join(f"- {line}" for line in self.evidence)
         head = f"### {self.number}: {self.claim}\n\nWhat must be seen: {self.predicate}"
         return f"{head}\n\n**{self.verdict}**\n\n{text}\n\n{self.reason}\n"
 
 
 def shown(value: float | None) -> str:
-    """A figure with three digits, a dash where it is undefined."""
+    """A figure with three digits, a dash if it is undefined."""
     return "-" if value is None else f"{value:.3f}"
 
 
@@ -101,7 +101,7 @@ def correlation(run: RealRun, table: RealTable) -> RealFinding:
 
 
 def attribution(run: RealRun, table: RealTable) -> RealFinding:
-    """E2: which columns contribute most, by four measures."""
+    """E2: the columns that contribute most, by four measures."""
     evidence, dominated = [], []
     among = dict.fromkeys(table.expected, 0)
     for release in ("unprotected", *STRONGEST):
@@ -134,7 +134,7 @@ def attribution(run: RealRun, table: RealTable) -> RealFinding:
 
 
 def contributions(run: RealRun, table: RealTable, release: str, measure: str) -> list[tuple[str, float]]:
-    """Columns by their contribution, the largest first; those for which it is undefined are left out."""
+    """Columns by their contribution, the largest first; columns without a defined one are left out."""
     found = next(run.all(table.name, release, ASIDE), {}).get("contribution") or {}
     means = {name: run.mean(table.name, release, ASIDE, "contribution", name, measure) for name in found}
     return sorted(
@@ -143,7 +143,7 @@ def contributions(run: RealRun, table: RealTable, release: str, measure: str) ->
 
 
 def degradation(run: RealRun, table: RealTable) -> RealFinding:
-    """E3: what is left of top-1 at k = 20, of Fellegi-Sunter's and of the paper's attacker's on the same pairs."""
+    """E3: the share of top-1 kept at k = 20, by Fellegi-Sunter and by the paper's attacker on the same pairs."""
 
     def top1(release: str, *path: str) -> float:
         return run.mean(table.name, release, ASIDE, *path, "top1_hit_rate") or 0.0

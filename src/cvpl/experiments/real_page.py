@@ -1,4 +1,4 @@
-"""The page on the protocol of appendix E: its releases, what attackers make of them, and the three findings."""
+"""The page on the protocol of appendix E: its releases, the attackers' figures, and the three findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cvpl.experiments.real_tables import RealTable
 
 EVERYBODY = "everybody"
 NOTABLY = 0.02
-"""A figure that is higher by this is told of."""
+"""A figure that is higher by this much is reported."""
 
 HOW = f"""\
 Made by `cvpl reproduce --data FOLDER`. Every release is made here, by `cvpl protect`'s mechanisms: full-domain
@@ -28,7 +28,7 @@ of them are compared. Truth is the row number. The threshold is 0.90.
 
 
 def page(run: RealRun) -> str:
-    """All of it."""
+    """The whole page."""
     parts = ["# The paper's protocol on real data\n", HOW]
     for table in run.tables:
         if table.expected:
@@ -86,7 +86,7 @@ def _everybody(run: RealRun, table: RealTable) -> str:
 
 
 def not_assessable(run: RealRun, table: RealTable, people: str) -> str:
-    """Which of the paper's attackers an audit would not let speak for a release, in any draw, and why."""
+    """The paper's attackers that an audit would disqualify on a release, in any draw, and why."""
     found: dict[str, list[str]] = {}
     for release in run.releases(table.name):
         for who in ("paper", "compatible"):
@@ -139,7 +139,7 @@ def _aside(run: RealRun, table: RealTable) -> str:
 
 
 def beyond_the_family(run: RealRun, table: RealTable, release: str) -> str | None:
-    """Where agreement by containment, though only a baseline, beats the family; None where it does not."""
+    """The releases on which agreement by containment, a baseline, beats the family; None if it does not."""
     at = (table.name, release, ASIDE)
     members = next(run.all(*at))["family"]["members"]
     family = [run.mean(*at, "family", "members", name, "top1_hit_rate") or 0.0 for name in members]
@@ -159,7 +159,7 @@ def beyond_the_family(run: RealRun, table: RealTable, release: str) -> str | Non
 
 
 def most_found(run: RealRun, table: RealTable, release: str) -> tuple[str, float]:
-    """Whose best candidate is right most often, of all attackers here, and how often; a headline is chosen by power."""
+    """The attacker with the highest top-1 hit rate, and that rate; a headline is chosen by power instead."""
     members = next(run.all(table.name, release, ASIDE))["family"]["members"]
     ways = {name: ("family", "members", name) for name in members} | {
         "compatible": ("attackers", "compatible"),
@@ -173,7 +173,7 @@ def most_found(run: RealRun, table: RealTable, release: str) -> tuple[str, float
 
 
 def _kept(run: RealRun, table: RealTable) -> str:
-    """What a release gives away that keeps a column which should stay out."""
+    """The disclosure of a release that keeps a column which should stay out."""
     rows = []
     for release in STRONGEST:
         for column in ("", *table.kept_out):
@@ -192,7 +192,7 @@ def _kept(run: RealRun, table: RealTable) -> str:
 
 
 def _likewise(run: RealRun, table: RealTable) -> str:
-    """What the findings come to on a table for which the paper expects none."""
+    """The findings on a table for which the paper expects none."""
     lines = []
     for release in STRONGEST:
         power = contributions(run, table, release, "power_drop")[:2]
@@ -213,7 +213,7 @@ def _likewise(run: RealRun, table: RealTable) -> str:
 
 
 def _unknown(run: RealRun) -> str:
-    """What could not be seen without strangers, alignment and a second look at the columns."""
+    """What cannot be seen without a control, alignment and column contributions."""
     lines = ["## What the paper could not have known\n"]
     for table in run.tables:
         for release in STRONGEST:

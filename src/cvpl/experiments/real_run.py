@@ -41,7 +41,7 @@ class RealRun:
                 yield self.figures[cell.key]
 
     def values(self, table: str, release: str, people: str, *path: str, changed: str = AS_IT_IS) -> list[Any]:
-        """One figure of every seed; None where the way to it ends."""
+        """One figure of every seed; None if the path does not exist."""
         found = []
         for value in self.all(table, release, people, changed):
             at: Any = value
@@ -51,12 +51,12 @@ class RealRun:
         return found
 
     def mean(self, table: str, release: str, people: str, *path: str, changed: str = AS_IT_IS) -> float | None:
-        """The mean over seeds; None where the figure is undefined for any of them."""
+        """The mean over seeds; None if the figure is undefined for any of them."""
         values = self.values(table, release, people, *path, changed=changed)
         return None if not values or any(value is None for value in values) else float(np.mean(values))
 
     def csv(self) -> str:
-        """Every figure of every cell on a line, with all digits."""
+        """A line for every figure of every cell, with all digits."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["table", "release", "people", "changed", "seed", "figure", "value"])
@@ -67,7 +67,7 @@ class RealRun:
 
 
 def _flat(figures: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
-    """Figures within figures by their way, lists left out."""
+    """Nested figures by their path, without lists."""
     for name, value in figures.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}.")

@@ -1,8 +1,8 @@
 """The real tables of the paper's appendix E: which columns are protected, which are compared, which stay out.
 
-Adult has the four columns that the paper names. German Credit has the nearest to them: age as it is, `skill_level` for
-the occupation, `foreign_worker` for the native country, and `personal_status` (sex and marital status), since it knows
-no education: what a neighbour can tell of somebody.
+Adult has the four columns that the paper names. German Credit has the closest to them: age itself, `skill_level` for
+the occupation, `foreign_worker` for the native country, and `personal_status` (sex and marital status), since it has no
+education: what a neighbour may know of a person.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ KS = (5, 10, 20)
 """The paper's k."""
 
 Change = Literal["", "apart", "elsewhere", "left out", "kept"]
-"""What is done to a release besides protecting it.
+"""Changes of a release besides protection.
 
-    apart       the second column of `pair` is shuffled over the rows: it says nothing of the first any more
-    elsewhere   both are shuffled together: they say of each other what they did, but not of their own rows
+    apart       the second column of `pair` is shuffled over the rows: it is independent of the first
+    elsewhere   both are shuffled together: they keep their correlation, but not with their own rows
     left out    neither is compared
-    kept        a column that should stay out is published as it is
+    kept        a column that should stay out is published unchanged
 """
 
 
@@ -31,10 +31,10 @@ Change = Literal["", "apart", "elsewhere", "left out", "kept"]
 class RealTable:
     """A table to be protected.
 
-    `protected` are the columns that k is counted over, `numbers` and `labels` the others that are compared. `keys` says
-    how blocks are made. `hierarchies` names the file of a column's groups, `widths` a number's intervals. `kept_out`
-    are columns that a careful release would not hold. `pair` are the two columns whose correlation is to explain the
-    links, and `expected` those that are to dominate the comparison; both may be empty.
+    `protected` are the columns that k is counted over, `numbers` and `labels` the others that are compared. `keys`
+    defines the blocks. `hierarchies` names the file of a column's groups, `widths` a number's intervals. `kept_out` are
+    columns that a careful release would not include. `pair` are the two columns whose correlation should explain the
+    links, and `expected` those that should dominate the comparison; both may be empty.
     """
 
     name: str
@@ -52,14 +52,14 @@ class RealTable:
     expected: tuple[str, ...] = ()
 
     def files(self, data: Path) -> list[Path]:
-        """What it is made of."""
+        """The files of the table and its hierarchies."""
         return [data / self.file, *(data / file for file in self.hierarchies.values())]
 
     def config(self, data: Path, seed: int, *, kept: str = "", without: tuple[str, ...] = ()) -> dict[str, Any]:
-        """The settings of an audit of its releases, attackers aside.
+        """The settings of an audit of its releases, without attackers.
 
-        `kept` is one of `kept_out` that is published and compared all the same; `without` are columns that are
-        protected and published, and that nobody compares.
+        `kept` is one of `kept_out` that is still published and compared; `without` are columns that are protected and
+        published, but not compared.
         """
         columns: dict[str, Column] = {
             name: {"role": "quasi_identifier", "type": kind} for name, kind in self.protected.items()
@@ -80,7 +80,7 @@ class RealTable:
             "reading": {"strip": True, "missing": ["", "?"]},
             "truth": {"original": "row_number", "protected": "original_row"},
             "protect": {"columns": list(self.protected), "widths": widths},
-            "search": {"threads": 1},  # cells run side by side, each on its own core
+            "search": {"threads": 1},  # cells run in parallel, each on its own core
             "seed": seed,
         }
 
@@ -135,7 +135,7 @@ GERMAN = RealTable(
     ),
     keys={"age": {"bin": 10}},
     kept_out=("credit_amount",),
-    seeds=(42, 43, 44, 45, 46),  # a thousand people are few: means over five draws
+    seeds=(42, 43, 44, 45, 46),  # a thousand people are few, so figures are means over five draws
     hierarchies={},
     widths={"age": (5, 10, 20)},
 )

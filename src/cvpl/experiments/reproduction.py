@@ -1,4 +1,4 @@
-"""The whole reproduction: its cells, its journal, and the files that come of it."""
+"""The whole reproduction: its cells, its journal, and its output files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK_RECORDS = 2_000
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What is run: people a table, seeds, outlier rates."""
+    """A reproduction run: people per table, seeds, outlier rates."""
 
     records: int = RECORDS
     seeds: tuple[int, ...] = SEEDS
@@ -32,11 +32,11 @@ class Reproduction:
 
     @classmethod
     def quick(cls) -> Reproduction:
-        """A small one, of the same cells for one seed."""
+        """A small run, with the same cells for one seed."""
         return cls(QUICK_RECORDS, SEEDS[:1])
 
     def cells(self) -> list[Cell]:
-        """The grid, then the ladder and the ablations; UMAP only where it is installed."""
+        """The grid, then the ladder and the ablations; UMAP only if it is installed."""
         grid = [
             Cell("grid", name, outliers, seed, self.records)
             for name in CONFIGURATIONS
@@ -51,7 +51,7 @@ class Reproduction:
         return grid + ladder + ablations
 
     def run(self, folder: Path, *, workers: int | None = None, progress: Progress | None = None) -> Sequence[Path]:
-        """Run what the folder's journal lacks, and write the tables and the findings; the files written."""
+        """Run the cells missing from the folder's journal, write the tables and findings, and return the files."""
         folder.mkdir(parents=True, exist_ok=True)
         journal = Journal(folder, {**asdict(self), "version": installed_version("cvpl")})
         cells = self.cells()

@@ -1,4 +1,4 @@
-"""Running cells on all cores, with a journal."""
+"""Parallel execution of cells, with a journal."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Progress = Callable[[int, int], None]
 
 
 class Work(Protocol):
-    """A unit of work, which depends on nothing but its own settings."""
+    """A unit of work that depends only on its own settings."""
 
     @property
     def key(self) -> str:
-        """What tells it from the others of its run."""
+        """The identifier within its run."""
         ...
 
     def run(self) -> dict[str, Any]:
-        """Its figures; the same on every call, whatever the cores."""
+        """Compute its figures; the same on every call, whatever the number of cores."""
         ...
 
 
@@ -32,7 +32,7 @@ def run_all(
 ) -> Mapping[str, Figures]:
     """The figures of every cell, by key, in the order of `cells`; those in the journal are not run again.
 
-    Cells do not depend on each other, so that neither their order nor the number of workers shows in the figures.
+    Cells are independent, so that neither their order nor the number of workers affects the figures.
     """
     tell = progress or (lambda done, total: None)
     left = [cell for cell in cells if cell.key not in journal.finished]

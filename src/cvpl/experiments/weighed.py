@@ -1,4 +1,4 @@
-"""Fellegi-Sunter on an attack's own candidate pairs, with its parameters as EM leaves them and as it finds them."""
+"""Fellegi-Sunter on an attack's own candidate pairs, with its parameters before and after EM."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ Floats = NDArray[np.float64]
 def weighed(measured: Measurement) -> dict[str, Any]:
     """The figures of both, by name.
 
-    `em` has m and the share of matches as EM estimates them from the pairs. `start` has them where EM begins, without
-    a look at the pairs beyond their chance agreement u: m = u + 0.9 (1 - u), one match for each record of the smaller
-    table. The weights of `start` say what somebody takes for granted who expects a match to agree.
+    `em` has m and the share of matches as EM estimates them from the pairs. `start` has EM's start values, which use
+    the pairs only for their chance agreement u: m = u + 0.9 (1 - u), one match for each record of the smaller table.
+    The weights of `start` express the prior assumption that matches agree.
     """
     done, truth = measured.attack, measured.truth
-    assert truth is not None  # noqa: S101 - releases made here know whose rows they are
+    assert truth is not None  # noqa: S101 - releases made here have known matches
     model = fit_fellegi_sunter(done)
     return {name: _figures(done, item, truth) for name, item in (("em", model), ("start", at_the_start(done, model)))}
 
 
 def at_the_start(done: Attack, model: FellegiSunter) -> FellegiSunter:
-    """The model with its parameters where EM began; u is the chance in blocks, which EM leaves alone."""
+    """The model with EM's start values; u is the probability in blocks, which EM does not change."""
     u = model.estimate.parameters.u
     share = min(0.5, min(done.original.rows, done.protected.rows) / max(1, model.patterns.pairs))
     start = Parameters(u + START_M * (1 - u), u, share)

@@ -1,4 +1,4 @@
-"""The paper's world and its configurations (paper, section 7 and appendix C)."""
+"""The paper's simulated world and its configurations (paper, section 7 and appendix C)."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ CONFIG: Mapping[str, Any] = {
     "truth": {"original": "person_id", "protected": "person_id", "simulated": True},
     "attacker": "paper",
     "threshold": THRESHOLD,
-    "search": {"threads": 1},  # cells run side by side, each on its own core
-    # Section 7.4 bins ages, coarsens regions and rounds times: all of these, and gender, are what k is counted over.
+    "search": {"threads": 1},  # cells run in parallel, each on its own core
+    # Section 7.4 bins ages, coarsens regions and rounds times: k is counted over all of these and gender.
     "protect": {"columns": ["age", "gender", "region", "purchase_time"], "noise": {}},
 }
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A protection: a family of the paper at a strength."""
+    """A protection: one of the paper's families at a strength."""
 
     family: str
     method: Method
@@ -51,7 +51,7 @@ class Configuration:
 
     @property
     def name(self) -> str:
-        """As the tables have it."""
+        """Its name in the tables."""
         return f"{self.family} {self.strength}"
 
 
@@ -63,16 +63,16 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
         *(Configuration("synthetic", "synthetic", retention) for retention in FAMILIES["synthetic"].usual),
     )
 }
-"""The paper's nineteen, by name."""
+"""The paper's nineteen configurations, by name."""
 
 
 def resolved(changes: Mapping[str, Any] | None = None) -> ResolvedConfig:
-    """The paper's configuration, resolved; with settings of an attacker that differ from it."""
+    """The paper's configuration, resolved, with changes to its attacker."""
     return load({**CONFIG, "attacker": {**changes}} if changes else CONFIG)
 
 
 def people(records: int, outliers: float, seed: int, purpose: str) -> Frame:
-    """People of the paper's world; those for another purpose are other people."""
+    """People of the paper's world; another purpose gives other people."""
     return Touchpoints(records=records, anomaly_rate=outliers).draw(stream(seed, purpose))
 
 

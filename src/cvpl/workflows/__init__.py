@@ -1,1 +1,1 @@
-"""What a command or a Python call does: propose, audit, compare, surface, benchmark, split, protect, simulate."""
+"""Workflows behind commands and Python calls: propose, audit, compare, surface, benchmark, split, protect, simulate."""

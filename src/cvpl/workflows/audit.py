@@ -41,15 +41,15 @@ def audit(
 ) -> out.AuditResult:
     """Measure how well the people of `original` can be linked to records of `protected`.
 
-    Tables are paths (CSV, CSV.gz, Parquet) or dataframes that speak Arrow. `config` is the path of an audit.yaml, a
+    Tables are paths (CSV, CSV.gz, Parquet) or dataframes that support Arrow. `config` is the path of an audit.yaml, a
     mapping of the same form, or an AuditConfig. `control` is a table of people known to be absent from the release; it
-    takes the place of the configuration's. `fail_above` sets the policy's limit, `memory` the bytes that may be used in
-    place of `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError where
-    the memory does not suffice. The same inputs and seed give the same result, whatever the threads and the memory.
+    replaces the configuration's. `fail_above` sets the policy's limit; `memory` is a limit in bytes that replaces
+    `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError if there is not
+    enough memory. The same inputs and seed give the same result, whatever the number of threads and the memory.
 
-    `attackers` names some of the configuration's attackers, for example of the family of `attacker: default`; the
-    others are not run. With `randomize` three more are drawn from a wider family by a seed that is made now and stands
-    in the result; a number is taken for the seed itself, to repeat such a run.
+    `attackers` selects some of the configuration's attackers, for example from the family of `attacker: default`; the
+    others are not run. `randomize` adds three attackers drawn from a wider family by a new seed, which is recorded in
+    the result; pass a number to use it as the seed and repeat such a run.
 
     `on_preflight` is called with the findings of the checks before any attack starts.
     """
@@ -133,7 +133,7 @@ def read_plan(
 
 
 def read_tables(original: object, protected: object, resolved: ResolvedConfig, control: object | None) -> Inputs:
-    """The checked tables of one audit under a resolved configuration, or every problem of theirs."""
+    """Read and check the tables of one audit under a resolved configuration; raises InputError with every problem."""
     inputs = read_inputs(
         original,
         protected,

@@ -1,4 +1,4 @@
-"""A table that cvpl made: in memory, to be written, turned into a dataframe, or audited as it is."""
+"""A table that cvpl made: in memory, to be written, converted to a dataframe, or audited directly."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class MadeTable:
-    """What simulated people and releases have in common. It speaks Arrow, so `cvpl.audit` takes it as a table."""
+    """The base of simulated people and releases. It supports Arrow, so `cvpl.audit` accepts it as a table."""
 
     frame: Frame
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.frame)
 
     def __repr__(self) -> str:
-        """Its kind and size: no cell of a table is shown unasked."""
+        """The type and size: no cell is shown."""
         return f"<{type(self).__name__}: {len(self.frame):,} rows, {len(self.frame.order)} columns>"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -35,15 +35,15 @@ class MadeTable:
         return self.frame.to_columns()
 
     def to_frame(self) -> DataFrame:
-        """The table as a pandas dataframe. Raises UsageError where pandas is not installed."""
-        from cvpl.result.data_frame import data_frame  # noqa: PLC0415 - loads pydantic by way of its package
+        """The table as a pandas dataframe. Raises UsageError if pandas is not installed."""
+        from cvpl.result.data_frame import data_frame  # noqa: PLC0415 - its package loads pydantic
 
         return data_frame(self.to_columns())
 
     def write(self, path: str | Path) -> Path:
-        """Write the table as `.csv`, `.csv.gz` or `.parquet` by the name of `path`, and return the path.
+        """Write the table as `.csv`, `.csv.gz` or `.parquet`, by the name of `path`, and return the path.
 
-        A file that is there is replaced. Raises UsageError for another ending.
+        An existing file is replaced. Raises UsageError for another extension.
         """
         file = Path(path)
         try:

@@ -1,4 +1,4 @@
-"""A first configuration for two tables, for a person to check."""
+"""A proposed configuration for two tables, for the user to check."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Proposal:
     config: AuditConfig
 
     def write(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the text to a file, whole or not at all, and return its path.
+        """Write the text to a file atomically, and return its path.
 
-        Raises UsageError where the file is there already, unless `force`.
+        Raises UsageError if the file already exists, unless `force`.
         """
         file = Path(path)
         if file.exists() and not force:
-            raise UsageError(f"{file} is there already. Name another file, or replace it with force=True.")
+            raise UsageError(f"{file} already exists. Name another file, or replace it with force=True.")
         write_whole(file, self.text)
         return file
 
@@ -37,9 +37,9 @@ class Proposal:
 def propose(original: object, released: object) -> Proposal:
     """Propose a configuration for a table and its release, with a reason for every guess.
 
-    Tables are paths (CSV, CSV.gz, Parquet) or dataframes that speak Arrow. Roles, types, blocking keys and who is who
-    are guessed from names, counts and how the two tables agree; comments hold no cell. Raises InputError where the
-    tables cannot be compared at all.
+    Tables are paths (CSV, CSV.gz, Parquet) or dataframes that support Arrow. Roles, types, blocking keys and identities
+    are guessed from names, counts and how the two tables agree; comments contain no cell. Raises InputError if the
+    tables cannot be compared.
     """
     text = propose_text(original, released)
     return Proposal(text, parse_config(text))

@@ -1,8 +1,8 @@
-"""Protecting any table that has an audit.yaml: the mechanisms, with what they need taken from its columns.
+"""Protection of any table with an audit.yaml: the mechanisms, with their parameters derived from its columns.
 
-Only declared columns enter a release, and of these not the ignored ones. The id stays, so that the release can be
-audited: whoever publishes it takes it out. A table without an id gets `original_row` in its place, the row of each
-record's person, counted from 0, since releases are shuffled.
+Only declared columns enter a release, except ignored ones. The id stays, so that the release can be audited; remove it
+before publishing. A table without an id gets `original_row` instead, the row of each record's person, counted from 0,
+since releases are shuffled.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ORIGINAL_ROW = "original_row"
 
 
 class Mechanism(Protocol):
-    """A mechanism with its strength."""
+    """A mechanism at one strength."""
 
     def protect(self, table: Frame, rng: np.random.Generator, /) -> Frame:
         """The release of a table."""
@@ -44,7 +44,7 @@ class Mechanism(Protocol):
 
 
 class MechanismFamily(NamedTuple):
-    """A method: what its strength is, and the strengths that are made where none is asked for."""
+    """A method: the meaning of its strength, and the default strengths."""
 
     strength: str
     usual: tuple[Strength, ...]
@@ -60,12 +60,11 @@ FAMILIES: Mapping[Method, MechanismFamily] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(MadeTable):
-    """A release of a table: for k-anonymity with the level of each column, the rows removed and the loss.
+    """A release of a table; for k-anonymity with the level of each column, the rows removed and the loss.
 
-    `classed_by` are the columns whose values make the classes of k-anonymity, `left_out` those of the table that no
-    release holds. `write(path)` writes it, `to_columns()` and `to_frame()` give it in memory, and `cvpl.audit` takes
-    the value itself as a table.
-    The id is in it, so that it can be audited: take it out before you publish.
+    `classed_by` are the columns that define the classes of k-anonymity, `left_out` the table's columns that no release
+    contains. `write(path)` writes it, `to_columns()` and `to_frame()` give it in memory, and `cvpl.audit` accepts the
+    value itself as a table. The id is in it, so that it can be audited: remove it before you publish.
     """
 
     method: Method
@@ -83,22 +82,22 @@ class Release(MadeTable):
         return f"{self.method.replace('-', '_')}_{self.strength}"
 
     def write(self, path: str | Path) -> Path:
-        """Write the release as `.csv`, `.csv.gz` or `.parquet` by the name of `path`, and return the path.
+        """Write the release as `.csv`, `.csv.gz` or `.parquet`, by the name of `path`, and return the path.
 
-        A file that is there is replaced. For k-anonymity k is counted anew from the file itself, so that a release
-        which does not keep it is never left behind. Raises UsageError for another ending.
+        An existing file is replaced. For k-anonymity, k is recounted from the file itself, so that a release that
+        violates it is never left behind. Raises UsageError for another extension.
         """
         return self.write_counted(path)[0]
 
     def write_counted(self, path: str | Path) -> tuple[Path, int | None]:
-        """Write as `write` does; for k-anonymity with the size of the smallest class that was counted in the file."""
+        """Write like `write`; for k-anonymity also return the size of the smallest class counted in the file."""
         file = super().write(path)
         if self.method not in ("k-anonymity", "mondrian"):
             return file, None
         k = smallest_class(file, self.classed_by)
         if k < int(self.strength):
             file.unlink()
-            raise RuntimeError(f"the release holds a class of {k} where {self.strength} were asked for")
+            raise RuntimeError(f"the release has a class of {k} where at least {self.strength} are required")
         return file, k
 
 
@@ -107,12 +106,12 @@ def protect(
 ) -> Release:
     """Protect a table: by k-anonymity (full-domain or Mondrian), by noise, or by synthetic rows.
 
-    `table` is a path (CSV, CSV.gz, Parquet) or a dataframe that speaks Arrow. `strength` is k for `k-anonymity` and
+    `table` is a path (CSV, CSV.gz, Parquet) or a dataframe that supports Arrow. `strength` is k for `k-anonymity` and
     `mondrian`, a level (`low`, `medium`, `high`) for `perturbation`, the share of correlation kept for `synthetic`.
-    `config` says what the columns are, as for `cvpl.audit`; `seed` takes the place of its seed. Only declared columns
-    enter the release. The id stays in it so that it can be audited; a table without one gets `original_row`, the row
-    of each record's person. The same table, configuration and seed give the same release. Raises InputError for a
-    table or configuration that cannot be used, and UsageError for a method or strength that there is not.
+    `config` declares the columns, as for `cvpl.audit`; `seed` replaces its seed. Only declared columns enter the
+    release. The id stays in it so that it can be audited; a table without one gets `original_row`, the row of each
+    record's person. The same table, configuration and seed give the same release. Raises InputError for a table or
+    configuration that cannot be used, and UsageError for an unknown method or strength.
     """
     if method not in FAMILIES:
         raise UsageError(f"the method is {method!r}; allowed are {', '.join(FAMILIES)}. Choose one of them.")
@@ -123,8 +122,8 @@ def protect(
 class Protector:
     """A table to be protected by any method at any strength.
 
-    `frame` holds the observable columns by their types; the rest is carried along. `synthesized` gives the table with
-    its sensitive columns read too, for nobody's rows must have values of their own.
+    `frame` has the observable columns by their types; the others are carried along. `synthesized` gives the table with
+    its sensitive columns read too, since synthetic rows need values that belong to nobody.
     """
 
     def __init__(self, resolved: ResolvedConfig, frame: Frame, synthesized: Callable[[], Frame]) -> None:
@@ -136,7 +135,7 @@ class Protector:
 
     @classmethod
     def read(cls, table: object, config: ConfigLike) -> tuple[Protector, tuple[str, ...]]:
-        """The table of a file, by its configuration, and the names of the columns that no release will hold."""
+        """Read a table by its configuration, and return the names of the columns that no release will contain."""
         resolved = load(config)
         named = {
             role: [name for name, entry in resolved.config.columns.items() if entry.role == role]
@@ -153,7 +152,7 @@ class Protector:
         return cls(resolved, read.frame if named["id"] else _numbered(read.frame), synthesized), read.left_out
 
     def release(self, method: Method, strength: Strength, seed: int | None = None) -> Release:
-        """The release by one method at one strength; nonsense is refused with a UsageError."""
+        """The release by one method at one strength; raises UsageError for an invalid strength."""
         rng = stream(self._plan.config.seed if seed is None else seed, f"protect {method} {strength}")
         try:
             if method == "k-anonymity":
@@ -174,7 +173,7 @@ class Protector:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that k-anonymity is about."""
+        """The columns that k-anonymity generalizes."""
         if self._settings.columns is not None:
             return self._settings.columns
         return tuple(spec.name for spec in self._specs.values() if spec.role == "quasi_identifier")
@@ -208,7 +207,7 @@ class Protector:
         return label_levels(frame.categories[name], spec.path, _spelling(spec))
 
     def _check_settings(self) -> None:
-        """Settings of `protect` that name a column which is not there, or is of another type."""
+        """Check the `protect` settings for columns that do not exist or have another type."""
         wanted: list[tuple[str, Sequence[str], Type | None]] = [
             ("columns", self._settings.columns or (), None),
             ("widths", tuple(self._settings.widths), "numeric"),
@@ -224,13 +223,13 @@ class Protector:
                     problems.append(Problem("configuration", what, "Correct the name or the column's type.", name))
         if not self.columns:
             cure = "Give columns the role quasi_identifier, or list them under `protect.columns`."
-            problems.append(Problem("configuration", "no column is to be generalized", cure))
+            problems.append(Problem("configuration", "there is no column to generalize", cure))
         if problems:
             raise InputError(problems)
 
 
 def _numbered(frame: Frame) -> Frame:
-    """The table with its people's rows as a column, in the place of an id: shuffled rows would lose the truth."""
+    """The table with row numbers as a column instead of an id: shuffling would otherwise lose the truth."""
     if ORIGINAL_ROW in frame.order:
         return frame
     return replace(frame, id_name=ORIGINAL_ROW, order=(ORIGINAL_ROW, *frame.order))
@@ -241,7 +240,7 @@ def _has_groups(spec: ColumnSpec) -> bool:
 
 
 def _spelling(spec: ColumnSpec) -> Callable[[tuple[str, ...]], str]:
-    """How a group on the way to a label is written: "North/*", or its own name from a hierarchy file."""
+    """How a group above a label is written: "North/*", or its own name from a hierarchy file."""
     separator = spec.separator
     if separator is None:
         return lambda path: path[-1]
@@ -252,7 +251,7 @@ def _whole(method: str, strength: Strength) -> int:
     try:
         return int(str(strength))
     except ValueError:
-        raise ValueError(f"{method}: k is {strength!r}; allowed is a whole number from 2. Set it inside.") from None
+        raise ValueError(f"{method}: k is {strength!r}; allowed is a whole number from 2. Choose one.") from None
 
 
 def _number(strength: Strength) -> float:
@@ -260,7 +259,7 @@ def _number(strength: Strength) -> float:
         return float(strength)
     except ValueError:
         raise ValueError(
-            f"synthetic: the share of correlation kept is {strength!r}; allowed is a number from 0 to 1. Set it inside."
+            f"synthetic: the share of correlation kept is {strength!r}; allowed is a number from 0 to 1. Choose one."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""People of the paper's marketing world, and the configuration that goes with them."""
+"""People of the paper's marketing simulation, and a matching configuration."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ seed: 42
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimulatedPeople(MadeTable):
-    """Simulated people, a row each; `config_text` is an audit.yaml for their releases.
+    """Simulated people, one row each; `config_text` is an audit.yaml for their releases.
 
     `write(path)` writes the table, `to_columns()` and `to_frame()` give it in memory, and `cvpl.protect` and
-    `cvpl.audit` take the value itself as a table.
+    `cvpl.audit` accept the value itself as a table.
     """
 
     frame: Frame
@@ -65,7 +65,7 @@ def simulate(
     """Simulate people who saw an advertisement and bought something, as in the paper.
 
     `records` people are drawn, one row each. A share `anomaly_rate` of them has a planted anomaly (a rare channel,
-    product, time or delay), and each value is missing with probability `missing_rate`. Of `products` the r-th most
+    product, time or delay), and each value is missing with probability `missing_rate`. Of `products`, the r-th most
     popular has a share proportional to r^-`product_alpha`. The same arguments give the same people, two seeds give
     different ones. Raises UsageError for a number outside its range.
     """

@@ -1,7 +1,7 @@
-"""Setting people aside as a control, before a table is protected.
+"""Random split of people into a release and a control, before a table is protected.
 
-A control tells how many look-alikes anybody finds in a release. It is worth something only if its people were drawn
-like the others, and if nothing of them enters the release: so whole people are drawn, at random, before protecting.
+A control shows how many look-alikes people outside the release find in it. It is valid only if its people are a random
+sample of the same population, and if none of their data enters the release: so people are drawn before protecting.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from cvpl.randomness import stream
 from cvpl.tables.parting import check_parts, part, read_people, remove
 
 USUAL_SHARE = 0.5
-"""The share set aside where none is named: for a given table the interval of a difference is then the narrowest."""
+"""The default share set aside: for a given table it gives the narrowest interval of a difference."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """What was written, and all that repeats it: the table's SHA-256, the seed and the settings."""
+    """The files written, and all that is needed to repeat the split: the table's SHA-256, the seed and the settings."""
 
     release: Path
     control: Path
@@ -48,14 +48,14 @@ def split(
     out: str | Path | None = None,
     force: bool = False,
 ) -> Split:
-    """Draw people of `table` at random as a control; write them and the rest to files of their own.
+    """Draw people of `table` at random as a control; write them and the rest to separate files.
 
     NAME_release gets everybody else and is to be protected; NAME_control gets round(share x people) people (half of
-    them by default), or `people` of them; NAME_split.json says how it was done. Rows with equal `by` are one person, or
-    one household, and never part; without it every row is a person. Files are CSV, gzipped CSV or Parquet like the
-    table, go beside it or into the folder `out`, and hold its cells as they were written, in their order. The same
-    table and seed give the same bytes. Raises UsageError for a side without people, or files that are there already
-    (unless `force`), and InputError for a table or column that cannot be used.
+    them by default), or `people` of them; NAME_split.json records the split. Rows with equal `by` are one person or
+    household and stay together; without it every row is a person. Files are CSV, gzipped CSV or Parquet like the table,
+    and are written next to it or to the folder `out`, with unchanged cells in their order. The same table and seed give
+    the same bytes. Raises UsageError for a side without people, or existing files (unless `force`), and InputError for
+    a table or column that cannot be used.
     """
     path = Path(table)
     if share is not None and people is not None:
@@ -87,7 +87,7 @@ def split(
         check_parts(drafts, found.reading, rows, by)
         for draft, target in zip(drafts, targets, strict=True):
             record_file(draft.replace(target))
-        write_whole(record, _told(done, path.name))
+        write_whole(record, _record(done, path.name))
     finally:
         remove(drafts)
     return done
@@ -98,7 +98,7 @@ def _draft(file: Path) -> Path:
 
 
 def _parts_of_name(path: Path) -> tuple[str, str]:
-    """A file's name and its ending, as it is written: people.csv.gz is ("people", ".csv.gz")."""
+    """A file's name and its extension, as written: people.csv.gz is ("people", ".csv.gz")."""
     ending = path.suffix
     if ending.lower() == ".gz":
         ending = Path(path.stem).suffix + ending
@@ -106,10 +106,10 @@ def _parts_of_name(path: Path) -> tuple[str, str]:
 
 
 def _wanted(there: int, share: float | None, people: int | None, name: str) -> int:
-    """How many people are set aside; at least one must be on either side."""
+    """The number of people to set aside; at least one must be on either side."""
     if there < 2:
-        what = "the table has one person only, who cannot be on both sides"
-        raise InputError([Problem(name, what, "Check the column that tells people apart.")])
+        what = "the table has only one person, who cannot be on both sides"
+        raise InputError([Problem(name, what, "Check the column that identifies people.")])
     wanted = round(there * (USUAL_SHARE if share is None else share)) if people is None else people
     if not 0 < wanted < there:
         side = "the control" if wanted < 1 else "the release"
@@ -120,7 +120,7 @@ def _wanted(there: int, share: float | None, people: int | None, name: str) -> i
     return wanted
 
 
-def _told(done: Split, table: str) -> str:
+def _record(done: Split, table: str) -> str:
     """The record as JSON: names of files and columns, numbers, no cell."""
     files = {"release": done.release.name, "control": done.control.name}
     left = {key: value for key, value in asdict(done).items() if key not in ("release", "control", "record")}

@@ -1,1 +1,1 @@
-"""What needs further attacks: self-linkage, removal of columns, validity, progressive evaluation."""
+"""Diagnostics that need further attacks: self-linkage, column removal, validity, progressive evaluation."""

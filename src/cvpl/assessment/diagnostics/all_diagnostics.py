@@ -1,4 +1,4 @@
-"""All diagnostics of one audit, run behind one door once the attackers are done."""
+"""All diagnostics of one audit, run after the attackers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TABLES = ("original", "protected")
 
 @dataclass(frozen=True, eq=False)
 class Diagnostics:
-    """What was found beside the attackers' figures.
+    """The results of all diagnostics.
 
-    `self_linkage` is by table, `subgroups` by the attackers that were asked. `sensitivity` is that of attacker
-    `varied`; both are None where the variations were not run.
+    `self_linkage` is by table, `subgroups` by attacker. `sensitivity` belongs to the attacker `varied`; both are None
+    if the variations were not run.
     """
 
     self_linkage: Mapping[str, SelfLinkage]
@@ -45,7 +45,7 @@ def run_diagnostics(
     inputs: Inputs,
     progress: ProgressCallback,
 ) -> Diagnostics:
-    """Run them all; `measured` is the chosen attacker's measurement."""
+    """Run all diagnostics; `measured` is the chosen attacker's measurement."""
     done, threshold = measured.attack, measured.threshold
     progress("self-linkage", None)
     linkage = {
@@ -73,13 +73,13 @@ def run_diagnostics(
 def run_contributions(
     measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback
 ) -> ColumnContributions:
-    """What each column adds; the drops of power only where the sensitivity analyses are run."""
+    """Compute each column's contribution; power drops are computed only if sensitivity analyses are run."""
     progress("feature contribution", None)
     return column_contributions(measured, power_drops(measured, inputs) if resolved.runs_sensitivity else None)
 
 
 def _varied(ensemble: EnsembleOutcome) -> str | None:
-    """The attacker whose choices are varied: the headline, or the first that has a threshold; None without any."""
+    """The attacker whose choices are varied: the headline, or the first with a threshold; None if there is none."""
     running = ensemble.qualified or ensemble.outcomes
     able = {name: outcome.measured for name, outcome in running.items() if outcome.measured.attack.attacker.on_scale}
     name = ensemble.headline if ensemble.headline in able else next(iter(able), None)
@@ -88,7 +88,7 @@ def _varied(ensemble: EnsembleOutcome) -> str | None:
 
 def _sensitivity(measured: Measurement, inputs: Inputs) -> Sensitivity:
     done, threshold = measured.attack, measured.threshold
-    assert threshold is not None  # noqa: S101 - only such an attacker is varied
+    assert threshold is not None  # noqa: S101 - only an attacker with a threshold is varied
     return sensitivity(
         inputs.pair, done.attacker, threshold, inputs.evaluation.matches, seed=done.seed, budget=done.budget
     )

@@ -1,13 +1,13 @@
-"""Canaries: two releases whose answer is known, audited by the same attacker in the same run.
+"""Canaries: two releases with a known answer, audited by the same attacker in the same run.
 
-identity      the originals themselves, released as they are. Who cannot find people there cannot find them anywhere:
-              the top-1 hit rate must reach distinct feature rows / n, the most that equal records allow, within 0.01
-              (of the people without a missing value).
-independent   every column drawn on its own from originals and control pooled: nobody is in it, and originals and
-              control are alike to it. Whoever finds the originals more often there sees what is not there: the
-              attributable rate's 99.9% interval must meet [-0.02, 0.02]. Without a control it only marks the end.
+identity      the originals themselves, unchanged. An attacker that fails here fails everywhere: the top-1 hit rate
+              must reach distinct feature rows / n, the maximum with equal records, within 0.01 (among people without
+              a missing value).
+independent   every column sampled on its own from originals and control pooled: nobody is in it, and it is equally
+              close to originals and control. An attacker that links originals more often here is wrong: the
+              attributable rate's 99.9% interval must meet [-0.02, 0.02]. Without a control it only marks the scale.
 
-They are the two ends of the scale on which the attacker's figure is read. At most 2,000 people a side are asked.
+They are the two ends of the scale for the attacker's figure. At most 2,000 originals and 2,000 controls are searched.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ Ints = NDArray[np.int64]
 
 ASKED = 2_000
 RELEASED = 100_000
-"""An independent release has as many records as the release has, but at most so many."""
+"""The most records of an independent release; otherwise it has as many as the release."""
 SHORTFALL = 0.01
-"""By so much the identity canary's top-1 may fall short of what equal records allow."""
+"""The identity canary's top-1 may be this much below the maximum with equal records."""
 FEWEST_JUDGED = 20
-"""People without a missing value on whom the identity canary is judged; with fewer it is not."""
+"""The fewest people without a missing value for which the identity canary is judged."""
 NOTHING = 0.02
-"""So far from 0 an independent release's attributable rate may lie."""
+"""The largest accepted distance from 0 of an independent release's attributable rate."""
 CONFIDENCE = 0.999
 
 
 @dataclass(frozen=True)
 class Canary:
-    """One canary's figures: the attacker's rates on that release, read as on the release itself.
+    """One canary's figures: the attacker's rates on that release, computed as on the actual release.
 
-    `top1_hit_rate` and `attainable` are the identity's; `low` and `high` are the ends of the attributable rate's 99.9%
-    interval. `fault` says why the canary disqualifies the attacker, None if it does not.
+    `top1_hit_rate` and `attainable` belong to the identity canary; `low` and `high` are the ends of the attributable
+    rate's 99.9% interval. `fault` says why the canary disqualifies the attacker, None if it does not.
     """
 
     asked: int
@@ -79,9 +79,9 @@ class Canaries:
 
 
 def canaries(pair: Pair, attacker: Attacker, threshold: float | None, *, seed: int, budget: Budget) -> Canaries:
-    """Audit both canaries as `attacker` would audit the release, its rates read at the same threshold.
+    """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
 
-    `threshold` is None off the scale, and where a calibrated one was not attainable; the usual one stands in then.
+    `threshold` is None off the scale, and if a calibrated one was not attainable; then the default one is used.
     """
     read_at = float(DEFAULT) if threshold is None else threshold
     copy = Table("protected", pair.original.rows, pair.original.specs, pair.original.columns, pair.original.place)
@@ -93,7 +93,7 @@ def canaries(pair: Pair, attacker: Attacker, threshold: float | None, *, seed: i
 
 
 def independent_columns(original: Table, control: Table | None, rows: int, rng: np.random.Generator) -> Table:
-    """A release of which every column is drawn on its own from the originals' and the control's values."""
+    """A release with every column sampled on its own from the originals' and the control's values."""
     columns = {}
     for spec in original.specs:
         own = original.columns[spec.name]
@@ -103,12 +103,12 @@ def independent_columns(original: Table, control: Table | None, rows: int, rng: 
 
 
 def _identity(done: Attack, threshold: float) -> Canary:
-    """Whether people are found among themselves."""
+    """Check that people are found in their own table."""
     asked = np.arange(done.original.rows)
     own = done.scorer.pairs(asked, done.people)
     in_block = together(done.partitions, asked, done.people)
     hits = np.where(in_block & (own >= done.found.best - TIE), 1 / np.maximum(done.found.ties, 1), 0.0)
-    # A gap agrees with whatever stands there, or with nothing: only people without one can be told apart for certain.
+    # A missing value may agree with anything or nothing: only people without one are certainly distinguishable.
     compared = done.attacker.vectorization.compared(done.original)
     whole = np.all([done.original.columns[name].known() for name in compared], axis=0)
     judged = int(whole.sum()) >= FEWEST_JUDGED
@@ -117,26 +117,26 @@ def _identity(done: Attack, threshold: float) -> Canary:
     fault = None
     if judged and top1 < attainable - SHORTFALL:
         fault = (
-            f"it finds only {top1:.1%} of the people again in the originals themselves, where {attainable:.1%} can be "
-            "told apart"
+            f"it finds only {top1:.1%} of the people in the originals themselves, where {attainable:.1%} can be "
+            "distinguished"
         )
     return _read(done, threshold, top1, attainable, fault)
 
 
 def _independent(done: Attack, threshold: float) -> Canary:
-    """Whether nobody is found where nobody is."""
+    """Check that nobody is found in a release that contains nobody."""
     canary = _read(done, threshold, None, None, None)
     if canary.low is None or canary.high is None or (canary.low <= NOTHING and canary.high >= -NOTHING):
         return canary
     fault = (
-        f"in a release of independent columns, where nobody is, it reads an attributable rate of "
+        f"in a release of independent columns, which contains nobody, it reads an attributable rate of "
         f"{canary.attributable_rate:.1%} (99.9% interval {canary.low:.1%} to {canary.high:.1%})"
     )
     return _read(done, threshold, None, None, fault)
 
 
 def _read(done: Attack, threshold: float, top1: float | None, attainable: float | None, fault: str | None) -> Canary:
-    """The figures of a canary: at the attacker's threshold, or for a score off the scale at a false rate of 5%."""
+    """The figures of a canary at the attacker's threshold, or at a 5% false-positive rate for a score off the scale."""
     control = done.search_control()
     base = None if control is None else done.evidence("control", control)
     on_scale = done.attacker.on_scale
@@ -166,7 +166,7 @@ def _read(done: Attack, threshold: float, top1: float | None, attainable: float 
 
 
 def _alone(done: Attack) -> NDArray[np.float64]:
-    """For everybody asked, one over the number of originals with the same features: the most that top-1 can be."""
+    """For each person searched, one over the number of originals with the same features: the largest possible top-1."""
     if done.attacker.compares_values:
         compared = done.attacker.vectorization.compared(done.protected)
         (numbers,) = scheme_codes(tuple(Key(column=name) for name in compared), [done.protected])

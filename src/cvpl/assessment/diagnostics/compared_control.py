@@ -1,4 +1,4 @@
-"""Whether the control of an audit is one: held against the originals."""
+"""The comparison of an audit's control with its originals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cvpl.tables.pair import Inputs
 
 
 def compare_control(inputs: Inputs, seed: int) -> ControlLikeness | None:
-    """How alike control and originals are; None without a control."""
+    """Compare the control with the originals; None without a control."""
     pair = inputs.pair
     if pair.control is None:
         return None

@@ -1,4 +1,4 @@
-"""What each column adds: to the space, to the links, and to rate and power if it were taken out."""
+"""Each column's contribution: to the space, to the links, and to rate and power if it is removed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from cvpl.randomness import stream
 
 @dataclass(frozen=True)
 class ColumnContribution:
-    """One column's part by each method; None where a method does not apply.
+    """One column's contribution by each method; None if a method does not apply.
 
-    `structural` is its share of the squared loadings, with bootstrap bounds; `link` its share of the similarity of the
-    links; `removal` the fall of the linkage rate, and `power_drop` that of the power, when it is taken out.
+    `structural` is its share of the squared loadings, with bootstrap bounds; `link` its share of the links' similarity;
+    `removal` the drop of the linkage rate, and `power_drop` the drop of the power, if it is removed.
     """
 
     column: str
@@ -33,7 +33,7 @@ class ColumnContribution:
 
 @dataclass(frozen=True)
 class ColumnContributions:
-    """All columns, and how many originals removal and power drop were asked over."""
+    """All columns, and the number of originals searched for removal and power drop."""
 
     columns: tuple[ColumnContribution, ...]
     removal_asked: int | None
@@ -41,7 +41,7 @@ class ColumnContributions:
 
 
 def column_contributions(measured: Measurement, drops: PowerDrops | None) -> ColumnContributions:
-    """The contribution of every compared column; `drops` are the falls of power, where they were run."""
+    """The contribution of every compared column; `drops` are the power drops, if they were computed."""
     done, threshold = measured.attack, measured.threshold
     space, fitted = done.representation.space, linear(done.representation.projection)
     shares: dict[str, float] = {}
@@ -54,7 +54,7 @@ def column_contributions(measured: Measurement, drops: PowerDrops | None) -> Col
     columns = dict.fromkeys([*done.attacker.vectorization.compared(done.original), *space.owners])
     removals: dict[str, float] = {}
     asked = None
-    # A map of both tables at once would have to be drawn anew, and a saved one is not fitted at all.
+    # A map of both tables at once would have to be refitted, and a saved one is not fitted at all.
     refitted = done.representation.maps_others and done.attacker.projection_operator.saved_file is None
     if threshold is not None and len(columns) > 1 and refitted:
         for column in columns:

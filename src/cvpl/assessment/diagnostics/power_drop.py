@@ -1,10 +1,11 @@
-"""By how much the power at 5% falls when a column is taken out of the comparison: the figure to coarsen by.
+"""The drop of power at 5% when a column is removed: the figure that shows which column to coarsen.
 
     drop = power of the attacker - power of the same attacker without the column
 
-over the same people, at most 2,000 originals and 2,000 controls, in the same blocks. The linkage rate may rise when a
-column goes, since fewer features make more look-alikes; power is held against the control, where that cancels out. The
-spread is that over people drawn anew, with their scores as they are.
+Power at 5% is the true-positive rate at a 5% false-positive rate. Both use the same people, at most 2,000 originals and
+2,000 controls, in the same blocks. The linkage rate may rise when a column is removed, since fewer features make more
+look-alikes; power is relative to the control, where this cancels out. The spread comes from resampling people with
+their scores fixed.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ Scores = tuple[Floats, Floats]
 ASKED = 2_000
 REPLICATES = 100
 MOST_COLUMNS = 40
-"""With more columns than this, the columns after them are not asked."""
+"""Columns beyond this number are not tried."""
 
 
 @dataclass(frozen=True)
 class PowerDrop:
-    """One column's drop, and the middle 95% of it over people drawn anew."""
+    """One column's drop, and the middle 95% of it over resampled people."""
 
     drop: float
     low: float
@@ -51,9 +52,9 @@ class PowerDrops:
 
 
 def power_drops(measured: Measurement, inputs: Inputs) -> PowerDrops | None:
-    """The drops of the measured attacker; None without power, with a single column, and where nothing can be refitted.
+    """The drops of the measured attacker; None without power, with a single column, and if nothing can be refitted.
 
-    A column that serves blocking only has no part in the comparison and no drop.
+    A column used only for blocking is not compared and has no drop.
     """
     done = measured.attack
     compared = done.attacker.vectorization.compared(done.original)

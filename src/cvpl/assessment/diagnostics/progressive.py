@@ -1,4 +1,4 @@
-"""Progressive evaluation: the rate along a ladder of ever looser blockings (paper, Algorithm 2).
+"""Progressive evaluation: the rate along a ladder of increasingly loose blockings (paper, Algorithm 2).
 
 Each rung's candidates contain those of the rung before it, so the rate never falls (paper, theorem monotonicity) and
 stopping early leaves a valid lower bound.
@@ -25,7 +25,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Progressive:
-    """The rungs that were run. `stopped_early` says that the last rate is a lower bound for the whole ladder's."""
+    """The rungs that were run. If `stopped_early`, the last rate is a lower bound for the whole ladder's."""
 
     rungs: tuple[Rung, ...]
     stopped_early: bool

@@ -1,4 +1,4 @@
-"""The utility of one release, as every workflow asks for it."""
+"""The utility of one release, shared by all workflows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cvpl.utility import Utility, utility
 
 
 def release_utility(inputs: Inputs, vectorization: Vectorization, seed: int) -> Utility:
-    """How much of the original's structure the release keeps, by the features of `vectorization`.
+    """Measure how much of the original's structure the release keeps, by the features of `vectorization`.
 
-    The draws depend on the seed alone, so that the same people are tested in every release of one original. True
-    matches serve where they are known.
+    Sampling depends on the seed alone, so that the same people are tested in every release of one original. True
+    matches are used if they are known.
     """
     matches = None
     if inputs.evaluation.matches is not None and len(inputs.evaluation.matches.original):

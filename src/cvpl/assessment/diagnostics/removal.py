@@ -1,7 +1,7 @@
-"""Removal: by how much the rate falls when a column is taken out of the comparison.
+"""Removal: the drop of the linkage rate when a column is removed from the comparison.
 
-The blocks stay as they are, so that every record keeps its candidates and the drop is the column's part in the
-similarity alone; a column that serves blocking only has no part in it.
+The blocks stay the same, so that every record keeps its candidates and the drop measures only the column's part in the
+similarity; a column used only for blocking has no part in it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from cvpl.operators.vectorization import ColumnChoice
 
 
 def removal(attack: Attack, column: str, threshold: float, rng: np.random.Generator) -> tuple[float, NDArray[np.int64]]:
-    """By how much the rate falls without `column`: rate with it - rate without it, over the same (sampled) originals.
+    """The drop of the rate without `column`: rate with it - rate without it, over the same (sampled) originals.
 
-    Returns the drop and the rows that were asked.
+    Returns the drop and the rows that were searched.
     """
     rows = sampled_rows(attack.original.rows, rng)
     vectorization = attack.attacker.vectorization

@@ -1,11 +1,11 @@
-"""Self-linkage: whether the representation can tell records apart at all.
+"""Self-linkage: whether the representation distinguishes records at all.
 
 original    each original against the other originals of its block (leave-one-out)
 protected   the same inside the release
 perturbed   the originals against a lightly perturbed copy of themselves, in their own blocks; the truth is known, so
-            there is a top-1 hit rate: close to 1 where the representation keeps what tells people apart
+            there is a top-1 hit rate: close to 1 if the representation keeps what distinguishes people
 
-At most 10,000 records are asked, drawn by the seed.
+At most 10,000 records are searched, sampled by the seed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SelfLinkage:
 
     @property
     def sampled(self) -> bool:
-        """Whether only some of the records were asked."""
+        """Whether only a sample of the records was searched."""
         return self.asked < self.records
 
 
@@ -59,14 +59,14 @@ def leave_one_out(attack: Attack, name: str, threshold: float | None, rng: np.ra
 
 
 def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator) -> SelfLinkage | None:
-    """Search the originals in a lightly perturbed copy; None where the projection has no map for the copy."""
+    """Search the originals in a lightly perturbed copy; None if the projection cannot map the copy."""
     if not attack.representation.maps_others:
         return None
     table = attack.original
     rows = sampled_rows(table.rows, rng)
     copy = lightly_perturbed(attack.held, rng, noise=not attack.attacker.compares_values)
     if attack.granularity is not None:
-        # An aligned attacker coarsens whatever it compares, after the perturbation as after any other protection.
+        # An aligned attacker coarsens whatever it compares, here as after any other protection.
         copy = attack.granularity.apply(copy)
     representation = replace(attack.representation, arranged={})
     representation.arrange(copy, attack.blocks.schemes[0].codes["original"])
@@ -89,7 +89,7 @@ def sampled_rows(rows: int, rng: np.random.Generator) -> Ints:
 def lightly_perturbed(table: Table, rng: np.random.Generator, *, noise: bool = True) -> Table:
     """A copy with a few values swapped for another record's and a little normal noise on numbers and times.
 
-    Without `noise` values are only swapped: a score that asks whether numbers are equal would find none that are.
+    Without `noise` values are only swapped: a score that requires equal numbers would find none.
     """
 
     def change(column: ColumnData) -> ColumnData:

@@ -1,7 +1,7 @@
-"""Sensitivity: how far the figures move with choices that nobody can defend one way or the other.
+"""Sensitivity: how much the figures vary with arbitrary choices.
 
-The same attack with other granularities of blocking, other encodings and other scalings, on a sample of the people; a
-figure that swings with such a choice is a figure of the choice.
+The same attack is repeated with other blocking granularities, encodings and scalings, on a sample of the people. A
+figure that varies with such a choice reflects the choice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cvpl.tables.columns import Pair
 from cvpl.tables.identity import TrueMatches
 
 ASKED = 2_000
-"""So many originals and so many control people are asked at most."""
+"""The most originals, and the most controls, that are searched."""
 _COARSER = {"hour": "day", "day": "month", "week": "month", "month": "year"}
 _FINER = {"year": "month", "month": "day", "week": "day", "day": "hour"}
 
@@ -28,7 +28,7 @@ Choice = Literal["blocking", "encoding and scaling"]
 
 @dataclass(frozen=True)
 class Variation:
-    """One other choice, and what it comes to; `power` is at a false rate of 5%, None without a control."""
+    """One alternative choice and its figures; `power` is at a 5% false-positive rate, None without a control."""
 
     choice: Choice
     name: str
@@ -46,7 +46,7 @@ class Sensitivity:
     asked: int
 
     def spread(self, choice: Choice) -> float | None:
-        """Largest minus smallest power over one kind of choice (linkage rate where power is not known)."""
+        """Largest minus smallest power over one kind of choice (linkage rate if power is unknown)."""
         of_kind = [variation for variation in self.variations if variation.choice == choice]
         values = [item.linkage_rate if item.power is None else item.power for item in of_kind]
         return max(values) - min(values) if len(values) > 1 else None
@@ -55,22 +55,22 @@ class Sensitivity:
 def sensitivity(
     pair: Pair, attacker: Attacker, threshold: float, matches: TrueMatches | None, *, seed: int, budget: Budget
 ) -> Sensitivity:
-    """Run the variations of an attacker whose score lies on the scale; `threshold` is where its rates are read.
+    """Run the variations of an attacker whose score is on the scale; `threshold` is where its rates are read.
 
-    Without a control, the own match left out takes its place where all matches are known.
+    Without a control, the originals with their own match left out replace it if all matches are known.
     """
     found, asked = [], 0
     for choice, name, other in variations(pair, attacker):
         done = attack(pair, other, seed=seed, budget=budget, most=ASKED)
         rates = attack_rates(done.scores, searched_base(done, matches), threshold)
-        assert rates.rate is not None  # noqa: S101 - read at a threshold
+        assert rates.rate is not None  # noqa: S101 - there is a threshold
         asked = done.original.rows
         found.append(Variation(choice, name, rates.rate, rates.base_rate, rates.attributable, rates.power))
     return Sensitivity(tuple(found), asked)
 
 
 def variations(pair: Pair, attacker: Attacker) -> Iterator[tuple[Choice, str, Attacker]]:
-    """The attacker itself under each kind of choice, and what else could have been chosen."""
+    """The attacker itself under each kind of choice, and the alternatives."""
     for name, blocking in blockings(attacker.blocking):
         yield "blocking", name, attacker.model_copy(update={"blocking": blocking})
     levels = any(spec.separator is not None or spec.parents is not None for spec in pair.original.specs)
@@ -83,7 +83,7 @@ def variations(pair: Pair, attacker: Attacker) -> Iterator[tuple[Choice, str, At
 
 
 def blockings(blocking: Blocking) -> Iterator[tuple[str, Blocking]]:
-    """The blocking as it is, none at all, each key left out, and each key coarser and finer where it can be."""
+    """The blocking as configured, no blocking, each key left out, and each key coarser and finer if possible."""
     yield "as configured", blocking
     keys = [scheme for scheme in blocking.any_of if not isinstance(scheme, Lsh)]
     if blocking.compares_everybody:
@@ -101,7 +101,7 @@ def blockings(blocking: Blocking) -> Iterator[tuple[str, Blocking]]:
 
 
 def _of(blocking: Blocking, scheme: tuple[Key, ...]) -> Blocking:
-    """A blocking of one scheme that matches keys as this one does."""
+    """A blocking of one scheme that matches keys in the same way."""
     return Blocking(match=blocking.match, any_of=(scheme,))
 
 

@@ -1,4 +1,4 @@
-"""Who is at risk: the rates of one attack by subgroup and by rarity."""
+"""The rates of one attack by subgroup and by rarity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cvpl.tables.pair import Inputs
 
 
 def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -> Subgroups | None:
-    """Rates by group; None where nobody can be called linked or not."""
+    """Rates by group; None if links are not defined."""
     linked = measured.linked
     if linked is None:
         return None

@@ -1,8 +1,8 @@
-"""Representation validity: whether a low rate means protection or only a representation that sees nothing.
+"""Representation validity: whether a low rate means protection or a representation that cannot detect links.
 
-A dead representation cannot tell people apart even in a lightly perturbed copy of their own table; under a shifted one
-the two tables lie apart, so that no original finds its like whatever the release gives away. In both cases the result
-is "not assessable", never "low".
+A dead representation cannot distinguish people even in a lightly perturbed copy of their own table. Under a shifted
+one, the two tables do not overlap in feature space, so originals are not linked whatever the release discloses. In both
+cases the result is "not assessable", never "low".
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from cvpl.tables.columns import Table
 Floats = NDArray[np.float64]
 
 DEAD_TOP1 = 0.10
-"""A perturbed copy must be found again for more than this share of the distinct records, ..."""
+"""More than this share of the distinct records must be found in a perturbed copy, ..."""
 DEAD_ZERO = 0.50
-"""... and at most this share of the vectors of either table may be zero, or of the released records the same."""
+"""... and at most this share of either table's vectors may be zero, or of the released records equal."""
 ALONE = 0.50
-"""At most this share of the originals may share a block with nobody."""
+"""The largest accepted share of originals without a candidate in their block."""
 SHIFTED = 0.6
-"""Distance of the tables' mean embeddings in units of their pooled spread from which they count as shifted."""
+"""The distance of the tables' mean embeddings, in units of their pooled spread, from which they count as shifted."""
 _SAMPLE = 20_000
 
 
 @dataclass(frozen=True)
 class Validity:
-    """The measures, and the reasons, if any, why the figures cannot be read as risk.
+    """The measures, and any reasons why the figures cannot be read as risk.
 
-    `duplicate_share` is the share of originals whose vector another original has too; `shift` the distance of the mean
+    `duplicate_share` is the share of originals whose vector equals another original's; `shift` the distance of the mean
     embeddings over the root of the pooled total variance; `covariance_distance` the Frobenius distance of the two
     feature covariances over the norm of the original's; `correlation_preservation` the correlation of their
     off-diagonal correlations, a utility cross-check.
@@ -55,7 +55,7 @@ class Validity:
 
     @property
     def assessable(self) -> bool:
-        """Whether nothing speaks against reading the figures as risk."""
+        """Whether the figures can be read as risk."""
         return not self.reasons
 
 
@@ -68,8 +68,7 @@ def validity(
 ) -> Validity:
     """Measure the representation of an attack.
 
-    `released` says which originals are in the release, where all matches are known: who is not in it may well have no
-    candidate.
+    `released` says which originals are in the release, if all matches are known: the others may well have no candidate.
     """
     representation = attack.representation
     projection = linear(representation.projection)
@@ -93,13 +92,13 @@ def validity(
     if max(zeros) > DEAD_ZERO:
         reasons.append("the representation is dead: most vectors are zero")
     elif _most_alike(attack) > DEAD_ZERO:
-        reasons.append("the release is dead: most of its records are the same in everything that is compared")
+        reasons.append("the release is dead: most of its records are equal in all compared columns")
     elif top1 is not None and top1 <= DEAD_TOP1 * distinct:
         reasons.append(
-            "the representation is dead: it does not find people again in a lightly perturbed copy of their table"
+            "the representation is dead: it does not find people in a lightly perturbed copy of their own table"
         )
     if shift is not None and shift >= SHIFTED:
-        reasons.append("the representation is shifted: the two tables lie apart, so that nobody can find their like")
+        reasons.append("the representation is shifted: the two tables do not overlap in feature space")
     return Validity(
         explained_variance=None if projection is None else projection.explained_variance,
         perturbed_top1=top1,
@@ -115,19 +114,19 @@ def validity(
 
 
 def _distinct_records(attack: Attack) -> tuple[float, float]:
-    """Distinct originals over all, and the share with a double, by the columns that a weight of agreement compares."""
+    """Distinct originals over all, and the share of duplicates, by the columns that an agreement weight compares."""
     counts = np.bincount(_records(attack, attack.original))
     return len(counts) / counts.sum(), float(counts[counts > 1].sum() / counts.sum())
 
 
 def _most_alike(attack: Attack) -> float:
-    """The share of the released records that are the same in everything compared, at its largest."""
+    """The largest share of released records that are equal in all compared columns."""
     counts = np.bincount(_records(attack, attack.protected))
     return float(counts.max() / counts.sum())
 
 
 def _records(attack: Attack, table: Table) -> NDArray[np.int64]:
-    """A number for every record, equal where all compared values are."""
+    """A number for every record, equal if all compared values are equal."""
     compared = attack.attacker.vectorization.compared(table)
     (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [table])
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
@@ -135,10 +134,10 @@ def _records(attack: Attack, table: Table) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class _Summary:
-    """What is to be known of a table's embeddings: their number, their sum and their squares' sum, and three shares.
+    """Summary of a table's embeddings: their number, their sum and sum of squares, and three shares.
 
-    `zero_share` is that of vectors without a length; `distinct` are distinct vectors over all, the highest top-1 that
-    fair ties allow; `duplicates` is the share of records with a double.
+    `zero_share` is the share of zero vectors; `distinct` is distinct vectors over all, the largest top-1 with fair
+    ties; `duplicates` is the share of records with a duplicate.
     """
 
     count: int
@@ -150,7 +149,7 @@ class _Summary:
 
     @classmethod
     def of(cls, chunks: Iterable[Floats]) -> _Summary:
-        """From embeddings that come some records at a time."""
+        """Summarize embeddings that arrive in chunks of records."""
         parts = [
             (np.sqrt((chunk**2).sum(axis=1)), _hashed(chunk), chunk.sum(axis=0), (chunk**2).sum(axis=0))
             for chunk in chunks
@@ -167,7 +166,7 @@ class _Summary:
 
 
 def _hashed(embedded: Floats) -> NDArray[np.uint64]:
-    """A hash of every vector, rounded to 9 decimals; two of ten million share one by a chance of 3 in a million."""
+    """A hash of every vector, rounded to 9 decimals; among ten million, a collision has probability 3 in a million."""
     state = np.full(len(embedded), 0x9E3779B97F4A7C15, dtype=np.uint64)
     for component in np.ascontiguousarray((np.round(embedded, 9) + 0.0).T).view(np.uint64):
         state = (state ^ component) * np.uint64(0xFF51AFD7ED558CCD)

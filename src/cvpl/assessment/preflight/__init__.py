@@ -1,6 +1,6 @@
-"""Checks before any attack: what a look at the tables alone shows, and what must not pass a gate.
+"""Checks before any attack: problems visible in the tables alone, some of which close the gate.
 
-Each check returns findings. Those that close the gate come first. No finding holds a cell.
+Each check returns findings. Those that close the gate come first. No finding contains a cell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The control: whether it has the columns, holds other people than the originals, and is large enough."""
+"""Checks of the control: its columns, whether it contains only other people, and its size."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ HALF_WIDTH = 0.05
 
 
 def control_findings(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
-    """What is wrong with the control; nothing without one."""
+    """The findings on the control; empty without one."""
     if inputs.pair.control is None:
         return []
-    # Rows of one group are no independent draws, and would look unlike for nothing.
+    # Rows of one group are not independent, and would raise a false alarm.
     alike = [] if inputs.evaluation.unit.codes is not None else _unlike(likeness)
     return [*_columns(inputs), *_overlap(likeness), *alike, *_size(resolved, inputs)]
 
@@ -35,7 +35,7 @@ def _columns(inputs: Inputs) -> list[out.Finding]:
         return []
     names = ", ".join(f"'{name}'" for name in lacking)
     columns = "column" if len(lacking) == 1 else "columns"
-    message = f"the control lacks the {columns} {names}: no attacker can use what it lacks, and the risk may be too low"
+    message = f"the control lacks the {columns} {names}: no attacker can use them, and the risk may be too low"
     return [out.Finding(check="control_lacks_columns", closes_gate=True, message=message, count=len(lacking))]
 
 
@@ -55,7 +55,7 @@ def _overlap(likeness: ControlLikeness | None) -> list[out.Finding]:
 
 
 def _unlike(likeness: ControlLikeness | None) -> list[out.Finding]:
-    """A control drawn from other people: how often it is linked says nothing of how often strangers would be."""
+    """A control from another population: its rate does not estimate the originals' base rate."""
     if likeness is None:
         return []
     looks = [column.message for column in likeness.columns if column.differs]
@@ -69,7 +69,7 @@ def _unlike(likeness: ControlLikeness | None) -> list[out.Finding]:
 
 def _size(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     control, originals = inputs.pair.control, inputs.pair.original.rows
-    assert control is not None  # noqa: S101 - asked only where there is one
+    assert control is not None  # noqa: S101 - called only with a control
     running = resolved.able(control.rows)
     halved = any(attacker.needs_reference for attacker in running.values())
     read = control.rows // 2 if halved else control.rows
@@ -94,10 +94,10 @@ def _size(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
 
 
 def _variance(attackers: int, rate: float) -> float:
-    """The squared half-width of the risk for one original and one control each, where nobody can be linked.
+    """The squared half-width of the risk for one original and one control each, if nobody can be linked.
 
-    There power is α, and the ROC has slope 1: originals and controls each add z² α (1 - α) / n to the square of the
-    power's half-width, with z corrected for the pick. Divided by (1 - α)², that of the risk.
+    Then power is α, and the ROC has slope 1: originals and controls each add z² α (1 - α) / n to the squared half-width
+    of the power, with z corrected for the pick. Dividing by (1 - α)² gives that of the risk.
     """
     z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / (2 * max(1, attackers)))
     return z * z * LEAST_EFFECT * rate / (1 - rate)

@@ -1,10 +1,10 @@
-"""Copies of originals in the release, beside the same count for people who are not in it.
+"""Copies of originals in the release, compared with the same count for people who are not in it.
 
 An exact copy agrees with an original on every column that both tables share, a near copy on all compared columns or on
-all but one. Equal rows also arise by chance, most of all in tables of few categories. So copies close the gate only
-where originals have them more often than the control does, beyond error. Without a control, and where no control has a
-copy, chance is estimated from the originals: how often an original's row is another original's too. A control that has
-far more copies than that holds people of the release.
+all but one. Equal rows also occur by chance, especially in tables with few categories. So copies close the gate only if
+originals have significantly more of them than the control. Without a control, or if no control has a copy, chance is
+estimated from the originals: how often an original's row equals another original's. A control with far more copies than
+that contains people who are in the release.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ Bools = NDArray[np.bool_]
 
 EXACT, NEAR = "exact_copies", "near_copies"
 FAR_COPIES = 0.05
-"""Controls may have so many more copies than chance gives before they count as people of the release."""
+"""Controls with this many more copies than chance gives count as people in the release."""
 RARE_DOUBLES = 0.005
-"""Doubles are rare where fewer originals than this have one: then equal rows are counted as single pairs."""
+"""Duplicates are rare if fewer originals than this have one: then equal rows are counted as single pairs."""
 FEWEST_COPIES = 2
-"""So many copies are never held against a release for their number alone."""
+"""This many copies never close the gate by their number alone."""
 MOST_ASKED = 100_000
-"""More originals, or more controls, than this are sampled; the release is looked at whole."""
+"""More originals, or more controls, than this are sampled; the release is not."""
 FEWEST_COLUMNS = 3
-"""Near copies are looked for in tables with at least so many columns."""
+"""The fewest columns of a table in which near copies are searched."""
 
 
 @dataclass(frozen=True)
 class Chance:
-    """The share of originals with a copy that chance gives, its standard deviation over releases, and the most copies.
+    """The expected share of originals with a copy by chance, its standard deviation over releases, and the most copies.
 
-    `most` is None where doubles are too common to be counted as single pairs.
+    `most` is None if duplicates are too common to be counted as single pairs.
     """
 
     share: float
@@ -53,7 +53,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class _Copies:
-    """Which of the people asked have an exact copy in the release, and which one that agrees but for one column."""
+    """Which people have an exact copy in the release, and which have one that agrees except in one column."""
 
     exact: Bools
     near: Bools
@@ -62,10 +62,10 @@ class _Copies:
 def copy_findings(
     pair: Pair, rng: np.random.Generator, shared_rows: Mapping[str, Keys] | None = None
 ) -> list[out.Finding]:
-    """Exact and near copies; nothing where the release holds none.
+    """Findings on exact and near copies; empty if the release has none.
 
-    `shared_rows` are the rows as numbers over all columns that original and release share, where these are more than
-    the compared ones; exact copies are then counted by them as well.
+    `shared_rows` are the rows as numbers over all columns that original and release share, if these are more than the
+    compared ones; exact copies are then counted by them as well.
     """
     found = _compared(pair, rng)
     whole = _whole_rows(shared_rows or {})
@@ -107,7 +107,7 @@ def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
     if others is not None and _too_many(others.exact, chance[0]):
         share = float(others.exact.mean())
         message = (
-            f"the rows of {percent(share)} of the control stand in the release unchanged, where "
+            f"the rows of {percent(share)} of the control are in the release unchanged, where "
             f"{percent(chance[0].share)} are expected by chance: people of the control are in the release, and the "
             "risk is too low"
         )
@@ -120,16 +120,16 @@ def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
 
 
 def _too_many(theirs: Bools, chance: Chance) -> bool:
-    """Whether controls have far more copies than strangers would."""
+    """Whether controls have far more copies than people outside the release would."""
     share = float(theirs.mean())
     far = share > chance.share + FAR_COPIES
     return far and beyond_error(share, len(theirs), chance.share, len(theirs), chance.spread)
 
 
 def _finding(check: str, flags: Bools, theirs: Bools | None, chance: Chance, rows: int, where: str = "") -> out.Finding:
-    """What the share of originals with a copy says beside that of the control, or beside chance."""
+    """Compare the share of originals with a copy with that of the control, or with chance."""
     share = float(flags.mean())
-    # A double is a property of two originals: its share varies up to twice as much as that of independent rows.
+    # A duplicate involves two originals: its share varies up to twice as much as that of independent rows.
     by_chance = beyond_error(share, len(flags), chance.share, rows / 4, chance.spread)
     by_chance |= chance.most is not None and int(flags.sum()) > max(FEWEST_COPIES, chance.most)
     if theirs is None:
@@ -143,9 +143,9 @@ def _finding(check: str, flags: Bools, theirs: Bools | None, chance: Chance, row
 
 
 def beyond_error(share: float, records: float, base: float, base_records: float, spread: float = 0.0) -> bool:
-    """Whether a share lies above another beyond error: the lower end of Newcombe's 95% interval is above 0.
+    """Whether a share is significantly above another: the lower end of Newcombe's 95% interval is above 0.
 
-    `spread` is a further standard deviation of the difference.
+    `spread` is an additional standard deviation of the difference.
     """
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     below = share - wilson_bounds(share, records, z)[0]
@@ -157,7 +157,7 @@ def _message(
     check: str, count: int, share: float, expected: float, with_control: bool, closes: bool, where: str
 ) -> str:
     what = "unchanged" + where if check == EXACT else "with at most one value changed"
-    people = "row of 1 original stands" if count == 1 else f"rows of {count:,} originals stand"
+    people = "row of 1 original is" if count == 1 else f"rows of {count:,} originals are"
     others = "of the control" if with_control else "expected by chance"
     verdict = "" if closes else ", which is within error"
     return f"the {people} in the release {what}: {percent(share)}, and {percent(expected)} {others}{verdict}"
@@ -188,11 +188,11 @@ def _among(there: Keys, wanted: Keys) -> Bools:
 
 
 def _chance_of(doubles: Floats, released: int) -> Chance:
-    """Chance for exact copies, from how many doubles each original has.
+    """Chance for exact copies, from how many duplicates each original has.
 
-    Where doubles are rare they are counted as pairs: D equal pairs of n (n - 1) / 2 give at most about
-    (sqrt(D + 1) + 1)² of them, and so many copies among n r pairs of an original and a released row, with 3 standard
-    errors on top.
+    If duplicates are rare they are counted as pairs: D equal pairs of n (n - 1) / 2 give at most about
+    (sqrt(D + 1) + 1)² of them, and as many copies among n r pairs of an original and a released row, plus 3 standard
+    errors.
     """
     rows = len(doubles)
     held = -np.expm1(-doubles * released / max(1, rows - 1))
@@ -206,12 +206,13 @@ def _chance_of(doubles: Floats, released: int) -> Chance:
 
 
 def _chance(originals: Table, released: int) -> tuple[Chance, Chance]:
-    """The shares of originals whose row, or whose row but for one value, a release of other people would hold.
+    """The shares of originals whose row, or whose row except one value, a release of other people would contain.
 
-    Beside each stands its standard deviation over releases: which rows a release holds is a matter of chance, and all
-    originals with that row share it. Rows are held independently of each other; near copies may be held together.
+    Each comes with its standard deviation over releases: which rows a release contains is random, and all originals
+    with that row share it. Rows are treated as independent; near copies may occur together.
 
-    An original with d doubles among n - 1 others has one among r released rows with chance 1 - exp(-d r / (n - 1)).
+    An original with d duplicates among n - 1 others has one among r released rows with probability
+    1 - exp(-d r / (n - 1)).
     """
     whole = row_keys(originals)
     doubles = _others(whole)
@@ -226,6 +227,6 @@ def _chance(originals: Table, released: int) -> tuple[Chance, Chance]:
 
 
 def _others(keys: Keys) -> Floats:
-    """How many other rows have the same number."""
+    """The number of other rows with the same key."""
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
     return (counts[inverse.reshape(-1)] - 1).astype(np.float64)

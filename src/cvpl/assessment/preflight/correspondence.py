@@ -1,8 +1,8 @@
 """Rows of the release that still correspond to rows of the original: by their order, and value by value.
 
-Where both tables are in the same order, the place of a row tells whose it is. That is seen by comparing each original
-with the released row at its place and with the rows before and after it: without a correspondence these are equally
-close, also in tables that are sorted.
+If both tables are in the same order, a row's position identifies the person. The check compares each original with the
+released row at its position and with the rows before and after it: without a correspondence these are equally close,
+even in sorted tables.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from cvpl.wording import percent
 Ints = NDArray[np.int64]
 
 FAR = 6.0
-"""Rows correspond where the pairs at the same place are closer than the next ones by so many standard errors."""
+"""Rows correspond if pairs at the same position are closer than neighbouring ones by this many standard errors, ..."""
 LEAST_SHARE = 0.02
-"""... and by at least this share of the comparisons, so that millions of rows find nothing in a trifle."""
+"""... and by at least this share of the comparisons, so that millions of rows do not flag a tiny difference."""
 SAME_PLACE = 0.9
-"""Declared matches tell what the order tells where at least so many rows match the row at their own place."""
+"""Declared matches equal the row order if at least this share of rows matches the row at the same position."""
 MOST_ROWS = 200_000
-"""More rows than this are not compared: an order shows long before."""
+"""More rows than this are not compared: an order shows with far fewer."""
 
 
 def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """The order of rows, where it is kept, and the share of values that are unchanged, by column."""
+    """Findings on a kept row order, and on the share of unchanged values by column."""
     pair, matches = inputs.pair, inputs.evaluation.matches
     ordered = order_kept(pair)
     found = []
@@ -46,18 +46,18 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
         if by_place or _told_by(matches, pair.original.rows):
             message = "the order of rows is kept and used for evaluation; shuffle the rows before release"
             if not by_place:
-                message = "the order of rows is kept, and tells what the id tells; shuffle the rows before release"
+                message = "the order of rows is kept and matches the id; shuffle the rows before release"
             found.append(out.Finding(check="order_used", closes_gate=False, message=message))
         else:
-            message = "the order of rows is kept, so a row's place tells whose it is; shuffle the rows before release"
+            message = "the order of rows is kept, so a row's position identifies the person; shuffle before release"
             found.append(out.Finding(check="order_kept", closes_gate=True, message=message))
     if matches is not None and declared:
         if not corresponds(pair, matches.original, matches.protected):
             message = (
-                "rows that are declared to be one person's agree no more than others: the declared identities are "
-                "wrong, or the release holds nothing of anybody"
+                "rows declared to be of the same person agree no more than others: the declared identities are "
+                "wrong, or the release contains no information on individuals"
             )
-            # Without a control the risk rests on these matches alone.
+            # Without a control the risk is based on these matches alone.
             found.append(out.Finding(check="truth_doubtful", closes_gate=pair.control is None, message=message))
         return found + _unchanged(pair, matches.original, matches.protected)
     if ordered:
@@ -67,14 +67,14 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
 
 
 def _told_by(matches: TrueMatches | None, rows: int) -> bool:
-    """Whether the declared matches tell what the order of rows tells: nearly all rows match the one at their place."""
+    """Whether the declared matches equal the row order: nearly all rows match the row at their position."""
     if matches is None:
         return False
     return bool((matches.original == matches.protected).sum() >= SAME_PLACE * rows)
 
 
 def order_kept(pair: Pair) -> bool:
-    """Whether the released rows stand at the places of their originals; only tables of equal length can tell."""
+    """Whether the released rows are in the order of their originals; known only for tables of equal length."""
     rows = pair.original.rows
     if rows != pair.protected.rows or rows < FEWEST_RECORDS:
         return False
@@ -83,7 +83,7 @@ def order_kept(pair: Pair) -> bool:
 
 
 def corresponds(pair: Pair, original: Ints, protected: Ints) -> bool:
-    """Whether rows that are said to belong together are closer than others; too few to tell count as such."""
+    """Whether declared pairs of rows are closer than other pairs; too few rows count as corresponding."""
     return len(original) < FEWEST_RECORDS or _correspond(pair, original, protected)
 
 
@@ -91,8 +91,8 @@ def _correspond(pair: Pair, original: Ints, protected: Ints) -> bool:
     """Whether paired rows are closer to each other than to the partners of the pairs before and after.
 
     For each pair and column, the partner's cell is closer to the original's than the next partner's (+1), farther (-1),
-    or as far (0); likewise for the one before. The sum has mean 0 without a correspondence: in a table that is sorted,
-    one neighbour is closer and the other farther.
+    or equally far (0); likewise for the one before. The sum has mean 0 without a correspondence: in a sorted table, one
+    neighbour is closer and the other farther.
     """
     count = min(len(original), MOST_ROWS)
     at, own = original[:count], protected[:count]

@@ -19,7 +19,7 @@ _LOOKS_LIKE = {
 
 
 def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """A finding for each released column that names people, and one for the key that the evaluation uses."""
+    """A finding for each released column with direct identifiers, and one for the key that the evaluation uses."""
     used = (
         resolved.identity is not None
         and inputs.evaluation.matches is not None
@@ -28,20 +28,20 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Fi
     key = resolved.identity.protected if resolved.identity is not None and used else None
     found = []
     if key is not None and key in inputs.whole.present.get("protected", ()):
-        message = f"column '{key}' tells who is who and is used for evaluation; remove it before release"
+        message = f"column '{key}' identifies people and is used for evaluation; remove it before release"
         found.append(out.Finding(check="evaluation_key", closes_gate=False, message=message, column=key))
     for column in inputs.whole.identifying:
         if column.column == key:
             continue
         if column.kind == "unique_values":
-            # Attackers are assumed not to know a sensitive column, but whoever does know a value needs no attack.
+            # Attackers are assumed not to know a sensitive column, but anyone who knows a value needs no attack.
             known = (
-                ": whoever knows a person's value finds that person's record"
+                ": anyone who knows a person's value finds that person's record"
                 if _role(resolved, column.column) == "sensitive"
                 else ""
             )
             message = (
-                f"column '{column.column}': nearly every value is unique, and {percent(column.share)} of them stand in "
+                f"column '{column.column}': nearly every value is unique, and {percent(column.share)} of them are in "
                 f"the original{known}; remove or coarsen it before release"
             )
         else:

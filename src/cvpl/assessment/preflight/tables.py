@@ -1,4 +1,4 @@
-"""The tables themselves: the same table twice, tables in the wrong order, a release that is too small."""
+"""Checks of the tables: the same table twice, swapped tables, a release that is too small."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cvpl.tables.row_keys import row_keys
 
 
 def table_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """What is wrong with original and release as a pair."""
+    """Findings on original and release as a pair."""
     return [*_same(inputs), *_swapped(resolved, inputs), *_small(inputs)]
 
 
@@ -27,13 +27,13 @@ def _same(inputs: Inputs) -> list[out.Finding]:
     if pair.original.rows != pair.protected.rows:
         return []
     if np.array_equal(np.sort(row_keys(pair.original)), np.sort(row_keys(pair.protected))):
-        message = "the release holds exactly the rows of the original, in all compared columns"
+        message = "the release has exactly the rows of the original, in all compared columns"
         return [out.Finding(check="same_rows", closes_gate=True, message=message)]
     return []
 
 
 def _swapped(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """The release is the table with generalized cells, or with the ids missing."""
+    """Signs of swapped tables: the original has generalized cells, or lacks the ids."""
     reasons = []
     coarse = [_generalized(table) for table in (inputs.pair.original, inputs.pair.protected)]
     if coarse[0] and not coarse[1]:
@@ -51,7 +51,7 @@ def _swapped(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
 
 
 def _generalized(table: Table) -> set[str]:
-    """The columns in which some value stands for several: an interval, a span of time, a mask."""
+    """The columns in which some value covers several: an interval, a time span, a mask."""
     return {spec.name for spec in table.specs if table.columns[spec.name].generalized()}
 
 

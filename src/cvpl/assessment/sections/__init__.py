@@ -1,1 +1,1 @@
-"""From measurements and diagnostics to the sections of a result. Nothing is computed here."""
+"""Result sections from measurements and diagnostics. Nothing is computed here."""

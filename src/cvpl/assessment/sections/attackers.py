@@ -9,7 +9,7 @@ from cvpl.assessment.verdict import risk_section
 
 
 def attacker_rows(ensemble: EnsembleOutcome) -> list[out.AttackerRow]:
-    """Every attacker that was run, in the order of the configuration."""
+    """A row for every attacker that was run, in configuration order."""
     return [
         measurements.attacker_row(
             name,

@@ -1,4 +1,4 @@
-"""The result of an audit, put together from what was measured. Nothing is computed here."""
+"""The result of an audit, assembled from its measurements. Nothing is computed here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cvpl.tables.pair import Inputs
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """One release judged: its attackers, the chosen one's measurement, the diagnostics, the checks and the gate."""
+    """One assessed release: its attackers, the chosen one's measurement, the diagnostics, the checks and the gate."""
 
     ensemble: EnsembleOutcome
     measured: Measurement

@@ -1,4 +1,4 @@
-"""How far the figures can be trusted, and who is at risk: from diagnostics to the sections of a result."""
+"""Result sections on the reliability of the figures and on subgroups, from diagnostics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cvpl.evaluation.groups.subgroups import Subgroups
 
 
 def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
-    """The headline's validity, and why nothing can be read as risk, if so."""
+    """The headline's validity, and why no figure can be read as risk, if so."""
     shift = valid.shift if valid.shift is not None and np.isfinite(valid.shift) else None
     fields = {**vars(valid), "reasons": list(reasons), "shift": shift}
     return out.Validity(assessable=not reasons, **fields)
@@ -33,7 +33,7 @@ def self_rate(found: SelfLinkage) -> out.SelfRate:
 
 
 def canaries(found: Canaries | None) -> out.Canaries | None:
-    """Both canaries of an attacker; null where they were not run."""
+    """Both canaries of an attacker; null if they were not run."""
     if found is None:
         return None
     return out.Canaries(identity=_canary(found.identity), independent=_canary(found.independent))
@@ -46,7 +46,7 @@ def _canary(found: Canary) -> out.Canary:
 
 
 def sensitivity(name: str | None, found: Sensitivity | None) -> out.Sensitivity | None:
-    """The variations of attacker `name`, and how far they lie apart; null where they were not run."""
+    """The variations of attacker `name`, and their spread; null if they were not run."""
     if name is None or found is None:
         return None
     return out.Sensitivity(
@@ -59,7 +59,7 @@ def sensitivity(name: str | None, found: Sensitivity | None) -> out.Sensitivity 
 
 
 def likeness(found: ControlLikeness | None) -> out.ControlLikeness | None:
-    """How alike control and originals are; null without a control."""
+    """The comparison of control and originals; null without a control."""
     if found is None:
         return None
     return out.ControlLikeness(
@@ -78,7 +78,7 @@ def likeness(found: ControlLikeness | None) -> out.ControlLikeness | None:
 
 
 def at_risk(found: Subgroups | None, suppress_below: int) -> out.AtRisk | None:
-    """Rates by group; null where nobody can be called linked or not."""
+    """Rates by group; null if links are not defined."""
     if found is None:
         return None
     return out.AtRisk(
@@ -95,7 +95,7 @@ def at_risk(found: Subgroups | None, suppress_below: int) -> out.AtRisk | None:
 
 
 def contributions(found: ColumnContributions) -> out.Contributions:
-    """What each column adds."""
+    """The contribution of each column."""
     return out.Contributions(
         columns=[_contribution(column) for column in found.columns],
         removal_asked=found.removal_asked,
@@ -121,7 +121,7 @@ def _contribution(found: ColumnContribution) -> out.Contribution:
 
 
 def self_linkage(found: Diagnostics, copied: SelfLinkage | None) -> out.SelfLinkage:
-    """The three self-linkage diagnostics; that of a perturbed copy is null where it was not run."""
+    """The three self-linkage diagnostics; the perturbed one is null if it was not run."""
     return out.SelfLinkage(
         original=self_rate(found.self_linkage["original"]),
         protected=self_rate(found.self_linkage["protected"]),
@@ -137,5 +137,5 @@ def ladder(found: Progressive | None) -> out.Ladder | None:
 
 
 def warnings(found: Sequence[AuditWarning]) -> list[out.Warning_]:
-    """Warnings with the place where each is explained."""
+    """Warnings with a link to their documentation."""
     return [out.Warning_(rule=warning.rule, message=warning.message, docs=warning.docs) for warning in found]

@@ -1,4 +1,4 @@
-"""From measurements to the sections of a result."""
+"""Result sections from measurements."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def curve(measured: Measurement) -> list[out.CurvePoint]:
 
 
 def calibration(measured: Measurement) -> out.Calibration | None:
-    """What was asked of a calibrated threshold."""
+    """The settings of a calibrated threshold."""
     setting = measured.attack.attacker.threshold
     if not isinstance(setting, Calibrate):
         return None
@@ -64,7 +64,7 @@ def calibration(measured: Measurement) -> out.Calibration | None:
 
 
 def blocks(measured: Measurement) -> out.Blocks:
-    """Block sizes a scheme, and candidates over all schemes."""
+    """Block sizes per scheme, and candidates over all schemes."""
     schemes = [out.BlockScheme(**asdict(block_sizes(partition))) for partition in measured.attack.partitions]
     candidates = measured.attack.found.candidates
     return out.Blocks(
@@ -77,7 +77,7 @@ def blocks(measured: Measurement) -> out.Blocks:
 
 
 def projection(measured: Measurement) -> out.ProjectionSummary:
-    """The dimension and explained variance of what records were compared in."""
+    """The dimension and explained variance of the space in which records were compared."""
     attack = measured.attack
     representation, fitted = attack.representation, linear(attack.representation.projection)
     return out.ProjectionSummary(
@@ -88,7 +88,7 @@ def projection(measured: Measurement) -> out.ProjectionSummary:
 
 
 def truth(measured: Measurement) -> out.TruthFigures | None:
-    """Recalls, true and false links, hits; null where no match is known at all."""
+    """Recalls, true and false links, hits; null if no match is known."""
     found = truth_figures(measured)
     if found is None:
         return None
@@ -117,7 +117,7 @@ def _overlap(measured: Measurement, found: Distributions | None) -> out.Overlap 
 
 
 def evidence(measured: Measurement) -> out.EvidenceShares | None:
-    """The shares of originals and controls by their evidence; null where nobody has a candidate."""
+    """The shares of originals and controls by their evidence; null if no record has a candidate."""
     found = evidence_shares(measured)
     if found is None:
         return None
@@ -152,7 +152,7 @@ def control(measured: Measurement) -> out.Control | None:
 
 
 def attributable(measured: Measurement) -> out.Attributable | None:
-    """The rate beyond look-alikes; null where nothing tells what look-alikes explain."""
+    """The rate beyond look-alikes; null without a base."""
     if measured.basis is None:
         return None
     ends = _ends(measured.attributable_interval)
@@ -160,7 +160,7 @@ def attributable(measured: Measurement) -> out.Attributable | None:
 
 
 def power(measured: Measurement, reading: float | None = None) -> list[out.Power] | None:
-    """Power at the stated false rates, and at `reading` where the risk is read at another one."""
+    """Power at the standard false-positive rates, and at `reading` if the risk uses another one."""
     if measured.power is None:
         return None
     intervals = measured.power_intervals or {}
@@ -175,7 +175,7 @@ def power(measured: Measurement, reading: float | None = None) -> list[out.Power
 
 
 def alignment(measured: Measurement) -> list[out.AlignedColumn] | None:
-    """To which granularity the attacker brought each column; null without alignment."""
+    """The granularity to which the attacker aligned each column; null without alignment."""
     granularity = measured.attack.granularity
     if granularity is None:
         return None
@@ -189,7 +189,7 @@ def attacker_row(
     canaries: out.Canaries | None,
     risk: out.Risk | None = None,
 ) -> out.AttackerRow:
-    """One attacker's line in the table of attackers; `faults` are why it does not count."""
+    """One attacker's row in the table of attackers; `faults` are why it does not count."""
     known = measured.truth
     return out.AttackerRow(
         name=name,

@@ -1,4 +1,4 @@
-"""The people in groups: by the values of columns that the person named, and by how rare they are."""
+"""Groupings of people: by the values of named columns, and by rarity."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BY_RARITY = "rarity, by tenths"
 def by_columns(
     columns: Mapping[str, tuple[ColumnData, ColumnData | None]], people: Ints, control_rows: Ints
 ) -> list[Grouping]:
-    """A grouping for each column: by its labels, or by the quarters of the originals for numbers and times."""
+    """A grouping for each column: by label, or by the originals' quartiles for numbers and times."""
     found = []
     for name, (mine, theirs) in columns.items():
         names, group = _groups(mine)
@@ -33,7 +33,7 @@ def by_columns(
 
 @singledispatch
 def _groups(originals: ColumnData) -> tuple[tuple[str, ...], Callable[[Any], Ints]]:
-    """The names of the groups that the originals' values make, and what finds the group of each record; -1 is none."""
+    """The group names derived from the originals' values, and a function from records to groups; -1 is none."""
     known = originals.ordinal()[originals.known()]
     edges = np.quantile(known, [0.25, 0.5, 0.75]) if len(known) else np.zeros(3)
     return QUARTERS, partial(_quarters, edges=edges)
@@ -45,7 +45,7 @@ def _label_groups(originals: Labels) -> tuple[tuple[str, ...], Callable[[Any], I
 
 
 def by_rarity(original: Table, control: Table | None) -> Grouping:
-    """Tenths of the originals, from the commonest to the rarest, and where the control people would be among them."""
+    """Tenths of the originals from the most common to the rarest, and the tenths that controls would fall into."""
     own, others = rarity(original, control)
     return Grouping(BY_RARITY, LABELS, deciles(own), None if others is None else deciles(own, others))
 

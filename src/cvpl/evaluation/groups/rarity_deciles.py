@@ -1,4 +1,4 @@
-"""How rare a record is among the originals, and ten groups from the commonest to the rarest."""
+"""The rarity of each record among the originals, and ten groups from the most common to the rarest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 DECILES = 10
 DISTINCT_SHARE = 0.5
-"""Numbers and times of which more than this share are distinct have no frequency worth the name: they are binned."""
+"""Number and time columns with more than this share of distinct values are binned: frequencies mean little there."""
 
 LABELS = ("1 (commonest)", *(str(number) for number in range(2, DECILES)), f"{DECILES} (rarest)")
 
@@ -20,8 +20,8 @@ LABELS = ("1 (commonest)", *(str(number) for number in range(2, DECILES)), f"{DE
 def rarity(original: Table, control: Table | None = None) -> tuple[Floats, Floats | None]:
     """Σ over the columns of log(1 / frequency of the record's value among the originals), for originals and controls.
 
-    A missing value is a value. Numbers and times that are mostly distinct count by the decile they lie in. A control is
-    counted with the originals as if it were one more of them, so that its rarity means the same and is finite: it has
+    A missing value counts as a value. Numbers and times that are mostly distinct count by their decile. A control is
+    counted as if it were one more original, so that its rarity has the same meaning and is finite: it has
     log((n + 1) / (count + 1)) where an original has log(n / count).
     """
     own = np.zeros(original.rows)
@@ -41,7 +41,7 @@ def rarity(original: Table, control: Table | None = None) -> tuple[Floats, Float
 
 
 def deciles(own: Floats, asked: Floats | None = None) -> Ints:
-    """The group of each of `asked` (default: the originals themselves), 0 for the commonest tenth, 9 for the rarest.
+    """The group of each of `asked` (default: the originals), 0 for the most common tenth, 9 for the rarest.
 
     floor(10 x originals that are less rare / originals): equal rarities are in one group, so groups may be uneven.
     """
@@ -70,5 +70,5 @@ def _value(column: ColumnData, edges: Floats | None) -> Floats:
 
 
 def _rounded(values: Floats) -> Floats:
-    """Sums that differ by the order of their terms only are the same."""
+    """Round so that sums that differ only in the order of their terms are equal."""
     return np.round(values, 9)

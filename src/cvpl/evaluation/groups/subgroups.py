@@ -1,7 +1,7 @@
-"""Who is at risk: rates by subgroup and the largest of them, with nothing told of small groups.
+"""Rates by subgroup and the largest of them, without disclosing small groups.
 
-An average may be low while one group is found nearly always. But the largest of many groups is large by chance too: so
-all intervals hold together, at 95% over all rows of all tables (Bonferroni), and the maximum has that of its row.
+An average may be low while one group is linked nearly always. But the largest of many rates is large by chance too. So
+all intervals hold simultaneously, at 95% over all rows of all tables (Bonferroni), and the maximum has its row's.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Bools = NDArray[np.bool_]
 SUPPRESS_BELOW = 10
 NO_VALUE = "(no value)"
 _ROUNDING = 1e-12
-"""Shares that differ by less are equal; one record of all the people on earth is more."""
+"""Shares that differ by less are equal; one record among everyone on earth differs by more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
     """A way to group people: its name, the groups' labels, and the group of each original and each control.
 
-    A code of -1 is a record without a value; these are a group of their own.
+    A code of -1 is a record without a value; such records form their own group.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Grouping:
 class GroupRow:
     """A group's rates; `groups` is how many groups the row pools, and its label is None where it pools several.
 
-    `linked` is null where it is hidden. Then both of `at_least` and `at_most` are a range that holds it, one of them is
-    a bound, and neither means that nothing may be told. The range is the one that a reader can compute from the shown
-    rows of the table, the bounds and the average. `low` and `high` are the ends of a Wilson interval that holds for all
-    rows together: of `linked`, or `low` of `at_least` and `high` of `at_most` where they are given. `control` and
-    `attributable` are null where they are hidden, or where there is no control.
+    `linked` is null if it is hidden. Then `at_least` and `at_most` together are a range that contains it, one of them
+    alone is a bound, and neither means that nothing may be disclosed. Readers can compute the range from the table's
+    shown rows, the bounds and the average. `low` and `high` are the ends of a Wilson interval that holds for all rows
+    simultaneously: for `linked`, or `low` for `at_least` and `high` for `at_most` if these are given. `control` and
+    `attributable` are null if they are hidden, or if there is no control.
     """
 
     label: str | None
@@ -65,7 +65,7 @@ class GroupRow:
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The rows of one grouping, groups in their order and the pooled ones last."""
+    """The rows of one grouping: groups in their order, then the pooled ones."""
 
     name: str
     rows: tuple[GroupRow, ...]
@@ -73,16 +73,16 @@ class GroupTable:
 
 @dataclass(frozen=True)
 class Maximum:
-    """The largest rate over the groups, of `rows` rows, of which nothing is known in `untold`.
+    """The largest rate over `rows` groups, of which `untold` have no known rate.
 
-    `estimate` is the largest `linked`, or `at_least` where that is larger, and `table` and `label` name its row. Where
-    no hidden row may have more, `low` and `high` are those of the row that is named. `at_least` says that the estimate
-    is a lower bound only: a hidden row may have more, since its `at_most`, or 1 without one, is larger. Then `high` is
-    the largest upper end over the rows that may be the largest, and 1 for a row without one.
+    `estimate` is the largest `linked`, or `at_least` if that is larger, and `table` and `label` name its row. If no
+    hidden row may exceed it, `low` and `high` are those of that row. `at_least` means that the estimate is only a lower
+    bound: a hidden row may exceed it, since its `at_most` (1 if absent) is larger. Then `high` is the largest upper end
+    over the rows that may be the largest, and 1 for a row without one.
 
     The largest rate is never below the average. If all known rates are, the estimate is the average itself, `at_least`
-    is true, `table` and `label` are None, and `low` is the lower end of the average. An average of 0 leaves 0 for every
-    row: then the estimate is exact.
+    is true, `table` and `label` are None, and `low` is the lower end of the average. If the average is 0, every row is
+    0 and the estimate is exact.
     """
 
     estimate: float
@@ -97,7 +97,7 @@ class Maximum:
 
 @dataclass(frozen=True)
 class Subgroups:
-    """All tables, the average beside them, and the maximum over them, of the linked share and of the attributable.
+    """All tables, the average, and the maximum over them, for the linked share and the attributable rate.
 
     `maximum_attributable` is the largest `attributable` of a row; it may be negative, and a hidden row may have more.
     `controlled` says whether there is a control to compare groups with: if not, `control` is null in every row.
@@ -123,9 +123,9 @@ def subgroups(
 ) -> Subgroups:
     """Rates by group for every grouping of the same people.
 
-    `linked` says of each original whether it is linked (0 or 1, or a share where candidates tie), `control_linked` the
-    same of each control. attributable = (linked - control) / (1 - control), null where control is 1. What is hidden,
-    and why, stands in `suppression`. Without a record, or with codes of another length, a ValueError.
+    `linked` is each original's link (0 or 1, or a share if candidates tie), `control_linked` the same for each control.
+    attributable = (linked - control) / (1 - control), null if control is 1. `suppression` explains what is hidden and
+    why. Raises ValueError without a record, or with codes of another length.
     """
     if not len(linked) or not groupings:
         raise ValueError("rates by group need at least one record and one grouping")
@@ -161,7 +161,7 @@ def subgroups(
 
 
 def _counted(codes: Ints, labels: int, records: int) -> Ints:
-    """Codes from 0, those without a value behind the last label."""
+    """Codes from 0; records without a value come after the last label."""
     if len(codes) != records or codes.max(initial=-1) >= labels or codes.min(initial=-1) < -1:
         raise ValueError("every record needs the code of a label, or -1")
     return np.where(codes < 0, labels, codes).astype(np.int64)
@@ -170,7 +170,7 @@ def _counted(codes: Ints, labels: int, records: int) -> Ints:
 def _control_shares(
     groupings: Sequence[Grouping], place: Sequence[Ints], linked: Floats | None, k: int
 ) -> list[dict[int, float]] | None:
-    """The control's share for every row in which it may be told. A control's group that has no original has no row."""
+    """The control's share for every row where it may be shown; control groups without originals have no row."""
     if linked is None or not len(linked) or any(item.control is None for item in groupings):
         return None
     rows = []
@@ -178,7 +178,7 @@ def _control_shares(
         codes = _counted(np.asarray(grouping.control), len(grouping.labels), len(linked))
         full = np.full(len(grouping.labels) + 1, -1, dtype=np.int64)
         full[: len(place_of)] = place_of
-        # Row 0 and rows of their own for the rest: the strangers' groups are one more row, never shown.
+        # Row 0 and one row each for the rest: control groups without originals share one more row, never shown.
         nowhere = int(place_of.max()) + 1
         rows.append(np.where(full[codes] < 0, nowhere, full[codes]))
     hidden = hidden_shares(rows, linked, k)
@@ -205,7 +205,7 @@ def _row(
     base: float | None,
     z: float,
 ) -> GroupRow:
-    """A group's row; `hidden` is the range that is published in place of `found`, if that is hidden."""
+    """A group's row; `hidden` is the range published instead of `found` if that is hidden."""
     if hidden is None:
         share = found / size
         beyond = None if base is None else attributable_rate(share, base)
@@ -236,12 +236,12 @@ def _maximum(tables: Sequence[GroupTable], average: float, average_low: float) -
 
 
 def _least(row: GroupRow) -> float:
-    """The smallest share that a row may have by what is published."""
+    """The smallest share that a row may have, given what is published."""
     return row.linked if row.linked is not None else (row.at_least or 0.0)
 
 
 def _most(row: GroupRow) -> float:
-    """The largest share that a row may have by what is published."""
+    """The largest share that a row may have, given what is published."""
     if row.linked is not None:
         return row.linked
     return 1.0 if row.at_most is None else row.at_most

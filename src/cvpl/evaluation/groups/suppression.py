@@ -1,18 +1,17 @@
-"""What tables of counts may show of small groups, also against subtraction.
+"""Suppression of small counts in tables, safe against subtraction.
 
 Two things are protected, both with `k` (10 by default). *Sizes*: groups of fewer than k people are pooled into one row
-with at least one other group, until the row has k people. *Shares*: a share of n people tells how many were linked, so
-it is shown only where at least k of them were and at least k were not. Otherwise only the side is told, "fewer than k",
-zero included, for a zero would tell that the others are not zero. A hidden number must not follow from the total: rows
-are hidden until each hidden number could, by all that is shown, be any of at least k.
+with at least one other group, until the row has k people. *Shares*: a share of n people reveals how many were linked,
+so it is shown only if at least k of them were linked and at least k were not. Otherwise only the side is shown, "fewer
+than k", including zero, since showing a zero would reveal that others are not zero. A hidden number must not follow
+from the total: rows are hidden until each hidden number could, given all that is shown, be any of at least k.
 
 Every hidden row gets a range: the numbers it may have, given the shown rows of its table, the bounds ("fewer than k",
-"all but fewer than k") and the total. A reader can compute this range from what is published, so it adds nothing to
-what a reader can find out, in one table or in several. A row that was hidden only to protect another one is then known
-to within k.
+"all but fewer than k") and the total. Readers can compute this range from what is published, so it discloses nothing
+more, in one table or in several. A row that was hidden only to protect another one is then known to within k.
 
-Several tables are about the same people. Somebody who knows which groups of one are made of groups of another can
-subtract across tables; so no hidden number may be a combination of shown rows, and no two nested rows may differ by a
+Several tables describe the same people. Someone who knows which groups of one table consist of groups of another can
+subtract across tables. So no hidden number may be a combination of shown rows, and no two nested rows may differ by a
 small number.
 """
 
@@ -32,9 +31,9 @@ _ROUNDING = 1e-9
 
 
 def pooled_rows(tables: Sequence[Ints], k: int) -> list[Ints]:
-    """For each table the row of each group; groups of fewer than k people share row 0 of their table with others.
+    """For each table, the row of each group; groups of fewer than k people share row 0 of their table with others.
 
-    `tables` has one array a table: the group of each record, from 0. Where nothing is pooled rows are numbered from 1.
+    `tables` has one array per table: the group of each record, from 0. If nothing is pooled, rows are numbered from 1.
     """
     people, members, _ = _atoms(tables)
     sizes = [_sums(codes, people) for codes in members]
@@ -46,7 +45,7 @@ def pooled_rows(tables: Sequence[Ints], k: int) -> list[Ints]:
 
 
 def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
-    """For each table and row whether its share must not be shown; `rows` has the row of each record in each table."""
+    """For each table and row, whether its share must be hidden; `rows` has each record's row in each table."""
     people, members, atom_of = _atoms(rows)
     linked = _sums(atom_of, hits)
     sums = [(_sums(codes, linked), _sums(codes, people)) for codes in members]
@@ -58,7 +57,7 @@ def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
 
 
 def bounds(linked: float, size: float, k: int) -> tuple[float, float]:
-    """What may be told of a hidden number of linked people: fewer than k, all but fewer than k, or nothing."""
+    """The published bounds of a hidden number of linked people: fewer than k, all but fewer than k, or none."""
     few, most = _few(linked, k), _few(size - linked, k)
     if few and not most:
         return 0.0, float(k - 1)
@@ -68,11 +67,11 @@ def bounds(linked: float, size: float, k: int) -> tuple[float, float]:
 
 
 def published_ranges(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> dict[int, tuple[float, float]]:
-    """For each hidden row of one table the fewest and the most linked people that are published.
+    """For each hidden row of one table, the published minimum and maximum number of linked people.
 
-    This is what `feasible` computes from the shown rows, the bounds and the total. A table in which every row is hidden
-    may still leave less than k numbers for one of them, since the total alone gives it away; then only the bounds are
-    published. A range from 0 to the row's size says nothing.
+    This is what `feasible` computes from the shown rows, the bounds and the total. If every row of a table is hidden,
+    the total alone may leave fewer than k numbers for one of them; then only the bounds are published. A range from 0
+    to the row's size is no information.
     """
     rows = [int(row) for row in np.flatnonzero(hidden)]
     if _is_vague(linked, sizes, hidden, k):
@@ -81,7 +80,7 @@ def published_ranges(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> di
 
 
 def feasible(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> list[tuple[float, float]]:
-    """The smallest and the largest number that each hidden row may have, given shown rows, bounds and the total."""
+    """The smallest and largest number that each hidden row may have, given shown rows, bounds and the total."""
     ends = [bounds(x, n, k) for x, n in zip(linked.tolist(), sizes.tolist(), strict=True)]
     left = float(linked[hidden].sum())
     low, high = (sum(ends[at][side] for at in np.flatnonzero(hidden)) for side in (0, 1))
@@ -92,12 +91,12 @@ def feasible(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> list[tuple
 
 
 def _sums(codes: Ints, weights: Floats) -> Floats:
-    """The summed weights of each group."""
+    """Sum the weights of each group."""
     return np.bincount(codes, weights=weights).astype(np.float64)
 
 
 def _few(count: float, k: int) -> bool:
-    """Whether a count is at most k - 1. People count in part where candidates tie: above k - 1 they are k at least."""
+    """Whether a count is at most k - 1. Ties make counts fractional: a count above k - 1 counts as at least k."""
     return count <= k - 1 + _ROUNDING
 
 
@@ -130,7 +129,7 @@ def _rows(sizes: Floats, pool: set[int]) -> Ints:
 def _size_leak(
     people: Floats, members: Sequence[Ints], sizes: Sequence[Floats], pools: Sequence[set[int]], k: int
 ) -> tuple[int, int | None] | None:
-    """A table whose pool gives a small number away: by a group's size as a sum of shown ones, or by nested rows."""
+    """A table whose pool reveals a small number: by a group's size as a sum of shown ones, or by nested rows."""
     rows = [_rows(size, pool) for size, pool in zip(sizes, pools, strict=True)]
     of_atom = [row[codes] for row, codes in zip(rows, members, strict=True)]
     shown = np.array([of == item for of in of_atom for item in np.unique(of)], dtype=np.float64)
@@ -152,7 +151,7 @@ def _size_leak(
 
 
 def _enlarge(sizes: Sequence[Floats], pools: list[set[int]], leak: tuple[int, int | None]) -> bool:
-    """Pool one more group of the table that leaks, or else of the table with the most left; False if none is left."""
+    """Pool one more group of the leaking table, or of the table with the most groups left; False if none is left."""
     at, group = leak
     left = [
         [int(item) for item in np.argsort(size, kind="stable") if size[item] and item not in pool]
@@ -189,7 +188,7 @@ def _is_vague(linked: Floats, sizes: Floats, hidden: Bools, k: int) -> bool:
 
 
 def _next_to_hide(linked: Floats, sizes: Floats, hidden: Bools) -> int | None:
-    """The smallest row that is shown, but the one with the highest share last: it is what readers must see."""
+    """The smallest shown row; the row with the highest share comes last, since readers need it most."""
     shown = [int(at) for at in np.flatnonzero(~hidden & (sizes > 0))]
     if not shown:
         return None
@@ -200,7 +199,7 @@ def _next_to_hide(linked: Floats, sizes: Floats, hidden: Bools) -> int | None:
 def _share_leak(
     people: Floats, linked: Floats, members: Sequence[Ints], hidden: Sequence[Bools], k: int
 ) -> tuple[int, int | None] | None:
-    """A table with a hidden number that follows from the rows shown in all, or a row that gives away a small part."""
+    """A table with a hidden number that follows from all shown rows, or a row that reveals a small part."""
     shown = [
         codes == item for codes, mask in zip(members, hidden, strict=True) for item in np.unique(codes[~mask[codes]])
     ]
@@ -223,7 +222,7 @@ def _share_leak(
 
 
 def _hide_another(sums: Sequence[tuple[Floats, Floats]], hidden: Sequence[Bools], leak: tuple[int, int | None]) -> bool:
-    """Hide the row that leaks, or one more of the table that does, or of any; False if none is left."""
+    """Hide the leaking row, or one more row of its table, or of any table; False if none is left."""
     at, row = leak
     if row is None:
         for table in (at, *(item for item in range(len(sums)) if item != at)):
@@ -234,14 +233,14 @@ def _hide_another(sums: Sequence[tuple[Floats, Floats]], hidden: Sequence[Bools]
     if row is None:
         return False
     hidden[at][row] = True
-    # One hidden row alone follows from the total.
+    # A single hidden row follows from the total.
     if hidden[at].sum() == 1 and (other := _next_to_hide(*sums[at], hidden[at])) is not None:
         hidden[at][other] = True
     return True
 
 
 def _atoms(tables: Sequence[Ints]) -> tuple[Floats, list[Ints], Ints]:
-    """The people whom no table tells apart: how many, their group in each table, and where each record belongs."""
+    """The sets of people that no table separates: sizes, group in each table, and the set of each record."""
     key = np.zeros(len(tables[0]), dtype=np.int64)
     for codes in tables:
         _, key = np.unique(key * (int(codes.max()) + 1) + codes, return_inverse=True)
@@ -250,7 +249,7 @@ def _atoms(tables: Sequence[Ints]) -> tuple[Floats, list[Ints], Ints]:
 
 
 def _nested(mine: Ints, theirs: Ints) -> list[tuple[int, int]]:
-    """Rows of one table, each with a row of the other that lies inside it."""
+    """Rows of one table, each with a row of the other nested inside it."""
     holders = {int(inner): np.unique(mine[theirs == inner]) for inner in np.unique(theirs)}
     return [(int(rows[0]), inner) for inner, rows in holders.items() if len(rows) == 1]
 

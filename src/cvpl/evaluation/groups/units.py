@@ -1,7 +1,7 @@
-"""Who is drawn together: the units of an interval.
+"""Sampling units of an interval.
 
-Where the table says that rows belong together (a household, an account, a person with several rows), whole groups are
-drawn. Otherwise, with 20 blocks or more, blocks: their records share their candidates. Otherwise people one by one.
+If the table declares that rows belong together (a household, an account, a person with several rows), whole groups are
+the units. Otherwise, with 20 blocks or more, blocks are: their records share candidates. Otherwise single people.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FEWEST_BLOCKS = 20
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The unit of every original and of every control, numbered alike; None where each record is its own."""
+    """The unit of every original and control, in one numbering; None if each record is its own unit."""
 
     kind: Kind
     original: Ints | None = None
@@ -34,8 +34,8 @@ EACH = Units("people")
 def choose_units(blocks: Sequence[Ints] | None, groups: Sequence[Ints] | None) -> Units:
     """The units for originals and, where there is a second array, controls.
 
-    `blocks` is None where blocks do not keep candidates apart (several schemes), `groups` where no rows belong
-    together. Groups go before blocks. Fewer than 20 blocks with originals are too few to draw from.
+    `blocks` is None if blocks do not separate candidates (several schemes), `groups` is None if no rows belong
+    together. Groups take precedence over blocks. Fewer than 20 blocks with originals are too few.
     """
     if groups is not None:
         return _units("groups", groups)

@@ -1,1 +1,1 @@
-"""Intervals: their bounds, their measured coverage, and paired differences."""
+"""Intervals: their bounds, measured coverage, and paired differences."""

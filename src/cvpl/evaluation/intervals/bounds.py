@@ -1,6 +1,6 @@
-"""The two ends of each figure's interval, from the scores of the records and the units in which these are drawn.
+"""The interval ends of each figure, from the records' scores and sampling units.
 
-Nothing here asks whether the ends may be believed: `intervals` does, by what was measured.
+This module does not check whether an interval is reliable: `intervals` does, by measured coverage.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Ints = NDArray[np.int64]
 Ends = tuple[float, float]
 
 LEAST_EFFECT = 1.1
-"""The draw of the release's rows, which all records share, adds a little variance that no unit shows."""
+"""The sampling of the release's rows, shared by all records, adds a little variance that no unit shows."""
 LEAST_EFFECT_OF_A_RATE = 1.4
-"""... and more to a linkage rate, in which it does not cancel."""
+"""... and more to a linkage rate, where it does not cancel."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The best scores of one table's records, and the unit of each (None: each is its own).
+    """The best scores of one table's records, and the unit of each (None: each record is its own unit).
 
-    `row` and `second`, the best candidate's row and the second-best score, tell what hangs on the rows of the release;
-    None where they are not known.
+    `row` and `second`, the best candidate's row and the second-best score, show what depends on single rows of the
+    release; None if they are unknown.
     """
 
     best: Floats
@@ -47,27 +47,27 @@ class Sample:
 
     @property
     def alike(self) -> bool:
-        """Whether the rows of a unit stand or fall together."""
+        """Whether the rows of a unit are linked or not linked together."""
         return self.kind == "groups"
 
     @property
     def units(self) -> float:
-        """How many units of equal size would weigh as these do: (Σ n_u)² / Σ n_u²."""
+        """The number of units of equal size with the same weight: (Σ n_u)² / Σ n_u²."""
         if self.unit is None:
             return float(len(self.best))
         sizes = np.bincount(self.unit).astype(np.float64)
         return float(sizes.sum() ** 2 / max(1.0, sizes @ sizes))
 
     def linked(self, threshold: float) -> Floats:
-        """1 where the best score reaches the threshold, 0 elsewhere."""
+        """1 if the best score reaches the threshold, else 0."""
         return (self.best >= threshold).astype(np.float64)
 
     def hanging(self, threshold: float) -> float:
-        """Σ_j (links that hang on row j of the release, but one)²: n² times the variance that its rows add to the rate.
+        """Σ_j (links that depend on row j of the release, minus one)²: n² times the variance that rows add to the rate.
 
-        A link hangs on its row if the second-best score does not reach the threshold. Leaving out the rows one by one
-        shows what their draw adds (Efron and Stein's inequality); one link of each row is left to its own person, who
-        would go with it.
+        A link depends on its row if the second-best score does not reach the threshold. Leaving out the rows one by one
+        estimates the variance of their sampling (Efron and Stein's inequality); one link of each row is assigned to the
+        row's own person, who would leave with it.
         """
         if self.row is None or self.second is None:
             return 0.0
@@ -95,8 +95,8 @@ def rate_bounds(sample: Sample, threshold: float, confidence: float) -> Ends:
 def attributable_bounds(originals: Sample, controls: Sample, threshold: float, confidence: float) -> Ends | None:
     """Ends for (LR - c) / (1 - c) = 1 - (1 - LR) / (1 - c), from the ends of the two rates.
 
-    A drawn unit brings its originals and its controls. What hangs on the rows of the release moves both rates alike and
-    cancels. None where every control is linked: nothing is left to attribute.
+    A sampled unit brings its originals and its controls. What depends on the rows of the release moves both rates
+    together and cancels. None if every control is linked: nothing is left to attribute.
     """
     parts = attributable_parts(originals, controls, threshold)
     if parts is None:
@@ -111,7 +111,7 @@ def attributable_bounds(originals: Sample, controls: Sample, threshold: float, c
 
 
 def attributable_parts(originals: Sample, controls: Sample, threshold: float) -> list[Component] | None:
-    """What originals and controls each do to (1 - LR) / (1 - c), up to a factor; None where every control is linked."""
+    """The parts of originals and controls in (1 - LR) / (1 - c), up to a factor; None if every control is linked."""
     mine, base = originals.linked(threshold), controls.linked(threshold)
     control = float(base.mean())
     if control == 1:
@@ -123,26 +123,26 @@ def attributable_parts(originals: Sample, controls: Sample, threshold: float) ->
 def paired_bounds(originals: Sample, wrong: Floats, threshold: float, confidence: float) -> Ends | None:
     """Ends for the attributable rate with the own match left out: `wrong` are the same records' best wrong scores.
 
-    (LR - FLR) / (1 - FLR) is the share of the records linked only by their own match among those without a wrong link.
-    None where every record has a wrong link.
+    (LR - FLR) / (1 - FLR) is the share of records linked only by their own match among those without a wrong link.
+    None if every record has a wrong link.
     """
     free = wrong < threshold
     return _share_ends(originals, (originals.best >= threshold).astype(np.float64), free, confidence)
 
 
 def top1_bounds(originals: Sample, hit: Floats, has_match: NDArray[np.bool_], confidence: float) -> Ends | None:
-    """Ends for the top-1 hit rate: the mean of `hit` over records with a match; None where there are none."""
+    """Ends for the top-1 hit rate: the mean of `hit` over records with a match; None if there are none."""
     return _share_ends(originals, hit, has_match, confidence)
 
 
 def power_bounds(
     originals: Sample, controls: Sample, false_rate: float, confidence: float, roc: Roc | None = None
 ) -> Ends:
-    """Ends for the power at a false rate α.
+    """Ends for the power at a false-positive rate α.
 
     Two things vary: the originals' share at a threshold, and the threshold, which the controls set. The second is read
-    off the ROC at the ends of the interval for a control share of α. The distances of both from the estimate add up in
-    squares. The steepness of the ROC between those ends weighs the controls against the originals in a unit.
+    off the ROC at the ends of the interval for a control share of α. Their distances from the estimate add in squares.
+    The ROC's slope between those ends weighs the controls against the originals in a unit.
     """
     roc = roc or Roc.of(originals.best, controls.best)
     power = roc.power(false_rate)
@@ -159,7 +159,7 @@ def power_bounds(
 def power_parts(
     originals: Sample, controls: Sample, false_rate: float, confidence: float, roc: Roc | None = None
 ) -> list[Component]:
-    """What originals and controls each do to the power at α: the controls by the steepness of the ROC there."""
+    """The parts of originals and controls in the power at α; the controls enter through the ROC's slope there."""
     roc = roc or Roc.of(originals.best, controls.best)
     mine, base = roc.counted(false_rate)
     _, _, slope = _read_off(roc, false_rate, SamplingDesign(len(base), LEAST_EFFECT), confidence)
@@ -167,14 +167,14 @@ def power_parts(
 
 
 def _read_off(roc: Roc, false_rate: float, drawn: SamplingDesign, confidence: float) -> tuple[float, float, float]:
-    """The ROC at the two ends of α, and its steepness between them."""
+    """The ROC at the two ends of α, and its slope between them."""
     ends = drawn.cautious_ends(false_rate, len(roc.controls), confidence)
     least, most = roc.power(ends[0]), roc.power(ends[1])
     return least, most, (most - least) / (ends[1] - ends[0])
 
 
 def _share_ends(sample: Sample, success: Floats, among: NDArray[np.bool_], confidence: float) -> Ends | None:
-    """Ends for the mean of `success` over the records in `among`; None where there are none."""
+    """Ends for the mean of `success` over the records in `among`; None if there are none."""
     values = success[among]
     if not len(values):
         return None

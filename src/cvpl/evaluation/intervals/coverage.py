@@ -1,9 +1,9 @@
-"""How often each interval held the truth when it was measured, and the rule that follows: offered, or refused.
+"""Measured coverage of each interval, and the rule that follows: offered, or refused.
 
-Worlds were drawn anew 1,000 times each: people, release, control; then attacked
-(docs/measurements/interval_coverage.py). What stands here is, for each figure and each kind of unit, the lowest
-coverage over all worlds, thresholds and false rates of that kind. A method is offered where that is at least 0.93 at a
-nominal 0.95, inside the range that was measured.
+Each simulated world was redrawn 1,000 times (people, release, control) and attacked
+(docs/measurements/interval_coverage.py). For each figure and unit kind, this module has the lowest coverage over all
+worlds, thresholds and false-positive rates of that kind. A method is offered if that is at least 0.93 at a nominal
+0.95, within the measured range.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Figure = Literal["linkage_rate", "attributable_rate", "left_out", "power", "powe
 """`left_out` is the attributable rate with the own match left out, `power_left_out` the power against such scores."""
 
 ENOUGH = 0.93
-"""The lowest coverage of a nominal 95% that is offered."""
+"""The lowest coverage at a nominal 95% for which an interval is offered."""
 FEWEST_RECORDS = 20
 """The smallest tables that were measured, originals and controls."""
 FEWEST_UNITS = 15
-"""The fewest groups (as many equal ones would weigh) that were measured."""
+"""The fewest groups that were measured, as the equivalent number of equal groups."""
 FEWEST_BEYOND = 5
-"""A false rate α is read off at least so many controls, α m: with fewer, the threshold is a matter of luck."""
+"""The fewest controls, α m, above the threshold of a false-positive rate α: with fewer, the threshold is unstable."""
 
 
 @dataclass(frozen=True)
 class LowestCoverage:
-    """The lowest coverage measured of intervals that are meant to hold 95% and 99.9% of the time."""
+    """The lowest measured coverage of intervals with nominal coverage 95% and 99.9%."""
 
     at_95: float
     at_999: float
@@ -80,7 +80,7 @@ The power with the own match left out has no interval over groups, and so no dif
 
 @dataclass(frozen=True)
 class IntervalOffer:
-    """What was measured where an interval is offered; why not, where it is refused."""
+    """The measured coverage of an offered interval, or the reason for a refusal."""
 
     coverage: str
     refused: str | None = None
@@ -89,9 +89,9 @@ class IntervalOffer:
 def offer(
     figure: Figure, kind: Kind, *, records: int, controls: int | None, units: float, beyond: float | None = None
 ) -> IntervalOffer:
-    """Whether the interval of a figure is offered, for so many originals (and controls) in units of this kind.
+    """Decide whether a figure's interval is offered, for these numbers of originals and controls and this unit kind.
 
-    `units` is how many equal units would weigh as these do; `beyond` the number of controls, α m, above the threshold.
+    `units` is the equivalent number of equal units; `beyond` the number of controls, α m, above the threshold.
     """
     smallest = records if controls is None else min(records, controls)
     if smallest < FEWEST_RECORDS:
@@ -107,7 +107,7 @@ def offer(
 
 
 def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> IntervalOffer:
-    """Whether the interval of a difference is offered: by the lower of what was measured for the two figures."""
+    """Decide whether the interval of a difference is offered, by the lower measured coverage of the two figures."""
     found = [DIFFERENCES[figure] for figure in figures]
     lowest = LowestCoverage(min(item.at_95 for item in found), min(item.at_999 for item in found))
     if lowest.at_95 < ENOUGH:

@@ -1,6 +1,6 @@
-"""Intervals for rates, offered where they were measured to hold.
+"""Intervals for rates, offered where their measured coverage is high enough.
 
-The estimand is the expected figure for a fresh draw of as many people under the same attacker and release process.
+The estimand is the expected figure for a new sample of as many people under the same attacker and release process.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from cvpl.evaluation.intervals.shares import CONFIDENCE
 
 Floats = NDArray[np.float64]
 Method = Literal["blocks", "people", "block_bootstrap", "record_bootstrap", "wilson"]
-"""Which units are drawn. The last three are read as blocks, people and people: resampling itself did not cover."""
+"""The sampling units. The last three mean blocks, people and people: resampling itself did not cover."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The two ends, how they were found, and how often such an interval held the truth when it was measured.
+    """The two ends, the method, and the measured coverage.
 
-    Where it is refused the ends are None, and `method` says why.
+    If the interval is refused, the ends are None and `method` says why.
     """
 
     low: float | None
@@ -45,11 +45,11 @@ class Interval:
 
     @property
     def refused(self) -> str | None:
-        """Why there is no interval; None where there is one."""
+        """Why there is no interval; None if there is one."""
         return self.method.removeprefix("refused: ") if self.low is None or self.high is None else None
 
     def mapped(self, change: Callable[[float], float]) -> Interval:
-        """The interval of a figure that rises with this one."""
+        """The interval of an increasing function of this figure."""
         if self.low is None or self.high is None:
             return self
         return replace(self, low=change(self.low), high=change(self.high))
@@ -86,7 +86,7 @@ def power_intervals(
     *,
     left_out: bool = False,
 ) -> list[Interval]:
-    """Intervals for the power at every false rate α.
+    """Intervals for the power at every false-positive rate α.
 
     `controls` are people of a control table or, with the own match `left_out`, the originals' best wrong scores in the
     units of the originals.
@@ -100,7 +100,7 @@ def power_intervals(
 
 
 def attributable_from_power(power: Interval, false_rate: float) -> Interval:
-    """The interval of (power - α) / (1 - α) from that of the power."""
+    """The interval of (power - α) / (1 - α) from the interval of the power."""
     return power.mapped(lambda end: (end - false_rate) / (1 - false_rate))
 
 
@@ -117,7 +117,7 @@ def top1_interval(
 def _offered(
     figure: Figure, originals: Sample, controls: Sample | None, false_rate: float | None = None
 ) -> Callable[[Callable[[], Ends | None]], Interval]:
-    """What turns ends into an interval, or refuses, for records like these."""
+    """A function that turns ends into an interval, or refuses it, for these records."""
     samples = [originals] if controls is None else [originals, controls]
     decided = offer(
         figure,

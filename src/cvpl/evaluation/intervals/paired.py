@@ -1,7 +1,7 @@
-"""The difference of one figure between two releases of the same people, with an interval that is paired.
+"""The paired difference of one figure between two releases of the same people.
 
-A person who is easily found in one release is often found in the other: the two estimates rise and fall together, and
-their difference is surer than either. What each person adds to the two figures tells how far.
+A person who is linked in one release is often linked in the other: the two estimates are correlated, and their
+difference is more precise than either. The correlation is computed from each person's contribution to both figures.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class SearchedRows:
-    """The rows of the originals, and of the control, that an attack asked; `of` is how many rows the tables have."""
+    """The rows of the originals and of the control that an attack searched; `of` is the tables' numbers of rows."""
 
     originals: Ints
     controls: Ints
     of: tuple[int, int]
 
     def both(self, other: SearchedRows) -> tuple[int, int]:
-        """How many originals, and how many controls, two attacks asked."""
+        """The numbers of originals and of controls that both attacks searched."""
         return len(np.intersect1d(self.originals, other.originals)), len(np.intersect1d(self.controls, other.controls))
 
 
 @dataclass(frozen=True, eq=False)
 class FigureEstimate:
-    """A figure of one release: its estimate, its interval at any confidence, and what each person adds to its error.
+    """A figure of one release: its estimate, its interval at any confidence, and each person's part in its error.
 
-    `originals` and `controls` have an entry for every row of the tables, 0 for those who were not asked; they are known
-    up to a common factor. `variance` is that of the figure as its interval takes it, in the square of the same factor.
+    `originals` and `controls` have an entry for every row of the tables, 0 for rows that were not searched; they are
+    known up to a common factor. `variance` is the figure's variance in its interval, in the square of that factor.
     """
 
     figure: Figure
@@ -59,7 +59,7 @@ class FigureEstimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first release's figure minus the second's, and how far the two estimates go together (-1 to 1)."""
+    """The first release's figure minus the second's, and the correlation of the two estimates (-1 to 1)."""
 
     estimate: float
     interval: Interval
@@ -68,13 +68,13 @@ class Difference:
 
     @property
     def tied(self) -> bool:
-        """Whether the two cannot be told apart: the interval holds 0, or there is none."""
+        """Whether the two cannot be distinguished: the interval contains 0, or there is none."""
         low, high = self.interval.low, self.interval.high
         return low is None or high is None or low <= 0 <= high
 
 
 def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) -> FigureEstimate | None:
-    """The power at a false rate; None without anything to read it against."""
+    """The power at a false-positive rate; None without a base."""
     base, basis = spread.base, spread.basis
     if base is None or basis is None:
         return None
@@ -91,7 +91,7 @@ def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) 
 
 
 def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEstimate:
-    """What is attributable where the score has no scale: (power - α) / (1 - α)."""
+    """The attributable rate of a score without a scale: (power - α) / (1 - α)."""
     return replace(
         power,
         estimate=(power.estimate - false_rate) / (1 - false_rate),
@@ -100,7 +100,7 @@ def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEst
 
 
 def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: float) -> FigureEstimate | None:
-    """The attributable rate at a threshold; None without a base, or where nothing is left to attribute."""
+    """The attributable rate at a threshold; None without a base, or if nothing is left to attribute."""
     base, basis, originals = spread.base, spread.basis, spread.originals
     if base is None or basis is None:
         return None
@@ -148,13 +148,13 @@ def _told(
 
 
 def correlation(first: FigureEstimate, second: FigureEstimate, groups: tuple[Ints, Ints | None] | None = None) -> float:
-    """How far two estimates go together, over the people whom both attacks asked.
+    """The correlation of two estimates, over the people whom both attacks searched.
 
         r = Σ_u A_u B_u / sqrt(V_A V_B)
 
-    A_u and B_u are what unit u, a person or a group, adds to the two figures. V_A and V_B are the variances of the
-    intervals, which hold more than people: a release's rows, and blocks. That part is taken to be each release's own,
-    so that r falls short of 1 even where the releases are equal. 0 where a figure does not vary.
+    A_u and B_u are the contributions of unit u, a person or a group, to the two figures. V_A and V_B are the variances
+    of the intervals, which cover more than people: a release's rows, and blocks. That part is taken to be independent
+    between releases, so r is below 1 even if the releases are equal. 0 if a figure does not vary.
     """
     scale = math.sqrt(first.variance * second.variance)
     if scale == 0:
@@ -174,12 +174,12 @@ def correlation(first: FigureEstimate, second: FigureEstimate, groups: tuple[Int
 
 
 def difference_bounds(first: tuple[float, Ends], second: tuple[float, Ends], together: float) -> Ends:
-    """Ends for a - b from the ends of each, where the two estimates have the correlation r.
+    """Ends for a - b from the ends of each, if the two estimates have the correlation r.
 
         low  = a - b - sqrt(x² + y² - 2 r x y),    x = a - low of a,     y = high of b - b
         high = a - b + sqrt(x² + y² - 2 r x y),    x = high of a - a,    y = b - low of b
 
-    The distances that pull the difference the same way add up as correlated errors do (Zou and Donner's recovery of
+    Distances that move the difference in the same direction add up like correlated errors (Zou and Donner's recovery of
     variances; for two shares of the same people, Newcombe's interval).
     """
     (a, (a_low, a_high)), (b, (b_low, b_high)) = first, second
@@ -200,8 +200,8 @@ def difference(
 ) -> Difference:
     """The difference of a figure between two releases of the same people.
 
-    `groups` are the units of the tables' rows, originals and control, where rows belong together. Refused where either
-    figure's own interval is, where the two are read against different people, or where it was measured not to hold.
+    `groups` are the units of the tables' rows, originals and control, if rows belong together. Refused if either
+    figure's own interval is refused, if the two have different bases, or if its measured coverage is too low.
     """
     estimate = first.estimate - second.estimate
     refused = partial(Interval, None, None)
@@ -225,13 +225,13 @@ def difference(
 
 
 def confidence_of_picked(first: int, second: int, *, by_this_figure: bool) -> float:
-    """At which the difference of two picked figures is taken, so that 95% is left for the pair that was picked.
+    """The confidence for the difference of two picked figures at which 95% is left for the picked pair.
 
-    The first release's attacker is the strongest of K, the second's of L. Where the figure is the one by which they
-    were picked, its error is at least that of the truly strongest, whose estimate lost. So the difference is too high
-    only if one of K differences is, those against the second's truly strongest; and too low only if one of L is. Half
-    of what an interval misses lies on either side: (K + L) (1 - c) / 2 = 0.05. For another figure nothing of the kind
-    is known, and all K L pairs must hold: K L (1 - c) = 0.05.
+    The first release's attacker is the strongest of K, the second's of L. If they were picked by this same figure, its
+    error is at least that of the truly strongest, whose estimate lost. So the difference is too high only if one of K
+    differences is, those against the second's truly strongest; and too low only if one of L is. An interval misses
+    half of the time on either side: (K + L) (1 - c) / 2 = 0.05. For another figure no such bound is known, and all K L
+    pairs must hold: K L (1 - c) = 0.05.
     """
     missed = 1 - CONFIDENCE
     return 1 - (2 * missed / (first + second) if by_this_figure else missed / (first * second))

@@ -1,8 +1,8 @@
-"""A share and how far it may be off, where records are drawn in units.
+"""Intervals for a share of records that are sampled in units.
 
-A share is the mean of values from 0 to 1. Its interval is Wilson's, for as many independent records as those at hand
-are worth: their number divided by the design effect, which is how much the variance over units exceeds the one over
-records. It stays inside [0, 1], is never of width zero, and works at any confidence.
+A share is the mean of values from 0 to 1. Its interval is Wilson's for the effective number of independent records:
+their number divided by the design effect, the ratio of the variance over units to the variance over records. It stays
+inside [0, 1], never has width zero, and works at any confidence.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ Ints = NDArray[np.int64]
 
 CONFIDENCE = 0.95
 FEW_UNITS = 10
-"""With fewer units of alike rows than this on one side, their variance is taken to be as large as their size allows."""
+"""With fewer units of alike rows on one side, their variance is taken to be as large as their size allows."""
 FEW_RECORDS = 5
-"""With fewer records than this on one side, what is left of that side may as well be nothing: the end is 0 or 1."""
+"""With fewer records than this on one side, the true share of that side may be zero: the end is 0 or 1."""
 MANY_UNITS = 300
-"""Above so many, the first term of the quantile's expansion is exact to four digits."""
+"""Above this many degrees of freedom, the first term of the quantile's expansion is exact to four digits."""
 _GRID = 8_193
 
 
 @dataclass(frozen=True)
 class SamplingDesign:
-    """How records were drawn: in how many units of equal weight, (Σ n_u)² / Σ n_u², and their design effect."""
+    """The sampling design: the number of units of equal weight, (Σ n_u)² / Σ n_u², and the design effect."""
 
     units: float
     effect: float
 
     def plus(self, effect: float) -> SamplingDesign:
-        """With a further source of variance."""
+        """Add another source of variance."""
         return replace(self, effect=self.effect + effect)
 
     def at_least(self, effect: float) -> SamplingDesign:
-        """With the larger of two variances."""
+        """Take the larger of two variances."""
         return replace(self, effect=max(self.effect, effect))
 
     def ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
@@ -49,7 +49,7 @@ class SamplingDesign:
         return wilson_bounds(share, records / self.effect, quantile(confidence, self.units - 1))
 
     def cautious_ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
-        """The same, but 0 or 1 where fewer than 5 records stand between the share and that end."""
+        """The same, but 0 or 1 if fewer than 5 records are between the share and that end."""
         low, high = self.ends(share, records, confidence)
         few = FEW_RECORDS * self.effect
         return 0.0 if share * records < few else low, 1.0 if (1 - share) * records < few else high
@@ -57,9 +57,9 @@ class SamplingDesign:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One table's part in a figure: how far each record counts (0 to 1), what its deviation weighs, and its unit.
+    """One table's part in a figure: how much each record counts (0 to 1), the weight of its deviation, and its unit.
 
-    Without units each record is drawn by itself.
+    Without units each record is sampled on its own.
     """
 
     success: Floats
@@ -68,19 +68,19 @@ class Component:
 
     @property
     def deviation(self) -> Floats:
-        """What each record adds to the figure's deviation from its mean."""
+        """Each record's contribution to the figure's deviation from its mean."""
         result: Floats = self.weight * (self.success - self.success.mean()) / len(self.success)
         return result
 
 
 def sampling_design(parts: Sequence[Component], *, least: float, alike: bool = False) -> SamplingDesign:
-    """How the records of a figure were drawn; d_i is the deviation of record i.
+    """The sampling design of a figure's records; d_i is the deviation of record i.
 
         effect = U / (U - 1) · Σ_u (Σ over i in u of d_i)² / Σ_i d_i²        at least `least`
 
-    Units are numbered alike over the parts. `alike` units hold rows that stand or fall together (a household, a
-    person): where fewer than 10 units of a part have a record on one side of its share, the effect is at least their
-    mean size as a record sees it, Σ n_u² / Σ n_u.
+    Units have one numbering over the parts. `alike` units contain rows that are linked or not linked together (a
+    household, a person): if fewer than 10 units of a part have a record on one side of its share, the effect is at
+    least their mean size per record, Σ n_u² / Σ n_u.
     """
     units, apart = math.inf, 0.0
     size = 1 + max((int(part.unit.max(initial=0)) for part in parts if part.unit is not None), default=0)
@@ -116,8 +116,8 @@ def wilson_bounds(p: float, count: float, z: float) -> tuple[float, float]:
 def ratio_bounds(top: tuple[float, float, float], bottom: tuple[float, float, float]) -> tuple[float, float]:
     """Ends for U / V from (estimate, low, high) of U and of V, all in [0, 1]; V and its low end are above 0.
 
-    The ends solve (U - θV)² = d_U² + θ² d_V², where d_U and d_V are the distances of the estimates from those ends of
-    their own intervals that pull the ratio the same way.
+    The ends solve (U - θV)² = d_U² + θ² d_V², where d_U and d_V are the distances of the estimates from the ends of
+    their own intervals that move the ratio in the same direction.
     """
     u, v = top[0], bottom[0]
     a, b, c = _quadratic(u, v, u - top[1], bottom[2] - v)
@@ -131,7 +131,7 @@ def _quadratic(u: float, v: float, du: float, dv: float) -> tuple[float, float, 
 
 
 def quantile(confidence: float, freedom: float) -> float:
-    """Student's two-sided quantile at the given confidence; the freedom is rounded down, to 1 at least."""
+    """Student's two-sided quantile at the given confidence; degrees of freedom are rounded down, to at least 1."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     if freedom > MANY_UNITS:
         return z + (z**3 + z) / (4 * freedom)

@@ -1,4 +1,4 @@
-"""The intervals of one attack's figures: its people in their units, and what they are read against."""
+"""The intervals of one attack's figures, from its sampling units and its base."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """The originals and, where there is anything to read them against, the base: controls, or the best wrong scores."""
+    """The originals and, if there is one, the base that they are compared with: controls, or the best wrong scores."""
 
     originals: Sample
     base: Sample | None
@@ -50,7 +50,7 @@ class Uncertainty:
         groups: Mapping[str, Ints] | None = None,
         confidence: float = CONFIDENCE,
     ) -> Uncertainty:
-        """That of an attack whose base has the scores `base`; `groups` tells which rows of a table belong together."""
+        """The uncertainty of an attack with base scores `base`; `groups` says which rows of a table belong together."""
         units = units_of(attack, control is not None, method, groups)
         # Only a best score hangs on one row of the release; a difference of two does not.
         plain = attack.attacker.evidence == "best"
@@ -63,17 +63,17 @@ class Uncertainty:
         return cls(originals, other, basis, confidence)
 
     def rates(self, thresholds: Iterable[float]) -> list[Interval]:
-        """For the linkage rate at every threshold."""
+        """Intervals for the linkage rate at every threshold."""
         return rate_intervals(self.originals, thresholds, self.confidence)
 
     def base_rates(self, thresholds: Iterable[float]) -> list[Interval] | None:
-        """For the control's rate at every threshold; None without a control."""
+        """Intervals for the control's rate at every threshold; None without a control."""
         if self.base is None or self.basis != "control":
             return None
         return rate_intervals(self.base, thresholds, self.confidence)
 
     def attributable(self, thresholds: Iterable[float]) -> list[Interval] | None:
-        """For the attributable rate at every threshold; None without a base."""
+        """Intervals for the attributable rate at every threshold; None without a base."""
         if self.base is None:
             return None
         if self.basis == "own_match_left_out":
@@ -81,21 +81,21 @@ class Uncertainty:
         return attributable_intervals(self.originals, self.base, thresholds, self.confidence)
 
     def powers(self, false_rates: Iterable[float]) -> list[Interval] | None:
-        """For the power at every false rate; None without a base."""
+        """Intervals for the power at every false-positive rate; None without a base."""
         if self.base is None:
             return None
         left_out = self.basis == "own_match_left_out"
         return power_intervals(self.originals, self.base, false_rates, self.confidence, left_out=left_out)
 
     def top1(self, truth: Truth | None) -> Interval | None:
-        """For the top-1 hit rate; None where no original has a match."""
+        """The interval for the top-1 hit rate; None if no original has a match."""
         if truth is None or not truth.has_match.any():
             return None
         return top1_interval(self.originals, truth.hit, truth.has_match, self.confidence)
 
 
 def units_of(attack: Attack, with_control: bool, method: Method, groups: Mapping[str, Ints] | None) -> Units:
-    """The units of the people whom the attacker holds, and of the controls."""
+    """The units of the people whom the attacker knows, and of the controls."""
     tables = ["original", "control"] if with_control else ["original"]
     blocks = attack.blocks.units(tables) if method in ("blocks", "block_bootstrap") else None
     bound = None

@@ -1,12 +1,12 @@
-"""Agreement of the records of two tables, column by column.
+"""Column-by-column agreement of the records of two tables.
 
-Every value becomes a range of whole numbers, such that two values agree exactly where their ranges meet:
+Every value becomes a range of whole numbers, such that two values agree exactly if their ranges meet:
 
     numbers   the cell's closed range [low, high], its upper end raised by the column's tolerance
     times     likewise [first, last], the tolerance in seconds
-    labels    a label's place among all paths, sorted: what a path is the beginning of stands right behind it, so
-              "North/*" is the range from itself to the last "North/...", and two ranges meet where one path begins
-              the other
+    labels    a label's rank among all sorted paths: the paths that start with a path come right after it, so
+              "North/*" is the range from itself to the last "North/...", and two ranges meet if one path is a
+              prefix of the other
 
 A missing value is an empty range: it meets nothing, and is neither agreement nor disagreement.
 """
@@ -30,19 +30,19 @@ Codes = NDArray[np.int32]
 Known = NDArray[np.bool_]
 
 _ROUNDING = 1e-9
-"""A tolerance is taken so much larger, relative to itself, that 0.7 and 0.8 are within 0.1 of each other."""
+"""The relative margin of a tolerance, so that 0.7 and 0.8 are within 0.1 of each other."""
 _EMPTY = int(np.iinfo(np.int32).max), -1
-"""The range of a missing value: it begins above and ends below all others."""
+"""The range of a missing value: it starts above and ends below all others."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What makes two values agree.
+    """The rule for the agreement of two values.
 
-    `tolerance` says of a column how far two numbers (in its unit) or times (in seconds) may lie apart and still agree;
-    0 where nothing is said. `times` compares a datetime column by its spans, or by equality of the features that the
-    attacker's vectorization makes of it, each a column of its own ("when.hour"); a column without features is compared
-    by its spans either way.
+    `tolerance` gives for each column how far two numbers (in its unit) or times (in seconds) may differ and still
+    agree; 0 by default. `times` compares a datetime column by its spans, or by equality of the features that the
+    attacker's vectorization derives from it, each as its own column ("when.hour"); a column without features is always
+    compared by its spans.
     """
 
     tolerance: Mapping[str, float] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """A range of whole numbers from 0, both ends included, for each record of a table; empty where it has no value."""
+    """A range of whole numbers from 0, both ends included, for each record of a table; empty if it has no value."""
 
     low: Codes
     high: Codes
@@ -83,13 +83,13 @@ class ComparedColumn:
 
     @classmethod
     def of(cls, name: str, queries: Ranges, candidates: Ranges) -> ComparedColumn:
-        """See whether equality will do."""
+        """Check whether agreement is equality."""
         equal = all(bool(((side.low == side.high) | ~side.known).all()) for side in (queries, candidates))
         return cls(name, queries, candidates, equal)
 
     def agree(self, queries: Rows, candidates: Rows) -> Known:
-        """Whether the values of some pairs agree, False where one is missing; the two arrays of rows are broadcast."""
-        # An empty range begins where none ends, and ends where none begins.
+        """Whether the values of some pairs agree, False if one is missing; the two arrays of rows are broadcast."""
+        # An empty range starts after all others end, and ends before all others start.
         if self.equal:
             return np.asarray(self.queries.low[queries] == self.candidates.high[candidates])
         meet = self.queries.low[queries] <= self.candidates.high[candidates]
@@ -97,9 +97,9 @@ class ComparedColumn:
         return np.asarray(meet)
 
     def chance(self) -> tuple[int, int]:
-        """Over all pairs of the two tables, whatever their blocks: how many agree, and in how many both are known.
+        """Over all pairs of the two tables, ignoring blocks: how many agree, and for how many both values are known.
 
-        Counted exactly from sorted values: of two ranges that do not meet one lies above the other.
+        Counted exactly from sorted values: if two ranges do not meet, one is above the other.
         """
         mine, theirs = (side.take(np.flatnonzero(side.known)) for side in (self.queries, self.candidates))
         pairs = len(mine.low) * len(theirs.low)
@@ -115,7 +115,7 @@ class ComparedColumn:
 def compare_tables(
     queries: Table, candidates: Table, attacker: Attacker, comparison: Comparison
 ) -> tuple[ComparedColumn, ...]:
-    """Every column that the attacker compares by; one that stays out of vectorization stays out here too."""
+    """Every column that the attacker compares; a column excluded from vectorization is excluded here too."""
     compared: list[ComparedColumn] = []
     for spec in queries.specs:
         choice = attacker.vectorization.columns.get(spec.name)
@@ -135,7 +135,7 @@ def _compared(
     comparison: Comparison,
     features: Sequence[Feature],
 ) -> list[ComparedColumn]:
-    """A column of two tables, of the first one's kind, as it is compared; a time by its features, if there are any."""
+    """A column of two tables, of the first one's type, as it is compared; a time by its features, if there are any."""
     return [_by_ranges(spec, sides, comparison)]
 
 
@@ -175,7 +175,7 @@ def _widened_times(side: Times, tolerance: float) -> tuple[NDArray[Any], NDArray
 
 
 def _feature(spec: ColumnSpec, feature: Feature, sides: Sequence[Times]) -> ComparedColumn:
-    """A datetime column by one of its features, which is missing where the span leaves it open."""
+    """A datetime column by one of its features, which is missing if the span does not determine it."""
     origin = earliest(sides)
     raw = [time_feature(side, feature, origin) for side in sides]
     ranges = _ranked([~np.isnan(values) for values in raw], [(values, values) for values in raw])
@@ -183,7 +183,7 @@ def _feature(spec: ColumnSpec, feature: Feature, sides: Sequence[Times]) -> Comp
 
 
 def _ranked(known: Sequence[Known], ends: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> list[Ranges]:
-    """Both tables' ends by their rank among them all, which keeps every comparison of two ends as it is."""
+    """Both tables' ends by their joint rank, which preserves every comparison of two ends."""
     plain = all(low is high for low, high in ends)
     pooled = [end for low, high in ends for end in ((low,) if plain else (low, high))]
     ranks = np.unique(np.concatenate(pooled), return_inverse=True)[1]
@@ -196,7 +196,7 @@ def _ranked(known: Sequence[Known], ends: Sequence[tuple[NDArray[Any], NDArray[A
 
 
 def _paths(spec: ColumnSpec, labels: Sequence[str]) -> tuple[Codes, Codes]:
-    """For each label its path's place among all paths, and that of the last path which it begins."""
+    """For each label, its path's rank among all paths, and that of the last path that starts with it."""
     paths = [spec.path(label) for label in labels]
     ordered = sorted(set(paths))
     last = list(range(len(ordered)))

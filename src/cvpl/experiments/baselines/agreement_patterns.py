@@ -1,6 +1,6 @@
-"""Patterns of agreement: on which columns a pair agrees, and how often every pattern occurs among candidate pairs.
+"""Agreement patterns: the columns on which a pair agrees, and how often each pattern occurs among candidate pairs.
 
-A pattern says of every column whether the pair agrees, differs, or lacks a value. Pairs are gone through block by
+A pattern states for every column whether the pair agrees, differs, or lacks a value. Pairs are processed block by
 block, a bounded number at a time, and only counts are kept.
 """
 
@@ -25,16 +25,16 @@ Rows = NDArray[np.intp]
 Bits = NDArray[np.integer]
 
 MOST_COLUMNS = 31
-"""A pattern takes two bits a column, and is one whole number."""
+"""A pattern takes two bits per column, and is one whole number."""
 _COUNTED_BY_PLACE = 20
-"""Patterns of so many bits are counted in a table of all there could be, longer ones by sorting."""
+"""Patterns of up to this many bits are counted in a full table, longer ones by sorting."""
 _LOOKED_UP = 16
-"""The weights of so many columns together stand in one table."""
+"""The number of columns whose weights share one lookup table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The patterns that occur, one a row, and in how many pairs: which columns agree, and which are known at all."""
+    """The patterns that occur, one per row, with their number of pairs: which columns agree, and which are known."""
 
     agree: NDArray[np.bool_]
     known: NDArray[np.bool_]
@@ -42,11 +42,11 @@ class Patterns:
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return int(self.counts.sum())
 
     def only(self, columns: NDArray[np.bool_]) -> Patterns:
-        """The patterns of some of the columns; those that are equal on them are one."""
+        """The patterns of some of the columns; patterns that are equal on them are merged."""
         width = int(columns.sum())
         both = np.hstack([self.agree[:, columns], self.known[:, columns]])
         distinct, place = np.unique(both, axis=0, return_inverse=True)
@@ -57,12 +57,12 @@ class Patterns:
 
 @dataclass(frozen=True, eq=False)
 class PatternScorer:
-    """Sums the weights of a pair's columns: `agree` where it agrees, `differ` where not, 0 where a value is missing.
+    """Sums the weights of a pair's columns: `agree` if it agrees, `differ` if not, 0 if a value is missing.
 
     weight(x, y) = Σ over known columns of differ + Σ over agreeing columns of (agree - differ)
 
-    Both sums are looked up by bits, one a column and the first lowest, so that a pair's weight is the same wherever the
-    pair stands. `lacking` holds the bits of the missing values of queries and candidates.
+    Both sums are looked up by bits, one per column and the first lowest, so that a pair's weight does not depend on its
+    position. `lacking` holds the bits of the missing values of queries and candidates.
     """
 
     columns: tuple[ComparedColumn, ...]
@@ -78,7 +78,7 @@ class PatternScorer:
     def of(
         cls, columns: Sequence[ComparedColumn], rows: tuple[int, int], agree: Floats, differ: Floats
     ) -> PatternScorer:
-        """A scorer of two tables with so many rows."""
+        """A scorer of two tables with these numbers of rows."""
         mine, theirs = np.zeros(rows[0], dtype=np.uint32), np.zeros(rows[1], dtype=np.uint32)
         for place, column in enumerate(columns):
             mine |= (~column.queries.known).astype(np.uint32) << place
@@ -88,12 +88,12 @@ class PatternScorer:
 
     @property
     def queries(self) -> int:
-        """How many query records there are."""
+        """The number of query records."""
         return len(self.lacking[0])
 
     @property
     def candidates(self) -> int:
-        """How many candidate records there are."""
+        """The number of candidate records."""
         return len(self.lacking[1])
 
     @property
@@ -136,7 +136,7 @@ class PatternScorer:
 def count_patterns(
     columns: Sequence[ComparedColumn], partitions: Sequence[Partition], budget: Budget | None = None
 ) -> Patterns:
-    """How often every pattern occurs among the pairs that share a block in any of the partitions, each counted once.
+    """Count every pattern among the pairs that share a block in any of the partitions, each pair once.
 
     Without a pair there is no pattern.
     """
@@ -173,12 +173,12 @@ def _unpacked(codes: Ints, width: int) -> NDArray[np.bool_]:
 
 
 def _width(columns: int) -> type[np.uint8 | np.uint16 | np.uint32]:
-    """The smallest numbers with a bit for each column."""
+    """The smallest integer type with a bit for each column."""
     return np.uint8 if columns <= 8 else np.uint16 if columns <= 16 else np.uint32
 
 
 def _looked_up(bits: Bits, weights: Floats) -> Floats:
-    """The sum of the weights whose bits are set, in the order of the columns; bits beyond them are passed over."""
+    """The sum of the weights whose bits are set, in the order of the columns; further bits are ignored."""
     result: Floats = np.zeros(bits.shape)
     for start in range(0, len(weights), _LOOKED_UP):
         table = np.zeros(1)

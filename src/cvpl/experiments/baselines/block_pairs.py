@@ -1,4 +1,4 @@
-"""The candidate pairs of an attack one after the other, never all at once."""
+"""The candidate pairs of an attack in chunks, never all at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from cvpl.search.listing import candidates_only, list_pairs
 Ints = NDArray[np.int64]
 
 LISTED = 1 << 17
-"""Pairs that are listed at a time, about: what is made of them stays in the cache."""
+"""The approximate number of pairs per chunk: derived arrays stay in the cache."""
 
 
 def listed_pairs(
     source: Source, partitions: Sequence[Partition], budget: Budget, most: int = LISTED
 ) -> Iterator[tuple[Group, Ints, Ints]]:
-    """Every pair that shares a block in any partition, once: a group, and places of queries and candidates in it.
+    """Every pair that shares a block in any partition, once: a group, and positions of queries and candidates in it.
 
-    The pairs of one query that come together ascend by candidate. A row of a block that alone has more pairs than
-    `most` is listed whole.
+    The pairs of one query within a chunk are sorted by candidate. A row of a block with more pairs than `most` is
+    listed whole.
     """
     for number, partition in enumerate(partitions):
         parts = layouts(partition, partitions[:number])
@@ -39,7 +39,7 @@ def listed_pairs(
 
 
 def _bounded(rectangles: Ints, most: int) -> Iterator[Ints]:
-    """The rectangles in lots of about `most` pairs, large ones cut by their queries."""
+    """The rectangles in lots of about `most` pairs; large ones are split by their queries."""
     heights, widths = rectangles[:, 1] - rectangles[:, 0], rectangles[:, 3] - rectangles[:, 2]
     high = np.maximum(1, most // np.maximum(1, widths))
     pieces = -(-heights // high)

@@ -1,8 +1,8 @@
 """Distances from the release to the originals: DCR and NNDR (paper, baselines B4 and B5).
 
 The distance is Euclidean between embeddings, that is after the attacker's vectorization and projection (0/1 features
-under a similarity that does without a projection). It is neither divided by the number of dimensions nor brought to
-[0, 1], so two attackers' figures are not on one scale.
+under a similarity without a projection). It is neither divided by the number of dimensions nor scaled to [0, 1], so two
+attackers' figures are not on one scale.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LOW = 0.05
-"""The quantile that stands for the nearest of the nearest."""
+"""The quantile reported for the smallest distances."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearestDistances:
-    """For each protected record the distance to its nearest and second-nearest original, NaN where there is none."""
+    """For each protected record, the distance to its nearest and second-nearest original, NaN if there is none."""
 
     first: Floats
     second: Floats
@@ -35,7 +35,7 @@ class NearestDistances:
 class Spread:
     """Mean, median and 5th percentile (linear between records) of the `count` records that have a value.
 
-    `without` counts the others; where nobody has one the three figures are None.
+    `without` counts the others; if no record has a value, the three figures are None.
     """
 
     mean: float | None
@@ -46,7 +46,7 @@ class Spread:
 
 
 def nearest_distances(attack: Attack, *, blocked: bool = True) -> NearestDistances:
-    """The two nearest originals of every protected record, from an exact search with the roles exchanged.
+    """The two nearest originals of every protected record, from an exact search with swapped roles.
 
     By default among the originals of its block, under the attack's blocking; with `blocked=False` among all of them.
     """
@@ -59,19 +59,19 @@ def nearest_distances(attack: Attack, *, blocked: bool = True) -> NearestDistanc
     scorer = fit_euclidean(np.vstack([original, protected])).scorer(protected, original)
     found = attack.engine.find_best(scorer, partitions)
     first, second = (_between(protected, original, row) for row in (found.row, found.second_row))
-    # Where two scores round to the same number, the second may be the nearer one by a bit.
+    # If two scores round to the same number, the second may be slightly nearer.
     return NearestDistances(np.fmin(first, second), np.maximum(first, second))
 
 
 def distance_to_closest_record(nearest: NearestDistances) -> Spread:
-    """DCR: min over originals x of |y - x|, over protected records y; none where y has no candidate."""
+    """DCR: min over originals x of |y - x|, over protected records y; none if y has no candidate."""
     return _spread(nearest.first)
 
 
 def nearest_neighbour_distance_ratio(nearest: NearestDistances) -> Spread:
     """NNDR: the distance to the nearest original over that to the second nearest, in [0, 1].
 
-    0/0, two originals at the very place of the record, is 1: the nearest is no nearer than the second. A record with
+    0/0, two originals at the same point as the record, is 1: the nearest is no nearer than the second. A record with
     fewer than two candidates has no ratio.
     """
     tied = nearest.second == 0
@@ -80,7 +80,7 @@ def nearest_neighbour_distance_ratio(nearest: NearestDistances) -> Spread:
 
 
 def _between(queries: Floats, candidates: Floats, row: Ints) -> Floats:
-    """The distance of each query to its candidate, from the differences themselves; NaN for the row -1."""
+    """The distance of each query to its candidate, computed from differences; NaN for the row -1."""
     distance = np.full(len(row), np.nan)
     who = np.flatnonzero(row >= 0)
     distance[who] = np.sqrt(((queries[who] - candidates[row[who]]) ** 2).sum(axis=1))

@@ -1,10 +1,10 @@
-"""EM for the Fellegi-Sunter model: the chances of agreement of matches and non-matches, and the share of matches.
+"""EM for the Fellegi-Sunter model: agreement probabilities of matches and non-matches, and the share of matches.
 
     P(pattern) = share · Π m^agree (1-m)^differ + (1-share) · Π u^agree (1-u)^differ
 
-The products are over columns; a missing value stands in none, and so is left out of the likelihood. Nothing in the
-likelihood tells matches from non-matches, since exchanging m with u and share with 1 - share leaves it the same: the
-start values decide, which have m above u on every column. A column may still end with m below u, and is reported so.
+The products are over columns; a missing value is in none of them, and so is left out of the likelihood. The likelihood
+does not distinguish matches from non-matches, since swapping m with u and share with 1 - share leaves it unchanged: the
+start values decide, with m above u on every column. A column may still end with m below u, and is reported as such.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from cvpl.experiments.baselines.agreement_patterns import Patterns
 Floats = NDArray[np.float64]
 
 SMALLEST = 1e-12
-"""Chances stay so far from 0 and 1, where a weight would be infinite."""
+"""The smallest distance of probabilities from 0 and 1, where a weight would be infinite."""
 TOLERANCE = 1e-8
-"""EM has converged when no parameter moves by more in a step."""
+"""EM has converged if no parameter changes by more in a step."""
 MOST_STEPS = 10_000
 
 
@@ -36,9 +36,9 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Where EM ended, whether it converged, and the log-likelihood (natural) at the start and after every step.
+    """The result of EM, whether it converged, and the log-likelihood (natural) at the start and after every step.
 
-    Each step raises the log-likelihood or leaves it as it is.
+    A step never lowers the log-likelihood.
     """
 
     parameters: Parameters
@@ -47,7 +47,7 @@ class Estimate:
 
     @property
     def steps(self) -> int:
-        """How many steps it took."""
+        """The number of steps."""
         return len(self.log_likelihood) - 1
 
 
@@ -59,16 +59,16 @@ def maximize(
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
 ) -> Estimate:
-    """Run EM on the counts of patterns until no parameter moves by `tolerance` or more, or for `most_steps`.
+    """Run EM on the pattern counts until no parameter changes by `tolerance` or more, or for `most_steps`.
 
     E: g = P(match | pattern).  M: m = Σ g·agree / Σ g·known,  u the same with 1 - g,  share = Σ g / pairs; sums over
-    pairs. A column that no match knows keeps its m, and likewise for u. There must be a pair.
+    pairs. A column that is missing in every match keeps its m, and likewise for u. At least one pair is required.
     """
     width = patterns.agree.shape[1]
     cells = np.hstack([patterns.agree, patterns.known & ~patterns.agree]).astype(np.float64)
     counts = patterns.counts.astype(np.float64)
     pairs = float(counts.sum())
-    # Row 0 is that of matches, row 1 that of the others: chances of agreement, and shares.
+    # Row 0 is for matches, row 1 for non-matches: agreement probabilities, and shares.
     chances = _inside(np.vstack([start.m, start.u]))
     share = float(_inside(np.float64(start.share)))
     history: list[float] = []
@@ -91,5 +91,5 @@ def maximize(
 
 
 def _inside(chance: Floats | np.float64) -> Floats:
-    """Within [SMALLEST, 1 - SMALLEST]; the best value under that bound, so that the likelihood still never falls."""
+    """Clip to [SMALLEST, 1 - SMALLEST]; the best value under that bound, so that the likelihood still never falls."""
     return np.minimum(np.maximum(chance, SMALLEST), 1 - SMALLEST)

@@ -3,8 +3,8 @@
     weight(x, y) = Σ over agreeing columns of log2(m/u) + Σ over differing ones of log2((1-m)/(1-u))
     P(match | x, y) = 1 / (1 + 2^-(weight + log2(share / (1 - share))))
 
-A column on which all candidate pairs agree, or all differ, or none is known, tells nothing and is left out; so are the
-blocking keys themselves. A missing value adds 0.
+A column on which all candidate pairs agree, or all differ, or none is known, carries no information and is left out; so
+are the blocking keys themselves. A missing value adds 0.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from cvpl.tables.columns import Table
 Floats = NDArray[np.float64]
 
 START_M = 0.9
-"""How far from u to 1 a column's m starts."""
+"""The start value of a column's m, as a fraction of the way from u to 1."""
 MOST_START_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Estimation:
-    """How m, u and the share of matches are estimated.
+    """The estimation of m, u and the share of matches.
 
-    `u` is fixed at the chance that two records agree, counted over all pairs that share a block (`chance_in_blocks`) or
-    over all pairs of the two tables (`chance`, Splink's way), or it is estimated with the rest (`estimated`). Under
-    `chance`, whoever shares a block agrees more often than two people at large, on the blocking keys and on what goes
-    with them, and EM may take that for what a match is.
+    `u` is fixed at the probability that two records agree, counted over all pairs that share a block
+    (`chance_in_blocks`) or over all pairs of the two tables (`chance`, as in Splink), or it is estimated with the rest
+    (`estimated`). Under `chance`, pairs that share a block agree more often than random pairs, on the blocking keys and
+    on correlated columns, and EM may mistake that for matching.
 
-    EM starts at the values given here, and else with u at the chance in blocks, m at u + 0.9 (1 - u), above u on every
-    column, and the share at one match for each record of the smaller table, at most 1/2.
+    EM starts at the values given here, and otherwise with u at the probability in blocks, m at u + 0.9 (1 - u), above u
+    on every column, and the share at one match for each record of the smaller table, at most 1/2.
     """
 
     u: Literal["chance_in_blocks", "chance", "estimated"] = "chance_in_blocks"
@@ -56,7 +56,7 @@ class Estimation:
 
 @dataclass(frozen=True, eq=False)
 class FellegiSunter:
-    """A fitted model: the columns it weighs, those it leaves out, and what EM found. Both may be empty."""
+    """A fitted model: the columns it uses, those it leaves out, and the EM estimate. Both may be empty."""
 
     attacker: Attacker
     comparison: Comparison
@@ -67,12 +67,12 @@ class FellegiSunter:
 
     @property
     def m(self) -> Mapping[str, float]:
-        """For each column the chance that a match agrees."""
+        """For each column, the probability that a match agrees."""
         return dict(zip(self.columns, self.estimate.parameters.m.tolist(), strict=True))
 
     @property
     def u(self) -> Mapping[str, float]:
-        """For each column the chance that a non-match agrees."""
+        """For each column, the probability that a non-match agrees."""
         return dict(zip(self.columns, self.estimate.parameters.u.tolist(), strict=True))
 
     @property
@@ -98,7 +98,7 @@ class FellegiSunter:
         return float(np.log2(self.share) - np.log1p(-self.share) / np.log(2))
 
     def posterior(self, weight: Floats) -> Floats:
-        """The chance that a pair of this weight is a match; 0 for the weight -inf of nobody."""
+        """The probability that a pair of this weight is a match; 0 for the weight -inf of a missing candidate."""
         chance: Floats = np.exp2(-np.logaddexp2(0.0, -(weight + self.prior)))
         return chance
 
@@ -111,7 +111,7 @@ class FellegiSunter:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """For each original the candidate of the highest weight, and the posterior of that weight."""
+    """For each original, the candidate of the highest weight, and the posterior of that weight."""
 
     model: FellegiSunter
     found: BestCandidates
@@ -119,12 +119,12 @@ class Links:
 
     @property
     def by_posterior(self) -> NDArray[np.bool_]:
-        """Who is linked because P(match) of the best candidate is 1/2 or more."""
+        """The originals linked because P(match) of the best candidate is 1/2 or more."""
         return self.found.best + self.model.prior >= 0
 
     @property
     def by_weight(self) -> NDArray[np.bool_]:
-        """Who is linked by the naive rule, which forgets how rare matches are: the best weight is 0 or more."""
+        """The originals linked by the naive rule, which ignores how rare matches are: the best weight is 0 or more."""
         return self.found.best >= 0
 
 
@@ -133,8 +133,8 @@ class Figures:
     """The figures of the baseline; those that need the true matches are None without them, and 0/0 is None.
 
     `linkage_rate` is the share of all originals with a candidate whose P(match) is 1/2 or more, `naive_linkage_rate`
-    that with a weight of 0 or more, and each `precision_at_1` the hits of those linked over those linked, None with
-    incomplete truth. `top1_hit_rate` is over originals with a match, linked or not.
+    that with a weight of 0 or more, and each `precision_at_1` the hits among linked originals over linked originals,
+    None with incomplete truth. `top1_hit_rate` is over originals with a match, linked or not.
     """
 
     linkage_rate: float
@@ -149,7 +149,7 @@ def fit_fellegi_sunter(
 ) -> FellegiSunter:
     """Count the patterns of the attack's candidate pairs, and estimate the model from them.
 
-    Without a pair, or without a column that tells anything, every weight is 0 and the share stays where it starts.
+    Without a pair, or without an informative column, every weight is 0 and the share keeps its start value.
     """
     comparison, estimation = comparison or Comparison(), estimation or Estimation()
     compared = compare_tables(attack.original, attack.protected, attack.attacker, comparison)
@@ -181,7 +181,7 @@ def link(attack: Attack, model: FellegiSunter) -> Links:
 
 
 def figures(attack: Attack, links: Links, truth: Truth | None = None) -> Figures:
-    """What the links come to, and how many of them are right where the truth is known."""
+    """The figures of the links, including how many are right if the truth is known."""
     found, posterior, weight = links.found, links.by_posterior, links.by_weight
     rates = float(np.mean(posterior)), float(np.mean(weight))
     if truth is None:
@@ -196,7 +196,7 @@ def figures(attack: Attack, links: Links, truth: Truth | None = None) -> Figures
 def _start(
     attack: Attack, columns: list[ComparedColumn], in_blocks: Floats, pairs: int, estimation: Estimation
 ) -> Parameters:
-    """Where EM starts, with u where it stays if it is fixed."""
+    """The start values of EM; u keeps its start value if it is fixed."""
     u = in_blocks
     if estimation.u == "chance":
         counted = np.array([column.chance() for column in columns], dtype=np.float64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Hits of a search by any scorer: whether the best candidate is a true one, ties shared."""
+"""Hits of a search by any scorer: whether the best candidate is a match, with ties shared."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Floats = NDArray[np.float64]
 
 
 def shared_hits(found: BestCandidates, scorer: Source, partitions: Sequence[Partition], matches: LeftOut) -> Floats:
-    """For each query the share of the candidates tied for the best that are matches; 0 without a candidate.
+    """For each query, the share of matches among the candidates tied for the best; 0 without a candidate.
 
-    A candidate within 1e-6 of the best is tied with it, as in `evaluation.truth`; a match outside the block is none.
+    A candidate within 1e-6 of the best is tied with it, as in `evaluation.truth`; a match outside the block does not
+    count.
     """
     inside = together(partitions, matches.query, matches.candidate)
     query, candidate = matches.query[inside], matches.candidate[inside]

@@ -1,4 +1,4 @@
-"""A candidate picked at random: what an attacker gets from the blocking alone (paper, baseline B2)."""
+"""A random candidate: what an attacker gets from the blocking alone (paper, baseline B2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 def expected_top1_hit_rate(attack: Attack, truth: Truth) -> float | None:
     """The expected share of originals with a match whose picked candidate is one.
 
-    mean over originals with a match of (matches among C(x)) / |C(x)|, which is 0 where C(x) is empty; None where nobody
+    mean over originals with a match of (matches among C(x)) / |C(x)|, which is 0 if C(x) is empty; None if no original
     has a match.
     """
     query, row = truth.matches.query, truth.matches.candidate
@@ -28,7 +28,7 @@ def expected_top1_hit_rate(attack: Attack, truth: Truth) -> float | None:
 
 
 def shares_above(attack: Attack, threshold: float) -> Floats:
-    """For each original the share of its candidates with s >= τ, by the attack's own similarity; 0 without a candidate.
+    """For each original, the share of its candidates with s >= τ, by the attack's similarity; 0 without a candidate.
 
     Every candidate pair is scored, a bounded number at a time.
     """
@@ -45,12 +45,12 @@ def expected_linkage_rate(attack: Attack, threshold: float) -> float:
 
 
 def pick(attack: Attack, rng: np.random.Generator) -> Ints:
-    """A candidate of each original, drawn evenly from C(x); -1 without one."""
+    """A uniformly random candidate of each original from C(x); -1 without one."""
     return pick_within(attack.partitions, rng)
 
 
 def picked_top1_hit_rate(picked: Ints, truth: Truth) -> float | None:
-    """The share of originals with a match whose picked candidate is one; None where nobody has a match."""
+    """The share of originals with a match whose picked candidate is one; None if no original has a match."""
     hit = picked[truth.matches.query] == truth.matches.candidate
     return share(int(hit.sum()), int(truth.has_match.sum()))
 
@@ -62,10 +62,10 @@ def picked_linkage_rate(attack: Attack, picked: Ints, threshold: float) -> float
 
 
 def pick_within(partitions: Sequence[Partition], rng: np.random.Generator) -> Ints:
-    """A candidate of each query, drawn evenly from those that share a block with it in any partition; -1 without one.
+    """A uniformly random candidate of each query among those that share a block in any partition; -1 without one.
 
-    Drawn from all its blocks laid end to end, where a candidate that shares k blocks stands k times and is therefore
-    kept with chance 1/k; who keeps none draws again.
+    Drawn from all its blocks concatenated, where a candidate that shares k blocks occurs k times and is therefore kept
+    with probability 1/k; queries that keep none draw again.
     """
     layouts = [_layout(partition) for partition in partitions]
     sizes = np.column_stack([size for _, _, size in layouts])
@@ -90,7 +90,7 @@ def pick_within(partitions: Sequence[Partition], rng: np.random.Generator) -> In
 
 
 def _layout(partition: Partition) -> tuple[Ints, Ints, Ints]:
-    """The candidates in the order of their blocks, and for each query where its block begins and how many it has."""
+    """The candidates in block order, and for each query the start of its block and its number of candidates."""
     blocks = sort_blocks(partition)
     heights, widths = (ends[:, 1] - ends[:, 0] for ends in (blocks.query_ends, blocks.candidate_ends))
     queries = blocks.query_order[ranges(blocks.query_ends[:, 0], heights)]

@@ -1,7 +1,7 @@
-"""Whether the release stays close to those it was made from: the two figures of RCE.
+"""Closeness of the release to its source records: the two figures of RCE.
 
-Both ask each protected record for its nearest neighbour, by the attacker's own similarity and within its block, and
-share a tie (within 1e-6) among all who tie.
+Both find the nearest neighbour of each protected record, by the attacker's own similarity and within its block, and
+share a tie (within 1e-6) among all tied records.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class TrainingShare:
 
 
 def same_source_share(attack: Attack, truth: Truth) -> SameSource:
-    """The share of protected records with a known source whose nearest original is a source of theirs.
+    """The share of protected records with a known source whose nearest original is one of their sources.
 
-    Of t originals tied for the nearest r of which are sources it counts r/t, and 0 where no source shares the block.
-    The baseline is the mean over the same records of 1/|C|, 0 where C is empty.
+    If r of t originals tied for the nearest are sources it counts r/t, and 0 if no source shares the block. The
+    baseline is the mean over the same records of 1/|C|, 0 if C is empty.
     """
     found = _nearest(attack, "original")
     sources = LeftOut(truth.matches.candidate, truth.matches.query)
@@ -62,10 +62,10 @@ def same_source_share(attack: Attack, truth: Truth) -> SameSource:
 def training_share(attack: Attack) -> TrainingShare | None:
     """The share of protected records whose nearest neighbour among originals and controls together is an original.
 
-    Where the nearest original and the nearest control lie within 1e-6, all who tie with either count, and the record
-    adds the originals' part of them. A record without a candidate on either side is left out. The baselines are
-    n_original / (n_original + n_control), and, right under blocking, the mean over the same records of the originals'
-    part of their candidates. None without a control, or without a map for it.
+    If the nearest original and the nearest control are within 1e-6, all records tied with either count, and the record
+    adds the originals' share of them. A record without a candidate on either side is left out. The baselines are
+    n_original / (n_original + n_control) and, correct under blocking, the mean over the same records of the originals'
+    share of their candidates. None without a control, or without a map for it.
     """
     if attack.control is None or not attack.representation.maps_others:
         return None
@@ -85,6 +85,6 @@ def training_share(attack: Attack) -> TrainingShare | None:
 def _nearest(attack: Attack, name: str) -> BestCandidates:
     """The nearest records of the original or the control table for every protected record, as the attack searches."""
     table = attack.original if name == "original" else attack.control
-    assert table is not None  # noqa: S101 - the callers have seen to it
+    assert table is not None  # noqa: S101 - checked by the callers
     scorer = attack.representation.scorer(attack.protected, table)
     return attack.find(scorer, attack.searched.partitions("protected", name))

@@ -1,1 +1,1 @@
-"""Every release that manifests describe, in one leaderboard."""
+"""The benchmark workflow: audits all releases of the manifests and ranks them in one leaderboard."""

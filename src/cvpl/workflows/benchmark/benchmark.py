@@ -1,4 +1,4 @@
-"""The benchmark suite: every release that manifests describe is audited, and stands in one leaderboard."""
+"""The benchmark suite: audits every release of the manifests and puts them on one leaderboard."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def benchmark(
 ) -> out.BenchmarkResult:
     """Audit every release that the manifests describe, one after the other, and put them on one leaderboard.
 
-    `manifests` are YAML files, or folders that hold a benchmark.yaml. Their tables are looked for in `data`, or in the
+    `manifests` are YAML files, or folders with a benchmark.yaml. Their tables are looked up in `data`, or in the
     manifest's own folder. Each release is one `cvpl.audit` with the manifest's configuration, and has its figures. A
-    release that cannot be audited, or of which nothing can be said, is a row that says why. With `folder` results
-    are kept there, and a run that was stopped goes on where it was. `only` names releases, as RELEASE or
-    MANIFEST/RELEASE. Raises InputError with every problem of all manifests before any audit starts, and UsageError
-    where `folder` cannot be written. The same inputs and seeds give the same result, but for `seconds`.
+    release that cannot be audited or assessed has a row with the reason. With `folder`, results are kept there and
+    interrupted runs resume. `only` selects releases, as RELEASE or MANIFEST/RELEASE. Raises InputError with every
+    problem of all manifests before any audit starts, and UsageError if `folder` cannot be written. The same inputs and
+    seeds give the same result, except for `seconds`.
     """
     progress = progress or ignore_progress
     progress("reading the manifests", None)
     given = [manifests] if isinstance(manifests, str | Path) else list(manifests)
     if not given:
-        raise UsageError("there is no manifest; name one at least")
+        raise UsageError("there is no manifest; name at least one")
     tasks = _chosen(read_manifests(given, data), only)
     kept = KeptResults(None if folder is None else Path(folder))
     kept.prepare()
@@ -64,14 +64,14 @@ def benchmark(
 
 
 def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[tuple[Manifest, list[Entry]]]:
-    """The releases to audit, by manifest; a name that no release has is refused."""
+    """The releases to audit, by manifest; unknown names raise UsageError."""
     if only is None:
         return [(manifest, list(manifest.entries)) for manifest in manifests]
     whole = {f"{item.name}/{entry.name}" for item in manifests for entry in item.entries}
     known = whole | {name.split("/")[1] for name in whole}
     unknown = [name for name in only if name not in known]
     if unknown or not only:
-        named = ", ".join(f"'{name}'" for name in unknown) or "of no name"
+        named = ", ".join(f"'{name}'" for name in unknown) or "without a name"
         raise UsageError(f"there is no release {named}; choose among {', '.join(sorted(whole))}")
     chosen = [
         (item, [entry for entry in item.entries if {entry.name, f"{item.name}/{entry.name}"} & set(only)])
@@ -83,7 +83,7 @@ def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[t
 def _run(
     group: str, entry: Entry, kept: KeptResults, memory: int | None, progress: ProgressCallback
 ) -> AttemptedRelease:
-    """One release: kept from before, audited now, or the reasons why it cannot be."""
+    """One release: kept from an earlier run, audited now, or the reasons why it cannot be."""
     digest = fingerprint(entry)
     found = kept.find(group, entry.name, digest)
     if found is not None:
@@ -95,24 +95,24 @@ def _run(
     except CvplError as error:
         return AttemptedRelease(entry, digest, None, (str(error),))
     except MemoryError:
-        return AttemptedRelease(entry, digest, None, ("the memory of this machine does not suffice",))
+        return AttemptedRelease(entry, digest, None, ("not enough memory on this machine",))
     except Exception as error:
-        # The message of an unforeseen error could hold a cell of the input, so only its kind and place are told.
-        text = f"internal error ({type(error).__name__} at {place_of(error)}), a fault of cvpl"
+        # The message of an unexpected error could contain a cell of the input, so only its type and place are reported.
+        text = f"internal error ({type(error).__name__} at {place_of(error)}), a bug in cvpl"
         return AttemptedRelease(entry, digest, None, (text,))
     kept.keep(group, entry.name, digest, found)
     return AttemptedRelease(entry, digest, found)
 
 
 def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> AuditedRelease:
-    """The audit of a release with its time, and the utility as `cvpl.compare` has it."""
+    """The audit of a release with its duration, and the utility as in `cvpl.compare`."""
     start = time.perf_counter()
     result = audit(entry.original, entry.file, entry.config, memory=memory, progress=progress)
     seconds = round(time.perf_counter() - start, 2)
     progress("utility", None)
     resolved = entry.resolved.within(memory)
     if resolved.control_is_absent:
-        # A sample is to serve for the whole table, not only for the people who are in it.
+        # A sample must represent the whole table, not only the people in it.
         resolved = replace(resolved, config=resolved.config.model_copy(update={"control": None}))
     with one_blas_thread():
         inputs = read_tables(entry.original, entry.file, resolved, None)

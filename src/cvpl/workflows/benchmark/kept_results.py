@@ -1,10 +1,10 @@
-"""Results of a benchmark that are kept, so that a run that was stopped goes on where it was.
+"""Kept results of a benchmark, so that interrupted runs resume.
 
     DIR/results/GROUP/RELEASE.json        the result of the audit, as `cvpl audit` writes it
-    DIR/results/GROUP/RELEASE.run.json    what it was made from, how long it took, and the utility
+    DIR/results/GROUP/RELEASE.run.json    its inputs, its duration, and the utility
 
-The second file is written last, and names the bytes of the first. A result is used again only where all of what made it
-is the same: the tables, the hierarchies, the configuration, the versions, and the code that computes figures.
+The second file is written last, and records the digest of the first. A result is reused only if all its inputs are the
+same: the tables, the hierarchies, the configuration, the versions, and the code that computes figures.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
 
 _ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "simulation", "protection", "leaderboard.py")
-"""Parts of the package that no figure of an audit depends on."""
+"""Parts of the package that no audit figure depends on."""
 
 
 @dataclass(frozen=True, eq=False)
 class AuditedRelease:
-    """A release that was audited: its result, its utility and the seconds that the audit took."""
+    """An audited release: its result, its utility and the audit's duration in seconds."""
 
     result: AuditResult
     utility: BenchmarkUtility
@@ -40,7 +40,7 @@ class AuditedRelease:
 
 
 class _Run(Section):
-    """What stands beside a kept result."""
+    """The metadata file of a kept result."""
 
     fingerprint: str
     result_sha256: str
@@ -55,7 +55,7 @@ class KeptResults:
     folder: Path | None
 
     def prepare(self) -> None:
-        """Make the folder, and see that files can be written in it; UsageError where not."""
+        """Create the folder, and check that it is writable; raises UsageError if not."""
         if self.folder is None:
             return
         place = self.folder / "results"
@@ -65,16 +65,16 @@ class KeptResults:
                 pass
         except OSError as error:
             why = error.strerror or "the system refused"
-            text = f"--out {self.folder}: nothing can be written in '{place}' ({why}). Name another folder."
+            text = f"--out {self.folder}: cannot write in '{place}' ({why}). Name another folder."
             raise UsageError(text) from None
 
     @property
     def any_there(self) -> bool:
-        """Whether the result of any audit is kept."""
+        """Whether any audit result is kept."""
         return self.folder is not None and any(self.folder.glob("results/*/*.run.json"))
 
     def find(self, group: str, name: str, fingerprint: str) -> AuditedRelease | None:
-        """The result that was made from the very same, if it is there and whole."""
+        """The kept result of the same inputs, if it exists and is complete."""
         if self.folder is None:
             return None
         file, beside = self._files(group, name)
@@ -88,7 +88,7 @@ class KeptResults:
             return None
 
     def keep(self, group: str, name: str, fingerprint: str, found: AuditedRelease) -> None:
-        """Write a result down, and then what it was made from."""
+        """Write a result, then its metadata."""
         if self.folder is None:
             return
         file, beside = self._files(group, name)
@@ -119,7 +119,7 @@ def fingerprint(entry: Entry) -> str:
 
 
 def _files(entry: Entry) -> dict[str, Path]:
-    """The files beside the two tables: control, hierarchies, saved projections."""
+    """The files besides the two tables: control, hierarchies, saved projections."""
     config, base = entry.config.config, entry.config.base
     named = [column.hierarchy for column in config.columns.values() if column.hierarchy is not None]
     if isinstance(config.control, ControlConfig):

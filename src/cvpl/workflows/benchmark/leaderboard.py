@@ -1,8 +1,8 @@
-"""From audits to a leaderboard: one row a release, each group in order, and nobody ranked against other people.
+"""The leaderboard: one row per release, ranked within its group.
 
-Releases of one group are ranked by their risk, each against others whose risk is read in the same way. Those with a
-control come first. Where only true matches are known, the risk is how often the best candidate is the right person,
-beyond a blind guess. The rest have no place. Two releases whose 95% intervals meet are tied.
+Releases of one group are ranked by risk, only against others with the same basis. Those with a control come first. With
+true matches only, the risk is the top-1 hit rate beyond random guessing. The others have no rank. Two releases with
+overlapping 95% intervals are tied.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RankedBy = Literal["risk", "top1_hit_rate"]
 
 @dataclass(frozen=True, eq=False)
 class AttemptedRelease:
-    """A release that was tried: what came of it, or why nothing did."""
+    """A release that was attempted: its audit, or the reasons for its failure."""
 
     entry: Entry
     fingerprint: str
@@ -40,7 +40,7 @@ class AttemptedRelease:
 
 
 def board(manifest: Manifest, ran: Sequence[AttemptedRelease]) -> tuple[out.BenchmarkGroup, list[out.BenchmarkRow]]:
-    """A manifest's group, and the rows of the releases that were tried, the highest risk first."""
+    """A manifest's group, and the rows of the attempted releases, the highest risk first."""
     utilities = [item.found.utility for item in ran if item.found is not None]
     figures = shared_figures(utilities)
     columns = dict.fromkeys(name for utility in utilities for name in utility.columns)
@@ -61,7 +61,7 @@ def board(manifest: Manifest, ran: Sequence[AttemptedRelease]) -> tuple[out.Benc
 
 
 def in_order(rows: Sequence[out.BenchmarkRow]) -> list[out.BenchmarkRow]:
-    """The rows of one group in order, with their places; rows without one come last, as they were given."""
+    """The rows of one group in order, with their ranks; rows without one come last, in the given order."""
     placed: list[out.BenchmarkRow] = []
     for kind in sorted({_kind(row) for row in rows}):
         alike = [row for row in rows if _kind(row) == kind]
@@ -78,7 +78,7 @@ def in_order(rows: Sequence[out.BenchmarkRow]) -> list[out.BenchmarkRow]:
 
 
 def _clearly_above(ends: Sequence[Ends]) -> NDArray[np.bool_]:
-    """Which stands clearly above which: the whole interval lies above the other's; without an interval none does."""
+    """Which release is clearly above which: its whole interval is above the other's; never without an interval."""
     above = np.zeros((len(ends), len(ends)), dtype=bool)
     for i, (low, _, _) in enumerate(ends):
         for j, (_, _, high) in enumerate(ends):
@@ -87,7 +87,7 @@ def _clearly_above(ends: Sequence[Ends]) -> NDArray[np.bool_]:
 
 
 def _kind(row: out.BenchmarkRow) -> tuple[int, str]:
-    """Which rows may be ranked against each other, those of which most is known first; other controls are others."""
+    """The class of rows that may be ranked together, best basis first; each control has its own class."""
     rate = "" if row.risk is None or row.risk.false_rate is None else f"{row.risk.false_rate:.2f} "
     if row.ranked_by == "risk" and row.control_from == "file":
         return 0, rate + (row.inputs["control"].sha256 or "")
@@ -97,13 +97,13 @@ def _kind(row: out.BenchmarkRow) -> tuple[int, str]:
 
 
 def _ends(row: out.BenchmarkRow) -> Ends:
-    """The figure that a row is ranked by, between the ends of its interval."""
+    """The figure that ranks a row, with the ends of its interval."""
     estimate, low, high = row.shown
     return low, estimate or 0.0, high
 
 
 def _row(group: str, ran: AttemptedRelease, figures: Sequence[str], columns: Sequence[str]) -> out.BenchmarkRow:
-    """One release's row, without its place."""
+    """One release's row, without its rank."""
     entry, found = ran.entry, ran.found
     made, config = entry.made, entry.config.config
     result = None if found is None else found.result
@@ -153,12 +153,12 @@ def _row(group: str, ran: AttemptedRelease, figures: Sequence[str], columns: Seq
 
 
 def _reasons(result: out.AuditResult) -> list[str]:
-    """Why nothing can be said of a release that was audited; nothing where something can."""
+    """Why an audited release cannot be assessed; empty if it can."""
     return [*result.validity.reasons, *(item.message for item in result.preflight if item.check == TOO_FEW)]
 
 
 def _largest_top1(result: out.AuditResult) -> out.LargestTop1 | None:
-    """The attacker in the running that finds the right person most often; the first of several."""
+    """The attacker with the highest top-1 hit rate among those that count; the first of several."""
     found = {row.name: row.top1_hit_rate for row in result.attackers if not row.disqualified}
     known = {name: rate for name, rate in found.items() if rate is not None}
     if not known:
@@ -173,7 +173,7 @@ def _utility(kept: out.BenchmarkUtility, figures: Sequence[str], columns: Sequen
 
 
 def _paper_s(entry: Entry, result: out.AuditResult) -> out.Rate | None:
-    """The linkage rate of the paper's attacker, by whatever name, where it was run."""
+    """The linkage rate of the paper's attacker, under any name, if it was run."""
     own = {"knows": None, "knows_people": 1.0, "threshold": None}
     written = written_attackers(entry.config.config, "", [])
     names = [key for key, item in written.items() if item.model_copy(update=own) == AttackerConfig()]

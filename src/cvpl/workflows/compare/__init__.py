@@ -1,1 +1,1 @@
-"""Several releases of one original side by side."""
+"""The comparison workflow: several releases of one original."""

@@ -1,4 +1,4 @@
-"""Several releases of one original side by side: the contest of attackers and the utility of each, and their order."""
+"""The comparison of several releases of one original: risk, utility and ranking."""
 
 from __future__ import annotations
 
@@ -46,14 +46,13 @@ def compare(
     memory: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> out.ComparisonResult:
-    """Hold several releases of `original` against each other: risk, utility, order and efficient frontier.
+    """Compare several releases of `original`: risk, utility, ranking and efficient frontier.
 
-    Each release faces the attackers as in `cvpl.audit`, and its strongest speaks for it. Risk is the figure of the
-    audit's verdict. Differences between two releases are paired person by
-    person; two releases whose difference may be 0 are tied. `releases` are tables as in `cvpl.audit`, or a mapping from
-    names to tables; they are read twice, so a table that can be read only once will not do. The other arguments are
-    those of `cvpl.audit`. A policy in the configuration is not applied. Raises InputError with the problems of all
-    releases. The same inputs and seed give the same result.
+    Each release is attacked as in `cvpl.audit`, and the strongest attacker gives its risk, the figure of the audit's
+    verdict. Differences between two releases are paired by person; two releases whose difference may be 0 are tied.
+    `releases` are tables as in `cvpl.audit`, or a mapping from names to tables. They are read twice, so a table that
+    can be read only once does not work. The other arguments are those of `cvpl.audit`. A policy in the configuration is
+    not applied. Raises InputError with the problems of all releases. The same inputs and seed give the same result.
     """
     progress = progress or ignore_progress
     progress("reading", None)
@@ -65,7 +64,7 @@ def compare(
             its_progress = prefix_progress(progress, one.name) if len(given) > 1 else progress
             its_progress("reading", None)
             inputs = read_tables(original, one.table, resolved, control)
-            found.append(_stood(one, resolved, inputs, its_progress))
+            found.append(_measure(one, resolved, inputs, its_progress))
     order = ranked(found)
     return out.ComparisonResult(
         schema="cvpl/compare/1",
@@ -79,19 +78,19 @@ def compare(
     )
 
 
-def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> ReleaseFigures:
-    """One release: its contest, its utility, and what is needed to compare it."""
+def _measure(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> ReleaseFigures:
+    """Attack one release, and compute its utility and what is needed to compare it."""
     ensemble = run_attackers(resolved, inputs, progress)
     measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
     done, pair = measured.attack, inputs.pair
     contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
     likeness = compare_control(inputs, done.seed)
     progress("utility", None)
-    # By one vectorization for all releases, whichever attacker is strongest against each.
+    # All releases use one vectorization, whichever attacker is strongest against each.
     kept = release_utility(inputs, resolved.first_vectorization, done.seed)
     findings = preflight(resolved, inputs, likeness)
-    said = verdict(ensemble, findings)
-    assessable = said.kind != "not_assessable"
+    decided = verdict(ensemble, findings)
+    assessable = decided.kind != "not_assessable"
     warnings = diagnostics.warnings(notices(measured, ensemble, inputs, likeness))
     asked = SearchedRows(
         done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
@@ -109,7 +108,7 @@ def _stood(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progress
         update={
             "assessable": assessable,
             "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
-            "verdict": said,
+            "verdict": decided,
             "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
             "best_candidate": best_candidate_section(ensemble),
             "preflight": findings,
@@ -134,7 +133,7 @@ def _section(
     contribution: out.Contributions,
     warnings: list[out.Warning_],
 ) -> out.ComparedRelease:
-    """What is known of one release by itself; the rest is filled in once all are there."""
+    """The figures of one release alone; the rest is filled in once all are done."""
     truth, top1 = measured.truth, measured.top1_interval
     row = measurements.attacker_row(ensemble.headline, measured, (), None)
     return out.ComparedRelease(

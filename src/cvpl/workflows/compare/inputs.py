@@ -1,4 +1,4 @@
-"""The tables of a comparison: what each release is called, and what is wrong with any of them, told at once."""
+"""The tables of a comparison: release names, and the problems of all tables at once."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _ROLE = "protected"
 
 @dataclass(frozen=True, eq=False)
 class NamedRelease:
-    """A release, and what it is called."""
+    """A release and its name."""
 
     name: str
     table: object
 
     @property
-    def told(self) -> str:
-        """What messages call it: the file's name with its own beside it, where the two differ."""
+    def label(self) -> str:
+        """Its name in messages: the file name, followed by its own name if the two differ."""
         file = display_name(self.table, self.name)
         return self.name if Path(self.name).name == file else f"{file} ({self.name})"
 
@@ -41,11 +41,11 @@ class CheckedInputs:
 
 
 def named(releases: Sequence[object] | Mapping[str, object]) -> list[NamedRelease]:
-    """The releases with a name each: the mapping's, the file's with folders where others have the same, or a number."""
+    """The releases, each with a name: the mapping's, the file's (with folders if needed to be unique), or a number."""
     if isinstance(releases, str | Path):
         raise UsageError("releases is one path; give a list of tables, or a mapping from names to tables")
     if not len(releases):
-        raise UsageError("there is no release to compare; name one at least, two to have anything to compare")
+        raise UsageError("there is no release to compare; name at least one, or two to compare them")
     if isinstance(releases, Mapping):
         return [NamedRelease(str(name), table) for name, table in releases.items()]
     parts = [Path(release).parts if isinstance(release, str | Path) else None for release in releases]
@@ -68,9 +68,9 @@ def check_releases(
     memory: int | None,
     attackers: Sequence[str] | None,
 ) -> CheckedInputs:
-    """Read every table once, and tell the problems of all of them.
+    """Read every table once, and report the problems of all of them.
 
-    Beside what an audit refuses: the same release twice, and a release without a column that others have.
+    Problems are those of an audit, and also a duplicate release, or a release without a column that others have.
     """
     try:
         resolved = load(config).within(memory)
@@ -88,7 +88,7 @@ def check_releases(
             seen.append(_Seen.of(one, read_tables(original, one.table, resolved, control)))
         except InputError as error:
             faults.append((one, error.problems))
-    problems = _told(faults, len(releases)) + _twice(releases, seen) + _other_columns(seen)
+    problems = _distinct(faults, len(releases)) + _twice(releases, seen) + _other_columns(seen)
     if problems:
         raise InputError(problems)
     return CheckedInputs(resolved, {role: item for role, item in seen[0].inputs.items() if role != _ROLE})
@@ -96,7 +96,7 @@ def check_releases(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What is kept of a release that could be read: not its cells."""
+    """What is kept of a readable release: not its cells."""
 
     one: NamedRelease
     inputs: dict[str, out.Input]
@@ -107,11 +107,11 @@ class _Seen:
         return cls(one, described(inputs), frozenset(inputs.whole.lacking[_ROLE]))
 
 
-def _told(faults: Sequence[tuple[NamedRelease, tuple[Problem, ...]]], releases: int) -> list[Problem]:
+def _distinct(faults: Sequence[tuple[NamedRelease, tuple[Problem, ...]]], releases: int) -> list[Problem]:
     """The problems of all releases, each once, with the release's own name.
 
-    What is wrong with the original, the control or the configuration shows with every release and is told once. What
-    the configuration has against some of the releases names them.
+    A problem of the original, the control or the configuration occurs with every release and is reported once. A
+    configuration problem that affects only some releases names them.
     """
     found = []
     for one, problems in faults:
@@ -120,24 +120,24 @@ def _told(faults: Sequence[tuple[NamedRelease, tuple[Problem, ...]]], releases: 
             shared = sum(problem in others for _, others in faults) == releases
             where = problem.where
             if where in (file, f"{file} ({_ROLE})"):
-                where = one.told
+                where = one.label
             elif where == _CONFIGURATION and not shared:
-                where = f"{_CONFIGURATION}, held against {one.told}"
+                where = f"{_CONFIGURATION}, applied to {one.label}"
             found.append(replace(problem, where=where))
     return list(dict.fromkeys(found))
 
 
 def _twice(releases: Sequence[NamedRelease], seen: Sequence[_Seen]) -> list[Problem]:
-    """Releases that are the same table, the same file, or files with the same bytes as one before."""
+    """Releases that are the same table, the same file, or a file with the same bytes as an earlier one."""
     prints = {item.one.name: item.inputs[_ROLE].sha256 for item in seen}
     found = []
     for at, one in enumerate(releases):
         for before in releases[:at]:
             fingerprint = prints.get(one.name)
-            alike = fingerprint is not None and fingerprint == prints.get(before.name)
-            if one.table is before.table or _file(one) == _file(before) is not None or alike:
-                cure = "Name each release once; two that are equal have nothing to compare."
-                found.append(Problem(one.told, f"this is the same release as {before.told}", cure))
+            equal = fingerprint is not None and fingerprint == prints.get(before.name)
+            if one.table is before.table or _file(one) == _file(before) is not None or equal:
+                cure = "Name each release once; equal releases cannot be compared."
+                found.append(Problem(one.label, f"this is the same release as {before.label}", cure))
                 break
     return found
 
@@ -147,8 +147,10 @@ def _file(one: NamedRelease) -> Path | None:
 
 
 def _other_columns(seen: Sequence[_Seen]) -> list[Problem]:
-    """Columns that some releases lack and others have: their utilities would speak of different tables."""
+    """Columns that some releases lack and others have: their utilities would describe different tables."""
     everywhere = frozenset[str].intersection(*(item.lacking for item in seen)) if seen else frozenset[str]()
-    cure = "Compare releases of the same columns; one that is withheld on purpose may be there with empty cells."
+    cure = "Compare releases with the same columns; a column that is withheld on purpose may have empty cells."
     what = "the release lacks a column that other releases have"
-    return [Problem(item.one.told, what, cure, column) for item in seen for column in sorted(item.lacking - everywhere)]
+    return [
+        Problem(item.one.label, what, cure, column) for item in seen for column in sorted(item.lacking - everywhere)
+    ]

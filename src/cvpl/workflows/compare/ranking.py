@@ -1,4 +1,4 @@
-"""Releases held against each other: paired differences, places with ties, the efficient frontier."""
+"""The ranking of releases: paired differences, ranks with ties, the efficient frontier."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Figure = Literal["risk", "attributable_rate"]
 
 @dataclass(frozen=True, eq=False)
 class ReleaseFigures:
-    """What is kept of one release once its attackers are done: figures, and what its people add to them.
+    """The figures of one release, and each person's contribution to them.
 
-    `risk` is None where it rests on no control; the section may then have one by the true matches. `attributable` is
-    that at the threshold, None where there is nothing to read it against.
+    `risk` is None without a control; the section may then have one based on the true matches. `attributable` is the
+    rate at the threshold, None without a base.
     """
 
     section: out.ComparedRelease
@@ -37,7 +37,7 @@ class ReleaseFigures:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The releases from the highest risk to the lowest, their differences, and those that nobody beats."""
+    """The releases from the highest risk to the lowest, their differences, and the efficient frontier."""
 
     releases: list[out.ComparedRelease]
     differences: list[out.PairedDifference]
@@ -46,10 +46,10 @@ class Ranking:
 
 
 def ranked(found: Sequence[ReleaseFigures]) -> Ranking:
-    """Put releases in order of their risk; those that cannot be ranked come last, as they were given.
+    """Rank releases by risk; those that cannot be ranked come last, in the given order.
 
-    Risks are ranked only where all are read in the same way: against the control at one false rate or, without a
-    control, by the true matches.
+    Risks are ranked only if all have the same basis: the control at one false-positive rate or, without a control, the
+    true matches.
     """
     reading = _reading(found)
     text = sorted((item for item in found if _read(item) == reading is not None), key=lambda item: -_risk(item))
@@ -102,18 +102,18 @@ def _name(figures: ReleaseFigures) -> str:
 
 
 def _risk(figures: ReleaseFigures) -> float:
-    assert figures.section.risk is not None  # noqa: S101 - asked only of those that have one
+    assert figures.section.risk is not None  # noqa: S101 - called only for releases with a risk
     return figures.section.risk.estimate
 
 
 def _read(figures: ReleaseFigures) -> tuple[str, float | None] | None:
-    """How the risk is read: on which basis, and at which false rate; None where there is none."""
+    """The basis of the risk and its false-positive rate; None if there is no risk."""
     risk = figures.section.risk
     return None if risk is None else (risk.basis, risk.false_rate)
 
 
 def _reading(found: Sequence[ReleaseFigures]) -> tuple[str, float | None] | None:
-    """The reading that most releases have, of equally many the one at a control and the smallest false rate."""
+    """The most common reading; ties go to the control, then to the smallest false-positive rate."""
     readings = [reading for item in found if (reading := _read(item)) is not None]
     if not readings:
         return None
@@ -121,11 +121,11 @@ def _reading(found: Sequence[ReleaseFigures]) -> tuple[str, float | None] | None
 
 
 def _unranked(figures: ReleaseFigures, reading: tuple[str, float | None] | None) -> str | None:
-    """Why a release has no place; None where it has one."""
+    """Why a release has no rank; None if it has one."""
     own = _read(figures)
     if own is None:
         reasons = figures.section.reasons
-        return f"not assessable: {reasons[0]}" if reasons else "nothing tells its risk"
+        return f"not assessable: {reasons[0]}" if reasons else "its risk is unknown"
     if own == reading:
         return None
     words = [_words(one) for one in (own, reading) if one is not None]
@@ -138,9 +138,9 @@ def _words(reading: tuple[str, float | None]) -> str:
 
 
 def _clearly_above(first: ReleaseFigures, second: ReleaseFigures) -> bool:
-    """Whether the whole interval of one risk lies above the other's; without an interval it does not."""
+    """Whether the whole interval of one risk is above the other's; false without an interval."""
     one, other = first.section.risk, second.section.risk
-    assert one is not None  # noqa: S101 - asked only of those that have one
+    assert one is not None  # noqa: S101 - called only for releases with a risk
     assert other is not None  # noqa: S101
     return one.low is not None and other.high is not None and one.low > other.high
 
@@ -152,7 +152,7 @@ def _places(found: Place | None) -> out.Places | None:
 def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -> out.PairedDifference:
     sides = [item.risk if figure == "risk" else item.attributable for item in (first, second)]
     one, other = sides
-    assert one is not None  # noqa: S101 - asked only of those that have it
+    assert one is not None  # noqa: S101 - called only for releases with the figure
     assert other is not None  # noqa: S101
     confidence = confidence_of_picked(first.among, second.among, by_this_figure=figure == "risk")
     found: Difference = difference(one, other, confidence, first.groups)
@@ -175,10 +175,10 @@ def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -
 
 
 def _scores(found: Sequence[ReleaseFigures]) -> tuple[dict[str, float | None], list[str]]:
-    """The utility of each release as it can be compared, and the figures whose mean it is.
+    """The comparable utility of each release, and the figures that it averages.
 
-    A release that withholds a column which others hold has none: what that costs is not in the figures. Of the rest,
-    the figures that all have count.
+    A release that withholds a column which others have has none: the figures do not include that loss. For the rest,
+    only figures that all of them have are used.
     """
     whole = [item for item in found if _why(item, found) is None]
     names = shared_figures([item.section.utility for item in whole])
@@ -187,9 +187,9 @@ def _scores(found: Sequence[ReleaseFigures]) -> tuple[dict[str, float | None], l
 
 
 def _why(figures: ReleaseFigures, found: Sequence[ReleaseFigures]) -> str | None:
-    """Why the utility of a release cannot be compared; None where it can."""
+    """Why the utility of a release cannot be compared; None if it can."""
     missing = {name for other in found for name in other.section.utility.columns} - set(figures.section.utility.columns)
     if not missing:
         return None
     listed = ", ".join(f"'{name}'" for name in sorted(missing))
-    return f"no value of {listed} is released, and what that costs is not in the figures"
+    return f"no value of {listed} is released, and the figures do not include that loss"

@@ -1,1 +1,1 @@
-"""A mechanism's strength, or an attacker's blocking, swept."""
+"""The surface workflow: a sweep over a mechanism's strength or an attacker's blocking."""

@@ -1,4 +1,4 @@
-"""From an attacker's figures at one strength to a row of the surface."""
+"""The row of a surface from an attacker's figures at one strength."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cvpl.tables.pair import Inputs
 
 
 def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
-    """The utility of the release, by the features of the attacker, so that both speak of the same structure."""
+    """The utility of the release by the attacker's features, so that both describe the same structure."""
     done = outcome.measured.attack
     found = release_utility(inputs, done.attacker.vectorization, done.seed)
     return out.MeanUtility(mean=found.mean, distance_basis=found.distance.basis, **found.figures)
@@ -32,7 +32,7 @@ def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
 
 @dataclass(frozen=True, eq=False)
 class AttackReading:
-    """One attack at one strength, and how it is read: of how many the attacker was picked, and at which confidence."""
+    """One attack at one strength, the number of attackers it was picked from, and the confidence of its intervals."""
 
     ensemble: EnsembleOutcome
     among: int
@@ -41,12 +41,12 @@ class AttackReading:
 
     @cached_property
     def measured(self) -> Measurement:
-        """The figures with intervals that allow for the pick."""
+        """The figures with intervals corrected for the pick."""
         return self.ensemble.chosen.measured.at_confidence(self.confidence)
 
     @cached_property
     def risk(self) -> out.Risk | None:
-        """The risk at this strength; None where nothing tells it."""
+        """The risk at this strength; None if it is unknown."""
         name, measured, rate = self.ensemble.headline, self.measured, self.ensemble.reading.false_rate
         if rate is not None and measured.has_control:
             return risk_at(risk_by_control(name, measured, rate, self.confidence), self.among, self.confidence)
@@ -55,10 +55,10 @@ class AttackReading:
 
     @cached_property
     def objections(self) -> tuple[str, ...]:
-        """Why the risk cannot count as within the target, beside its own upper end."""
+        """Why the risk does not count as within the target, apart from its own upper end."""
         found = (*doubts(self.ensemble, self.measured, "risk"), *_found_more(self.measured, self.target))
         if self.target is not None and self.risk is None:
-            return (*found, "nothing tells the risk: there is neither a control nor a known match")
+            return (*found, "the risk is unknown: there is neither a control nor a known match")
         return found
 
     @property
@@ -69,7 +69,7 @@ class AttackReading:
 
 
 def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
-    """One strength's row: risk, rates at the threshold, and cells, of which the steep ones are marked later."""
+    """One strength's row: risk, rates at the threshold, and cells; steep cells are marked later."""
     measured, ensemble = read.measured, read.ensemble
     done = measured.attack
     return out.SurfaceSetting(
@@ -94,7 +94,7 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
 
 
 def with_steepness(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSetting]:
-    """The rows with their cells of high sensitivity marked, by the rate of each."""
+    """The rows with their steep cells marked, by rate."""
     rates = [[_rate(cell) for cell in row.cells] for row in rows]
     steep = steep_cells(rates, HIGH_SENSITIVITY)
     return [
@@ -130,7 +130,7 @@ def _figure(measured: Measurement) -> Literal["attributable_rate", "linkage_rate
 
 
 def _found_more(measured: Measurement, target: float | None) -> tuple[str, ...]:
-    """Where the best candidate is the right person for more than the target, no rate below it counts."""
+    """If the best candidate is the right person for more than the target, no rate below it counts."""
     hits = None if measured.truth is None else top1_hit_rate(measured.truth)
     if target is None or hits is None or hits <= target:
         return ()

@@ -1,6 +1,6 @@
-"""What a sweep turns: a mechanism's strengths from the weakest to the strongest, and the release at each of them.
+"""The settings of a sweep: a mechanism's strengths from the weakest to the strongest, and the release at each.
 
-A mechanism is one of ours, by its name, or any function from a strength to a release.
+A mechanism is a built-in one, by its name, or any function from a strength to a release.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 _GENERATORS = ("rng", "generator")
-"""A function's parameter of such a name is given a generator, wherever it stands."""
+"""Parameters of these names receive a generator, in any position."""
 
 
-class ReleaseNotMade(Exception):  # noqa: N818 - it is told, and the sweep goes on
-    """At this strength there is no release; the message says why."""
+class ReleaseNotMade(Exception):  # noqa: N818 - it is reported, and the sweep continues
+    """The mechanism cannot make a release at this strength; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class MechanismSweep:
     """A mechanism with its strengths, from the weakest to the strongest.
 
-    `make` gives the release at a strength: a path inside the folder that it is handed, or whatever a function returned.
-    It raises CannotBeMade where the mechanism itself refuses. `identity` tells who is who in releases that number their
-    people by row; None where the configuration's holds. `function` tells that the mechanism is the caller's.
+    `make` gives the release at a strength: a path inside the folder it receives, or whatever a function returned. It
+    raises ReleaseNotMade if the mechanism itself refuses. `identity` gives the identity keys of releases that number
+    people by row; None if the configuration's apply. `function` says that the mechanism is the caller's.
     """
 
     name: str
@@ -51,11 +51,11 @@ def mechanism_sweep(
     config: ConfigLike,
     resolved: ResolvedConfig,
 ) -> MechanismSweep:
-    """The dial of a mechanism: the name of one of ours, or a function.
+    """The sweep of a mechanism: the name of a built-in one, or a function.
 
-    The strengths of ours are put in order: k from small to large, levels from low to high, the share of correlation
-    kept from large to small. Those of a function are taken in the order given, which must be from the weakest
-    protection to the strongest: nobody else knows which way it turns. Without any, ours have the paper's.
+    Strengths of built-in mechanisms are sorted: k from small to large, levels from low to high, the share of
+    correlation kept from large to small. Those of a function keep the given order, which must be from the weakest
+    protection to the strongest, since cvpl cannot know it. Without any, built-in mechanisms use the paper's.
     """
     if isinstance(mechanism, str):
         method = _method(mechanism)
@@ -68,7 +68,7 @@ def mechanism_sweep(
             f"strength to a release is needed. The names are {', '.join(FAMILIES)}."
         )
     if strengths is None:
-        raise UsageError("strengths: a function has no usual ones. List them from the weakest to the strongest.")
+        raise UsageError("strengths: a function has no defaults. List them from the weakest to the strongest.")
     return _function_dial(mechanism, _distinct([_plain(item) for item in _listed(strengths)]), resolved.config.seed)
 
 
@@ -87,7 +87,7 @@ def _listed(strengths: Iterable[object]) -> list[object]:
         raise UsageError(f"strengths: found a {type(strengths).__name__} where a list is needed, such as [2, 5, 10].")
     listed = list(strengths)
     if not listed:
-        raise UsageError("strengths: none is given. Name at least one, better several from weak to strong.")
+        raise UsageError("strengths: none is given. Name at least one, preferably several from weak to strong.")
     return listed
 
 
@@ -111,11 +111,11 @@ def _plain(strength: object) -> Strength:
 
 
 def _own(method: Method, strength: object) -> Strength:
-    """A strength of one of our mechanisms as a number or a level; nonsense is refused before any work."""
+    """A strength of a built-in mechanism as a number or a level; invalid ones raise UsageError before any work."""
     if isinstance(strength, np.generic):
         strength = strength.item()
     allowed = FAMILIES[method].strength
-    wrong = UsageError(f"strengths: found {strength!r}; {method} takes {allowed}. Set it inside.")
+    wrong = UsageError(f"strengths: found {strength!r}; {method} takes {allowed}. Choose one of these.")
     if method == "perturbation":
         if strength not in LEVELS:
             raise wrong
@@ -166,10 +166,10 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
         except Exception as error:
-            # Its message may hold a cell: the chain shows it to who calls from Python, and nothing else does.
+            # Its message may contain a cell: only the exception chain shows it, to callers from Python.
             raise UsageError(
-                f"mechanism '{name}' failed at strength {strength!r} with a {type(error).__name__}. Mend it, or leave "
-                "this strength out. To say that a strength cannot be made, raise cvpl.UsageError with the reason."
+                f"mechanism '{name}' failed at strength {strength!r} with a {type(error).__name__}. Fix it, or leave "
+                "this strength out. To report that a strength cannot be made, raise cvpl.UsageError with the reason."
             ) from error
         if isinstance(made, str | Path) or hasattr(type(made), "__arrow_c_stream__"):
             return made
@@ -182,9 +182,9 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
 
 
 def _takes_generator(function: Callable[..., object]) -> tuple[bool, str | None]:
-    """Whether a function takes a generator in the second place, and else the name of its parameter for one.
+    """Whether a function takes a generator as second argument, and otherwise the name of its parameter for one.
 
-    It takes one if it has a parameter called rng or generator, or a second one that it cannot be called without.
+    It takes one if it has a parameter called rng or generator, or a second parameter without a default.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())

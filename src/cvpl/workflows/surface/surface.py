@@ -1,6 +1,6 @@
 """The risk surface: one mechanism at several strengths, or one release under several blockings, at every threshold.
 
-For each strength the release is made once and attacked once; the whole curve is read from the similarities found.
+For each strength the release is made and attacked once; the whole curve uses the same similarities.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from cvpl.workflows.surface.strengths import MechanismSweep, ReleaseNotMade, mec
 from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
 
 BLOCKING = "blocking"
-"""In place of a mechanism: the granularity of the blocking is swept, on a release that is given."""
+"""Instead of a mechanism: sweep the granularity of the blocking on a given release."""
 
 
 def surface(
@@ -43,22 +43,22 @@ def surface(
     memory: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> out.SurfaceResult:
-    """Sweep a mechanism's strength and read the risk at every threshold: R(strength, τ).
+    """Sweep a mechanism's strength and measure the risk at every threshold: R(strength, τ).
 
-    `mechanism` is the name of one of ours (`k-anonymity`, `mondrian`, `perturbation`, `synthetic`), or any function
-    from a strength to a release: a dataframe that speaks Arrow, or a path. It is given a numpy Generator too if it has
-    a parameter called `rng` or `generator`, or a second one without a default. `strengths` go from the weakest
-    protection to the strongest; those of our own mechanisms are put in that order, and are the paper's where None are
-    given. With `mechanism="blocking"` the blockings around the attacker's own are swept on `release` instead.
+    `mechanism` is the name of a built-in one (`k-anonymity`, `mondrian`, `perturbation`, `synthetic`), or any function
+    from a strength to a release: a dataframe that supports Arrow, or a path. It also receives a numpy Generator if it
+    has a parameter called `rng` or `generator`, or a second one without a default. `strengths` go from the weakest
+    protection to the strongest; those of built-in mechanisms are sorted, and default to the paper's. With
+    `mechanism="blocking"`, variations of the attacker's own blocking are swept on `release` instead.
 
-    `target` is r0: a setting is within it where the upper interval end of its risk, as `cvpl.audit` reads it, is at
-    most r0 and no other figure contradicts it. A cell of such a setting is within it where the upper end of its own
-    rate is. The weakest setting from which on all that were tried are within is named, with its risk and its utility.
+    `target` is r0: a setting is within it if the upper interval end of its risk, as in `cvpl.audit`, is at most r0 and
+    no other figure contradicts it. A cell of such a setting is within it if the upper end of its own rate is. The
+    result names the weakest setting from which all tried settings are within the target, with its risk and utility.
 
-    One attacker sweeps: the one that `attacker` names, or the configuration's. Where that has several, such as the
-    family of `attacker: default`, all of them attack the weakest release, and the strongest there sweeps; the setting
-    that is named is then held against all of them, and if it fails the next stronger one is. A strength at which the
-    mechanism refuses is told with its reason and left out. The same inputs and seed give the same result.
+    One attacker runs the sweep: the one that `attacker` names, or the configuration's. If there are several, such as
+    the family of `attacker: default`, all of them attack the weakest release, and the strongest there runs the sweep.
+    The named setting is then tested against all of them, and if it fails the next stronger one is. A strength that the
+    mechanism refuses is reported with its reason and left out. The same inputs and seed give the same result.
     """
     if target is not None and (isinstance(target, bool) or not 0 <= target <= 1):
         raise UsageError(f"target is {target!r}; allowed is a rate from 0 to 1, such as 0.05")
@@ -74,10 +74,10 @@ def surface(
     with one_blas_thread(), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None:
-                raise UsageError("a sweep of blockings takes no strengths, and needs `release`, the table to attack")
+                raise UsageError("a blocking sweep takes no strengths, and needs `release`, the table to attack")
             return _over_blockings(resolved, tables, release, target, attacker, progress)
         if release is not None:
-            raise UsageError("`release` is for a sweep of blockings; a mechanism makes its releases from `original`")
+            raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
         progress("reading", None)
         dial = mechanism_sweep(mechanism, strengths, original, config, resolved)
         return _over_strengths(dial, resolved, tables, target, attacker, Path(folder), progress)
@@ -85,7 +85,7 @@ def surface(
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """What stays the same at every strength."""
+    """What is the same at every strength."""
 
     original: object
     control: object | None
@@ -111,7 +111,7 @@ def _over_strengths(
     folder: Path,
     progress: ProgressCallback,
 ) -> out.SurfaceResult:
-    """Make, read and attack one release after the other, from the weakest on."""
+    """Make, read and attack one release after the other, from the weakest."""
     if dial.identity is not None:
         identity = replace(dial.identity, simulated=resolved.identity is not None and resolved.identity.simulated)
         resolved = replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
@@ -125,14 +125,14 @@ def _over_strengths(
             sweep.failed.append(out.FailedStrength(strength=strength, reason=str(refused)))
             continue
         _attack(sweep, strength, tables, released, its_progress)
-        # The very same release may have to be held against all attackers, where there are several.
+        # With several attackers, the same release may have to be tested against all of them.
         if target is not None and len(resolved.attackers) > 1:
             made[strength] = released
         elif isinstance(released, Path) and released.parent == folder:
             released.unlink()
     if not sweep.begun:
         reasons = "; ".join(f"{item.strength}: {item.reason}" for item in sweep.failed)
-        raise UsageError(f"at none of the strengths could a release be made. {reasons}")
+        raise UsageError(f"no release could be made at any strength. {reasons}")
 
     def judge(strength: Strength) -> EnsembleReading | None:
         if strength not in made or target is None:
@@ -147,7 +147,7 @@ def _over_strengths(
 
 
 def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, progress: ProgressCallback) -> None:
-    """One strength's row; the tables and what was found in them are let go afterwards."""
+    """Add one strength's row; its tables and results are freed afterwards."""
     progress("reading", None)
     inputs = tables.with_release(sweep.resolved, released, strength)
     outcome = sweep.attack(inputs, progress) if sweep.begun else sweep.begin(strength, inputs, progress)
@@ -162,11 +162,11 @@ def _over_blockings(
     asked_for: str | None,
     progress: ProgressCallback,
 ) -> out.SurfaceResult:
-    """Attack one release under the attacker's own blocking and those around it, from the coarsest to the finest."""
+    """Attack one release under variations of the attacker's own blocking, from the coarsest to the finest."""
     keyed = [name for name, attacker in resolved.attackers.items() if _has_keys(attacker)]
     if not keyed:
         raise UsageError(
-            "a sweep of blockings needs an attacker that blocks by the keys of one scheme, and none of the "
+            "a blocking sweep needs an attacker that blocks by the keys of one scheme, and none of the "
             "configuration's does. Give columns a `block` rule and choose such an attacker, for example `paper`."
         )
     resolved = resolved.only(keyed)
@@ -174,17 +174,17 @@ def _over_blockings(
     inputs = tables.with_release(resolved, release)
     sweep = Sweep(resolved, target, asked_for)
     configured = sweep.begin("as configured", inputs, progress)
-    useful = utility_of(inputs, configured)
-    # The first of them is the blocking as configured, which has been attacked.
+    utility = utility_of(inputs, configured)
+    # The first one is the blocking as configured, which was already attacked.
     for number, (name, blocking) in enumerate(blockings(sweep.sweeper.attacker.blocking)):
         other = sweep.sweeper.attacker.model_copy(update={"blocking": blocking})
         its_progress = prefix_progress(progress, f"blocking {name}")
-        sweep.add(name, sweep.attack(inputs, its_progress, other) if number else configured, inputs, useful)
+        sweep.add(name, sweep.attack(inputs, its_progress, other) if number else configured, inputs, utility)
     sweep.rows.sort(key=lambda row: -row.pairs)
     return sweep.result("blocking", BLOCKING, None)
 
 
 def _has_keys(attacker: Attacker) -> bool:
-    """Whether it blocks by the keys of one scheme, whose granularity can be turned."""
+    """Whether it blocks by the keys of one scheme, so that their granularity can be varied."""
     schemes = attacker.blocking.any_of
     return len(schemes) == 1 and not isinstance(schemes[0], Lsh) and len(schemes[0]) > 0

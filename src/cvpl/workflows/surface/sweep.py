@@ -1,4 +1,4 @@
-"""A sweep under way: who sweeps, the rows found so far, and what becomes of them."""
+"""A running sweep: its attacker, the rows so far, and the surface made from them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cvpl.workflows.surface.rows import AttackReading, setting_row, with_steepne
 
 @dataclass(frozen=True)
 class EnsembleReading:
-    """What all attackers say of a release: who they are, the strongest and its figure, and why it is outside, if so."""
+    """The reading of all attackers on a release: their names, the strongest and its figure, and why it is outside."""
 
     attackers: tuple[str, ...]
     headline: str
@@ -38,7 +38,7 @@ class EnsembleReading:
 
     @classmethod
     def of(cls, ensemble: EnsembleOutcome, target: float) -> EnsembleReading:
-        """As the gate of an audit would judge, with the target as its limit."""
+        """Judge as the gate of an audit would, with the target as its limit."""
         headline = ensemble.chosen.measured.at_confidence(ensemble.confidence)
         reasons = gate(ensemble, headline, None, target, {})[0].reasons
         risk = risk_section(ensemble.risk, ensemble)
@@ -50,7 +50,7 @@ class EnsembleReading:
 
 @dataclass(frozen=True)
 class SweepAttacker:
-    """Who sweeps, of how many it was picked on the first release, its canaries there, and where risks are read."""
+    """The attacker of a sweep, the number it was picked from, its canaries, and where risks are read."""
 
     name: str
     attacker: Attacker
@@ -61,7 +61,7 @@ class SweepAttacker:
 
 
 class Sweep:
-    """The rows of a surface as they are found. The first release that is attacked decides who sweeps."""
+    """The rows of a surface as they are computed. The first release decides the attacker."""
 
     def __init__(self, resolved: ResolvedConfig, target: float | None, asked_for: str | None) -> None:
         self.resolved, self.target, self._asked_for = resolved, target, asked_for
@@ -76,17 +76,17 @@ class Sweep:
 
     @property
     def begun(self) -> bool:
-        """Whether somebody has been chosen to sweep."""
+        """Whether the attacker has been chosen."""
         return self._sweeper is not None
 
     @property
     def sweeper(self) -> SweepAttacker:
-        """Who sweeps."""
-        assert self._sweeper is not None  # noqa: S101 - asked for once it has begun
+        """The attacker of the sweep."""
+        assert self._sweeper is not None  # noqa: S101 - used only after the sweep has begun
         return self._sweeper
 
     def begin(self, strength: Strength, inputs: Inputs, progress: ProgressCallback) -> AttackerOutcome:
-        """Let all attackers attack the first release; the strongest by risk sweeps, and its attack is the first."""
+        """Run all attackers on the first release; the strongest by risk runs the sweep, and its attack is the first."""
         ensemble = run_attackers(self.resolved, inputs, progress)
         chosen = ensemble.chosen
         attacker = chosen.measured.attack.attacker
@@ -102,9 +102,9 @@ class Sweep:
         return chosen
 
     def attack(self, inputs: Inputs, progress: ProgressCallback, attacker: Attacker | None = None) -> AttackerOutcome:
-        """One attack by who sweeps, or by a variation of it.
+        """Run one attack by the sweep's attacker, or by a variation of it.
 
-        Canaries hang on the people and hardly on the release: those of the first hold for all.
+        Canaries depend on the people and hardly on the release: those of the first release are used for all.
         """
         without = replace(self.resolved, config=self.resolved.config.model_copy(update={"canaries": False}))
         found = run_attacker(
@@ -113,7 +113,7 @@ class Sweep:
         return replace(found, canaries=self.sweeper.canaries)
 
     def add(self, strength: Strength, outcome: AttackerOutcome, inputs: Inputs, useful: out.MeanUtility) -> None:
-        """One more row."""
+        """Add a row."""
         self._exact &= outcome.measured.attack.exact
         by = self.sweeper
         ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
@@ -121,11 +121,11 @@ class Sweep:
         self.rows.append(setting_row(strength, read, inputs, useful))
 
     def weakest(self, judge: Callable[[Strength], EnsembleReading | None]) -> out.WeakestSetting | None:
-        """The weakest setting from which on all are inside and that holds against all attackers; None without any.
+        """The weakest setting from which all are inside and that holds against all attackers; None if there is none.
 
-        Who was strongest on the weakest release need not be so on a stronger one. So `judge` holds the setting's
-        release against everybody (None: nobody else is there); where somebody finds more than the target, it is
-        outside, and the next stronger one is tried. The risk that is told is that of the strongest there.
+        The strongest attacker on the weakest release may not be the strongest on a stronger one. So `judge` tests the
+        setting's release against all attackers (None: there are no others). If one of them exceeds the target, the
+        setting is outside, and the next stronger one is tried. The reported risk is that of the strongest there.
         """
         while (at := weakest_inside([bool(row.safe) for row in self.rows])) is not None:
             row = self.rows[at]
@@ -156,7 +156,7 @@ class Sweep:
         *,
         function: bool = False,
     ) -> out.SurfaceResult:
-        """The whole surface. Blockings have no order of strength: nothing rises with them, and none is isolated."""
+        """The whole surface. Blockings have no order of strength, so none is a rise or isolated."""
         by, rows = self.sweeper, with_steepness(self.rows)
         ordered = sweep == "mechanism"
         target = None
@@ -196,7 +196,7 @@ class Sweep:
 
 
 def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig) -> list[AuditWarning]:
-    """What holds for every strength: who was out of the running, and whether the control is one."""
+    """The warnings for every strength: disqualified attackers, and whether the control is valid."""
     found = []
     if len(ensemble.outcomes) > 1:
         found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
