@@ -6,6 +6,8 @@ import re
 
 import html5lib
 
+from cvpl import charts
+
 MARKUP = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -94,6 +96,32 @@ TEMPLATES = [
     "@everyone #1",
 ]
 PAYLOADS = [*MARKUP, *FORMULAS, *TEMPLATES]
+IN_CHARTS = [
+    "<script>alert(1)</script>",
+    "</svg><script>alert(1)</script>",
+    "</text><script>alert(1)</script>",
+    "<!--",
+    "<![CDATA[x]]>",
+    "]]>",
+    "<foreignObject><script>alert(1)</script></foreignObject>",
+    "<",
+    "&lt;script&gt;",
+    '" onmouseover="alert(1)',
+    "' onmouseover='alert(1)",
+    "\x00<b>",
+    "a\nb\r\nc",
+    "x" * 400,
+    "datum.x",
+    "{{ 7 * 7 }}",
+]
+"""One of each kind that a picture could take for something else. A page with its charts takes a second to draw, so only
+these are tried with them on every page; all payloads are tried as labels of one chart, and on every page without."""
+
+
+def leave_out_charts(monkeypatch):
+    """Pages as they are where nothing can be drawn."""
+    for name in set(charts.__all__) - {"Chart", "Numbers", "numbers", "png", "svg"}:
+        monkeypatch.setattr(charts, name, lambda *arguments: None)
 
 
 def elements(page):

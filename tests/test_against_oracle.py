@@ -29,7 +29,7 @@ from oracle import figures
 from oracle.attack import attack as oracle_attack
 from worlds import BASE, World, package_attacker, worlds
 
-EXAMPLES = 200
+EXAMPLES = 100
 CLOSE = 1e-6
 TAUS = (0.0, 0.5, 0.7, 0.9, 0.99)
 GRID = Grid().values()

@@ -12,7 +12,7 @@ from benchmark_folders import two_data_sets
 from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
 from cvpl.reports.benchmark_page import benchmark_page
 from cvpl.reports.leaderboard import leaderboard_markdown
-from payloads import OBEYED, PAYLOADS, elements, tags_of
+from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "docs", "rule", "distance_basis", "sha256", "utility_figures",
@@ -89,10 +89,18 @@ def plain(found):
     return elements(benchmark_page(with_payload(found, "plain")))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
 def test_the_page_has_the_same_elements_as_with_plain_text(found, plain, payload):
     page = benchmark_page(with_payload(found, payload))
     assert elements(page) == plain
+    assert not OBEYED.search(tags_of(page))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_so_has_the_page_without_charts(found, payload, monkeypatch):
+    leave_out_charts(monkeypatch)
+    page = benchmark_page(with_payload(found, payload))
+    assert elements(page) == elements(benchmark_page(with_payload(found, "plain")))
     assert not OBEYED.search(tags_of(page))
 
 

@@ -15,7 +15,7 @@ from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.comparison_page import comparison_page
 from cvpl.reports.surface_page import surface_page
-from payloads import OBEYED, PAYLOADS, elements, same_markdown, tags_of
+from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, same_markdown, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "role", "figure", "figures", "sweep", "axis", "judged", "form",
@@ -68,10 +68,19 @@ def plain(made):
 
 
 @pytest.mark.parametrize("kind", ["comparison", "surface"])
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
 def test_the_page_has_the_same_elements_as_with_plain_text(made, plain, kind, payload):
     page = page_of(made, kind, payload)
     assert elements(page) == plain[kind]
+    assert not OBEYED.search(tags_of(page))
+
+
+@pytest.mark.parametrize("kind", ["comparison", "surface"])
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_so_has_the_page_without_charts(made, kind, payload, monkeypatch):
+    leave_out_charts(monkeypatch)
+    page = page_of(made, kind, payload)
+    assert elements(page) == elements(page_of(made, kind, "plain"))
     assert not OBEYED.search(tags_of(page))
 
 

@@ -10,13 +10,25 @@ import pandas as pd
 import pytest
 
 import cvpl
+from cvpl import charts
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.yaml_file import read_yaml
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.audit_page import audit_page
 from cvpl.reports.markdown import audit_markdown
-from payloads import FORMULAS, MARKUP, OBEYED, PAYLOADS, TEMPLATES, elements, same_markdown, tags_of
+from payloads import (
+    FORMULAS,
+    IN_CHARTS,
+    MARKUP,
+    OBEYED,
+    PAYLOADS,
+    TEMPLATES,
+    elements,
+    leave_out_charts,
+    same_markdown,
+    tags_of,
+)
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +97,31 @@ def plain(stored):
     return elements(audit_page(planted(stored, "plain")))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
 def test_the_page_has_the_same_elements_as_with_plain_text(stored, plain, payload):
     page = audit_page(planted(stored, payload))
     assert elements(page) == plain
     assert not OBEYED.search(tags_of(page))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+def test_so_has_the_page_without_charts(stored, payload, monkeypatch):
+    leave_out_charts(monkeypatch)
+    page = audit_page(planted(stored, payload))
+    assert elements(page) == elements(audit_page(planted(stored, "plain")))
+    assert not OBEYED.search(tags_of(page))
+
+
+def test_every_payload_is_a_label_of_a_chart(stored):
+    def drawn(names):
+        found = json.loads(json.dumps(stored))
+        column = found["feature_contribution"]["columns"][0]
+        found["feature_contribution"]["columns"] = [column | {"column": name} for name in names]
+        return charts.svg(charts.contributions(cvpl.AuditResult.model_validate(found)))
+
+    picture = drawn(PAYLOADS)
+    assert elements(picture) == elements(drawn([f"plain {at}" for at in range(len(PAYLOADS))]))
+    assert not OBEYED.search(tags_of(picture))
 
 
 def test_there_are_eighty():

@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+import cvpl
 from cvpl.evaluation.groups.rarity_deciles import LABELS, deciles, rarity
 from cvpl.evaluation.groups.subgroups import NO_VALUE, Grouping, subgroups
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows
@@ -444,3 +446,57 @@ def test_a_hidden_row_that_may_have_more_makes_it_a_lower_bound_with_the_upper_e
     assert (rows[1].at_least, rows[1].at_most) == (46 / 90, 55 / 90)
     assert (found.maximum.estimate, found.maximum.label, found.maximum.at_least) == (0.6, "a", True)
     assert (found.maximum.low, found.maximum.high) == (rows[0].low, max(rows[0].high, rows[1].high))
+
+
+# Rows that belong together ------------------------------------------------------------------------------------------
+
+
+def test_households_that_stand_or_fall_together_are_drawn_whole():
+    """40 of 100 homes of five alike rows are linked: the interval is that of 100 people with Student's quantile."""
+    home = np.repeat(np.arange(100), 5)
+    linked = (home < 40).astype(float)
+    own = Grouping("g", ("a", "b"), (np.arange(500) % 10 >= 5).astype(np.int64))
+    alone, together = (subgroups([own], linked, unit=unit).tables[0].rows[0] for unit in (None, home))
+    # 50 homes, 20 of them linked; two rows share 5%: t = 2.3124 at 49 degrees of freedom for 49, z = 2.2414 for 250.
+    assert (alone.low, alone.high) == pytest.approx((0.33318, 0.47076), abs=1e-5)
+    assert (together.low, together.high) == pytest.approx((0.25586, 0.56382), abs=1e-4)
+    assert (alone.linked, alone.records) == (together.linked, together.records) == (0.4, 250)
+
+
+def test_units_of_one_record_each_change_an_interval_by_student_s_quantile_alone():
+    sizes, linked = [400, 300], [100, 200]
+    found = [
+        subgroups([grouping(sizes)], hits_of(sizes, linked), unit=unit).tables[0].rows
+        for unit in (None, np.arange(700))
+    ]
+    for alone, each in zip(*found, strict=True):
+        assert (each.low, each.high) == pytest.approx((alone.low, alone.high), abs=1e-3)
+        assert each.low < alone.low and each.high > alone.high
+
+
+def test_a_hidden_row_tells_nothing_of_the_links_in_its_units():
+    """Whoever is linked in it, and in whatever homes: the ends of a hidden row follow from sizes and ranges."""
+    sizes = [60, 60, 60]
+    home = np.arange(180) // 3
+    scattered, in_one_home = hits_of(sizes, [30, 30, 3]), hits_of(sizes, [30, 30, 3])
+    scattered[120:] = 0
+    scattered[[120, 130, 140]] = 1
+    rows = [subgroups([grouping(sizes)], hits, unit=home).tables[0].rows for hits in (scattered, in_one_home)]
+    assert rows[0][2] == rows[1][2] and rows[0][2].linked is None
+    assert rows[0][2].high > subgroups([grouping(sizes)], scattered).tables[0].rows[2].high
+
+
+@pytest.mark.parametrize("role", ["group", "ignore"])
+def test_declared_groups_widen_the_interval_of_a_subgroup_and_of_the_largest_rate(role):
+    rng = np.random.default_rng(0)
+    home = np.repeat(np.arange(100), 5)
+    place = rng.normal(size=(100, 3))[home] + 0.01 * rng.normal(size=(500, 3))
+    table = pd.DataFrame(place, columns=list("abc")).assign(home=home, side=np.where(home % 2, "odd", "even"))
+    columns = {"home": {"role": role}, "side": {"role": "ignore"}}
+    columns |= {name: {"role": "attribute", "type": "numeric"} for name in "abc"}
+    attacker = {"blocking": "none", "projection": "identity"}
+    config = {"columns": columns, "attacker": attacker, "threshold": 0.999, "report": {"subgroups": ["side"]}}
+    at_risk = cvpl.audit(table, table[home < 50], config).at_risk
+    rows = [row for group in at_risk.tables if group.name == "side" for row in group.rows]
+    widths = [row.high - row.low for row in [*rows, at_risk.maximum]]
+    assert widths == pytest.approx([0.334 if role == "group" else 0.150] * 3, abs=1e-3)

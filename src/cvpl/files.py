@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,9 +29,21 @@ def record_file(file: Path) -> None:
         written.append(file)
 
 
+def draft_of(file: Path) -> Path:
+    """Where to write what is to become `file`: beside it, with its ending, under a name that no other writer has.
+
+    The name does not hold the whole name of the file, which may be as long as names can be.
+    """
+    ending = "".join(file.suffixes[-2:])[-20:]
+    return file.with_name(f".part_{secrets.token_hex(8)}{ending}")
+
+
 def write_whole(file: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all; text in UTF-8 with plain line ends, whatever the system."""
-    draft = file.with_name(f".{file.name}.part")
+    """Write a file whole or not at all; text in UTF-8 with plain line ends, whatever the system.
+
+    Of two writers at the same time each writes a draft of its own, and the file is that of the last to finish.
+    """
+    draft = draft_of(file)
     try:
         draft.write_bytes(content if isinstance(content, bytes) else content.encode())
         draft.replace(file)

@@ -70,8 +70,8 @@ class ManifestConfig(AuditConfig):
     @field_validator("releases")
     @classmethod
     def _plain_names(cls, value: dict[str, ReleaseConfig]) -> dict[str, ReleaseConfig]:
-        alike = [name for name, times in Counter(map(str.lower, value)).items() if times > 1]
-        if alike:
+        duplicates = [name for name, times in Counter(map(str.lower, value)).items() if times > 1]
+        if duplicates:
             raise ValueError("two release names differ only in upper and lower case; give each its own name")
         for name in value:
             _name(name)

@@ -32,7 +32,7 @@ def r1(run: Collected) -> Finding:
         "The rate follows what generalization does to the representation and to the blocks, not the size of the "
         f"classes: the shift is {listed(shift)} and the blocking recall {listed(recall)}. Strangers are linked at "
         f"{listed(control)}. The right person is the best candidate for {listed(top1)} of those with a match: the "
-        "rate says little of that. A step between neighbouring k comes from a change of level (an interval's middle "
+        "rate says little about that. A step between neighbouring k comes from a change of level (an interval's middle "
         "falls into another block), and levels of equal k stay equal: the paper's identical rows for k = 10 and 20 "
         "are what one level for both would give.",
         "existential_against_1_over_k",
@@ -131,16 +131,16 @@ def r5(run: Collected) -> Finding:
 def r6(run: Collected) -> Finding:
     """Perturbation."""
     names = run.family("perturbation")
-    rates, useful = means(run, names, "linkage_rate"), means(run, names, "utility")
+    rates, utility = means(run, names, "linkage_rate"), means(run, names, "utility")
     control, recall = means(run, names, "control_rate"), means(run, names, "blocking_recall")
     attributable, top1 = means(run, names, "attributable_rate"), means(run, names, "top1_hit_rate")
-    holds = all(a > b for values in (rates, useful) for a, b in pairwise(values))
+    holds = all(a > b for values in (rates, utility) for a, b in pairwise(values))
     return Finding(
         "R6",
         "more perturbation lowers linkage and utility step by step",
         "Linkage rate and utility fall from low to medium to high.",
         holds,
-        f"Linkage rates {listed(rates)}; utility {listed(useful)}.",
+        f"Linkage rates {listed(rates)}; utility {listed(utility)}.",
         "The fall is partly one of blocking: age noise puts true pairs into different decades, and the blocking "
         f"recall is {listed(recall)}. Strangers are linked at {listed(control)}, so that {listed(attributable)} is "
         f"attributable to the release; the best candidate is right for {listed(top1)}.",
@@ -162,7 +162,7 @@ def r7(run: Collected) -> Finding:
         f"Linkage rates for retentions 0.95 to 0.60: {listed(rates)}. Training share: {listed(training)} (the paper: "
         f"{paper.SAME_SOURCE}, against one half).",
         f"Strangers are linked at {listed(control)}: nothing is attributable to the release, and a copula, which "
-        "keeps only marginals and correlations, has nobody to memorize. The retention does have an effect, on what "
+        "keeps only marginals and correlations, cannot memorize anyone. The retention does have an effect, on what "
         f"it governs: of the size of the original's correlations the releases keep {listed(kept)}. That the paper's "
         "figures do not move with it at all suggests that its generator did not use it, or that, as here, the "
         "linkage rate does not see it. Its 81.2% cannot be a share of same sources, since a synthetic record has "

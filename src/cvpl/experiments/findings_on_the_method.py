@@ -35,9 +35,9 @@ def r8(run: Collected) -> Finding:
 def r9(run: Collected) -> Finding:
     """Utility and risk."""
     names = list(paper.SUMMARY)
-    rates, useful = np.array(means(run, names, "linkage_rate")), np.array(means(run, names, "utility"))
-    pearson, by_rank = float(np.corrcoef(rates, useful)[0, 1]), spearman(rates, useful)
-    chances = [permutation_chance(rates, useful), permutation_chance(ranks(rates), ranks(useful))]
+    rates, utility = np.array(means(run, names, "linkage_rate")), np.array(means(run, names, "utility"))
+    pearson, by_rank = float(np.corrcoef(rates, utility)[0, 1]), spearman(rates, utility)
+    chances = [permutation_chance(rates, utility), permutation_chance(ranks(rates), ranks(utility))]
     return Finding(
         "R9",
         "there is no global relation of utility and linkage risk",
@@ -46,8 +46,8 @@ def r9(run: Collected) -> Finding:
         min(chances) >= LEVEL,
         f"Pearson {pearson:+.2f} (p = {chances[0]:.3f}; the paper {paper.UTILITY_RISK['Pearson']:+.2f}), Spearman "
         f"{by_rank:+.2f} (p = {chances[1]:.3f}; the paper {paper.UTILITY_RISK['Spearman']:+.2f}).",
-        "Thirteen points, seven of them one mechanism at settings that hardly differ, can carry neither a relation "
-        "nor its absence: the test is one of the choice of configurations.",
+        "Thirteen points, seven of them one mechanism at settings that hardly differ, can show neither a relation "
+        "nor its absence: the test depends on the choice of configurations.",
     )
 
 
@@ -67,7 +67,7 @@ def r10(run: Collected) -> Finding:
         f"Quasi-identifiers {keys:.3f}, other columns {1 - keys:.3f} (the paper: 0.396 and 0.604).",
         "The structural contribution is a share of the variance that the projection keeps. Five of the seven columns "
         "are no quasi-identifiers, each z-scored number or hour brings a variance of 1, and so their sum is large by "
-        "construction; it says nothing of who is linked. Gender, which the paper's table lists, is not in its "
+        "construction; it says nothing about who is linked. Gender, which the paper's table lists, is not in its "
         "vectors.",
     )
 
@@ -125,7 +125,7 @@ def r13(run: Collected) -> Finding:
         "hold 80% of the pairs.",
         "Sizes are those of age decades, regions and genders, of which one is rare: uneven, but bounded by the "
         "largest shares, not heavy-tailed. The paper's 94 blocks with a mean of 955 would hold 89,770 records, and a "
-        "mean below the median speaks against a heavy tail in its own figures.",
+        "mean below the median contradicts a heavy tail in its own figures.",
     )
 
 
@@ -133,7 +133,7 @@ def oddities(run: Collected) -> str:
     """Inconsistencies in the paper's own tables, and what this reproduction found about them."""
     names = run.family("k-anonymity")
     rates = {name: run.mean(name, figure("linkage_rate")) for name in names}
-    alike = [
+    equal_rates = [
         f"{one.split()[-1]} and {other.split()[-1]}"
         for one, other in pairwise(names)
         if abs(known(rates[one]) - known(rates[other])) < 0.0005
@@ -143,11 +143,11 @@ def oddities(run: Collected) -> str:
     moved = means(run, ["synthetic 0.95", "synthetic 0.6"], "linkage_rate")
     points = (
         "**Identical rows for k = 10 and 20.** Full-domain generalization has few levels, and one level often serves "
-        f"several k. Here neighbouring k have the same rate to three digits for {', '.join(alike) or 'no pair'}.",
+        f"several k. Here neighbouring k have the same rate to three digits for {', '.join(equal_rates) or 'no pair'}.",
         "**Precision 0 at k = 5.** With a linkage rate above 0 this needs every true pair to be in different blocks. "
         "An interval is blocked by its middle: where intervals are wider than a block's decade, all but those around "
-        f"the middle are lost. Here blocking recall at k = 5 is {recall:.3f}; to reach 0 a release must be spelled so "
-        "that no key of it is read as the original's.",
+        f"the middle are lost. Here blocking recall at k = 5 is {recall:.3f}; it reaches 0 only if the release's "
+        "spelling makes every key differ from the original's.",
         "**A retention that changes nothing.** It changes what the release keeps of the correlations (here "
         f"{kept[0]:.3f} at 0.95 and {kept[1]:.3f} at 0.60), and not the linkage rate (here {moved[0]:.3f} and "
         f"{moved[1]:.3f}): that is the rate of look-alikes, which come from the marginals.",
@@ -155,7 +155,7 @@ def oddities(run: Collected) -> str:
         "blocks, so the count fits. But they would hold 89,770 records, not 10,000: the sizes are those of another "
         "table.",
         "**The ablations' default, 0.42 with a precision of 0.78,** is no row of the grid: perturbation medium has "
-        "0.590 and 0.861, high 0.364 and 0.675. The ladder begins at 0.48. Which release they are of is not said.",
+        "0.590 and 0.861, high 0.364 and 0.675. The ladder begins at 0.48. The paper does not name their release.",
         "**Gender contributes 7.3%** in the feature table, though the configuration leaves it out of the vectors.",
         "**The ladder's last two steps** (without the first region level; age and gender only) are the same blocking.",
     )

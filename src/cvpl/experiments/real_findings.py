@@ -95,7 +95,7 @@ def correlation(run: RealRun, table: RealTable) -> RealFinding:
         tuple(evidence),
         f"A rate above 0 is no news: people who are not in the release are linked as well, and the difference to them "
         f"is {' and '.join(f'{up:+.3f}' for up in above)}. A correlation is a property of the table; it is the same "
-        "for everybody and singles out nobody. What singles people out is that their own untouched values stand "
+        "for everybody and singles out nobody. What singles people out is that their own untouched values are "
         "together in one row, and that shows in the best candidate, not in the rate.",
     )
 
@@ -125,11 +125,11 @@ def attribution(run: RealRun, table: RealTable) -> RealFinding:
         "Came true." if dominated and all(dominated) else "Did not come true.",
         tuple(evidence),
         f"They are the two largest in {sum(dominated)} of {len(dominated)} rankings at k = 20; "
-        f"{' and '.join(f'{name} is among the two in {count}' for name, count in among.items())}. First stand the "
-        "three largest, then the two that were expected. The structural share is one of variance: every z-scored "
-        "number that is kept whole brings the same, whatever it tells of anybody. Removal is what the rate loses, "
-        "look-alikes and all, and may be below 0. The power drop is held against people outside the release, and is "
-        "the one to read.",
+        f"{' and '.join(f'{name} is among the two in {count}' for name, count in among.items())}. Listed are the "
+        "three largest, then the two expected ones. The structural share is a share of variance: every z-scored "
+        "number that is kept whole adds the same, however informative it is. Removal is the drop of the rate, "
+        "including look-alikes, and may be below 0. The power drop is relative to people outside the release, and is "
+        "the one to use.",
     )
 
 
@@ -179,13 +179,14 @@ def degradation(run: RealRun, table: RealTable) -> RealFinding:
         tuple(evidence),
         f"At k = 20 ({' and '.join(STRONGEST)}) Fellegi-Sunter {able} keeps {_shares(theirs)} of its hits, and CVPL "
         f"{_shares(ours)}. Of its power at 5% it keeps {_shares(kept_power[0])}, and CVPL {_shares(kept_power[1])}; 5% "
-        "themselves need no skill. Agreement reads a released interval or group as agreeing with whatever lies in it, "
-        "so a coarse column tells less, and never tells against the right person. The cosine puts an interval at its "
-        "middle and a group beside its members: it moves every match away from its original, the paper's shift. "
+        "themselves need no skill. Agreement treats a released interval or group as agreeing with every value in it, "
+        "so a coarse column is less informative, but never counts against the right person. The cosine puts an "
+        "interval at its middle and a group next to its members: it moves every match away from its original, the "
+        "paper's shift. "
         + (
-            f"EM is lost before anything is protected: of {certain} it believes that matches always agree on them. "
+            f"EM fails even on the unprotected table: it estimates that matches always agree on {certain}. "
             "Columns that depend on each other make a class of pairs that EM takes for the matches: conditional "
-            "independence fails, and generalization has no part in it."
+            "independence fails, and generalization plays no part."
             if certain and top1("unprotected", *ways["by EM"]) < FEWER * top1("unprotected", *ways["at its start"])
             else ""
         ),

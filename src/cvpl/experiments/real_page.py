@@ -21,9 +21,10 @@ of them are compared. Truth is the row number. The threshold is 0.90.
 - *everybody*: the whole table is protected and attacked; strangers are the originals with their own match left out.
 - *people set aside*: {SET_ASIDE:.0%} of the people are drawn and set aside before protecting; they are the strangers.
 - *paper* is the paper's attacker, whose blocks are decades of age (and sex, on Adult), by equality. *compatible* is
-  the same attacker whose blocks hold what the released values can mean.
+  the same attacker with blocks by what the released values can mean.
 - *Fellegi-Sunter* weighs the pairs of *compatible*: with EM, and with the weights at which EM starts.
-- *family* is `attacker: default` with the people set aside as control, without canaries; the strongest by power speaks.
+- *family* is `attacker: default` with the people set aside as control, without canaries; the headline is the strongest
+  by power. Power at 5% is the true-positive rate at a 5% false-positive rate.
 """
 
 
@@ -152,9 +153,9 @@ def beyond_the_family(run: RealRun, table: RealTable, release: str) -> str | Non
         return None
     return (
         f"{table.title}, {release}: Fellegi-Sunter by containment has a top-1 of {shown(mine[0])} and a power of "
-        f"{shown(mine[1])}, the family at most {shown(theirs[0])} and {shown(theirs[1])}. Its members bring a value to "
-        "one released group and agree by equality; local recoding writes one value in several ways. What the family "
-        "finds is too low there."
+        f"{shown(mine[1])}, the family at most {shown(theirs[0])} and {shown(theirs[1])}. Its members map a value to "
+        "one released group and agree by equality; local recoding writes one value in several ways. The family's "
+        "figures are too low there."
     )
 
 
@@ -229,18 +230,18 @@ def _unknown(run: RealRun) -> str:
         power = run.mean(table.name, "unprotected", ASIDE, "attackers", "compatible", "power", "0.05")
         if power is not None and 0 < power < 1:
             lines.append(
-                f"- {table.title}, unprotected: power at 5% is {shown(power)} only, since {0.05 / power:.1%} of the "
-                "strangers find a record that is wholly like theirs. Power asks whether somebody is in the release; "
-                "who they are once that is known, top-1 says."
+                f"- {table.title}, unprotected: power at 5% is only {shown(power)}, since {0.05 / power:.1%} of the "
+                "strangers find a record equal to theirs. Power measures whether a person is in the release; top-1 "
+                "measures which record is theirs, once that is known."
             )
     lines += [
-        "- k counts the protected columns alone. Whoever knows the others too is not held by it.",
-        "- The rate needs the strangers' beside it, and they must be strangers: in a table of doubles the own match "
-        "left out finds another just like it.",
-        "- An interval wider than a block loses every match beyond its middle under equality; what falls then is the "
+        "- k counts only the protected columns. It does not limit an attacker who also knows the others.",
+        "- The rate must be compared with that of strangers, who must not be in the table: among duplicates, an "
+        "original with its own match left out finds an equal record.",
+        "- An interval wider than a block loses every match beyond its middle under equality; this lowers the "
         "blocking recall, not the risk.",
-        "- A weight of the census (fnlwgt) or the amount of a credit is nearly an id, and education-num is education "
-        "in figures: one untouched column takes back what was protected.",
+        "- A census weight (fnlwgt) or a credit amount is nearly an id, and education-num is education as a number: "
+        "one untouched column undoes the protection.",
     ]
     return "\n".join([*lines, ""])
 

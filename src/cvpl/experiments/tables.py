@@ -126,7 +126,7 @@ def _synthetic(run: Collected) -> PaperTable:
     share = mean_of([run.mean(name, OURS["training share"]) for name in names])
     rows["synthetic, average"] = {**rows["synthetic, average"], "training share": (paper.SAME_SOURCE, share)}
     note = (
-        "The paper speaks of the same source individual against a baseline of one half. No synthetic record has a "
+        "The paper refers to the same source individual against a baseline of one half. No synthetic record has a "
         "source here; the figure with that baseline is the training share, against as many people set aside."
     )
     return PaperTable("synthetic", "Synthetic against perturbed (R7)", rows, note)
@@ -231,7 +231,7 @@ def _components(run: Collected) -> PaperTable:
         }
     note = (
         "Without vectorization there is nothing to compare, and without a threshold everybody with a candidate is "
-        "linked. The paper gives 15 to 20% for the projection; its middle stands here."
+        "linked. The paper gives 15 to 20% for the projection; the midpoint is used here."
     )
     return PaperTable("components", "What each removed component does", rows, note)
 

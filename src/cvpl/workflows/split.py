@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.files import record_file, write_whole
+from cvpl.files import draft_of, record_file, write_whole
 from cvpl.randomness import stream
 from cvpl.tables.parting import check_parts, part, read_people, remove
 
@@ -81,7 +81,7 @@ def split(
     rows = int((~mine).sum()), int(mine.sum())
     done = Split(*targets, record, found.people - wanted, wanted, *rows, by, seed, found.sha256)
     folder.mkdir(parents=True, exist_ok=True)
-    drafts = _draft(targets[0]), _draft(targets[1])
+    drafts = draft_of(targets[0]), draft_of(targets[1])
     try:
         part(path, found.reading, mine, drafts)
         check_parts(drafts, found.reading, rows, by)
@@ -91,10 +91,6 @@ def split(
     finally:
         remove(drafts)
     return done
-
-
-def _draft(file: Path) -> Path:
-    return file.with_name(f".part_{file.name}")
 
 
 def _parts_of_name(path: Path) -> tuple[str, str]:

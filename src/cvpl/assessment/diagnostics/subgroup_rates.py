@@ -14,8 +14,10 @@ def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -
     if linked is None:
         return None
     done = measured.attack
-    theirs = linked[1] if measured.basis == "control" else None
-    control = done.held_control if theirs is not None else None
+    control_linked = linked[1] if measured.basis == "control" else None
+    control = done.held_control if control_linked is not None else None
     groupings = by_columns(inputs.evaluation.columns, done.people, done.control_rows)
     groupings.append(by_rarity(done.held, control))
-    return subgroups(groupings, linked[0], theirs, suppress_below)
+    originals = measured.spread.originals
+    unit = originals.unit if originals.alike else None
+    return subgroups(groupings, linked[0], control_linked, suppress_below, unit)

@@ -24,8 +24,8 @@ def control_findings(resolved: ResolvedConfig, inputs: Inputs, likeness: Control
     if inputs.pair.control is None:
         return []
     # Rows of one group are not independent, and would raise a false alarm.
-    alike = [] if inputs.evaluation.unit.codes is not None else _unlike(likeness)
-    return [*_columns(inputs), *_overlap(likeness), *alike, *_size(resolved, inputs)]
+    unlike = [] if inputs.evaluation.unit.codes is not None else _unlike(likeness)
+    return [*_columns(inputs), *_overlap(likeness), *unlike, *_size(resolved, inputs)]
 
 
 def _columns(inputs: Inputs) -> list[out.Finding]:

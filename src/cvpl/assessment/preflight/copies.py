@@ -83,10 +83,10 @@ def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
     flags = _among(rows["protected"], rows["original"])
     if not flags.any():
         return None
-    theirs = _among(rows["protected"], rows["control"]) if "control" in rows else None
+    controls = _among(rows["protected"], rows["control"]) if "control" in rows else None
     doubles = _others(rows["original"])
     chance = _chance_of(doubles, len(rows["protected"]))
-    return _finding(EXACT, flags, theirs, chance, len(doubles), where=" in all shared columns")
+    return _finding(EXACT, flags, controls, chance, len(doubles), where=" in all shared columns")
 
 
 def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
@@ -100,8 +100,8 @@ def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
         (NEAR, mine.near, None if others is None else others.near, 1),
     )
     found = [
-        _finding(check, flags, theirs, chance[place], pair.original.rows)
-        for check, flags, theirs, place in kinds
+        _finding(check, flags, controls, chance[place], pair.original.rows)
+        for check, flags, controls, place in kinds
         if flags.any() and (check == EXACT or bool((flags & ~mine.exact).any()))
     ]
     if others is not None and _too_many(others.exact, chance[0]):
@@ -119,26 +119,28 @@ def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
     return found
 
 
-def _too_many(theirs: Bools, chance: Chance) -> bool:
+def _too_many(controls: Bools, chance: Chance) -> bool:
     """Whether controls have far more copies than people outside the release would."""
-    share = float(theirs.mean())
+    share = float(controls.mean())
     far = share > chance.share + FAR_COPIES
-    return far and beyond_error(share, len(theirs), chance.share, len(theirs), chance.spread)
+    return far and beyond_error(share, len(controls), chance.share, len(controls), chance.spread)
 
 
-def _finding(check: str, flags: Bools, theirs: Bools | None, chance: Chance, rows: int, where: str = "") -> out.Finding:
+def _finding(
+    check: str, flags: Bools, controls: Bools | None, chance: Chance, rows: int, where: str = ""
+) -> out.Finding:
     """Compare the share of originals with a copy with that of the control, or with chance."""
     share = float(flags.mean())
     # A duplicate involves two originals: its share varies up to twice as much as that of independent rows.
     by_chance = beyond_error(share, len(flags), chance.share, rows / 4, chance.spread)
     by_chance |= chance.most is not None and int(flags.sum()) > max(FEWEST_COPIES, chance.most)
-    if theirs is None:
+    if controls is None:
         expected, closes = chance.share, by_chance
     else:
-        expected = float(theirs.mean())
-        closes = beyond_error(share, len(flags), expected, len(theirs)) or (not theirs.any() and by_chance)
+        expected = float(controls.mean())
+        closes = beyond_error(share, len(flags), expected, len(controls)) or (not controls.any() and by_chance)
     count = round(share * rows)
-    message = _message(check, count, share, expected, theirs is not None, closes, where)
+    message = _message(check, count, share, expected, controls is not None, closes, where)
     return out.Finding(check=check, closes_gate=closes, message=message, count=count, share=share, expected=expected)
 
 
@@ -175,8 +177,8 @@ def _copies(people: Table, release: Table) -> _Copies:
     near = np.zeros(people.rows, dtype=bool)
     if len(people.specs) >= FEWEST_COLUMNS:
         pairs = zip(keys_without_one(people, whole), keys_without_one(release, released), strict=True)
-        for mine, theirs in pairs:
-            near |= _among(theirs, mine)
+        for person_keys, release_keys in pairs:
+            near |= _among(release_keys, person_keys)
     return _Copies(exact, near | exact)
 
 

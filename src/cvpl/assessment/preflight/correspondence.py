@@ -43,7 +43,7 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
             resolved.identity.original,
             resolved.identity.protected,
         )
-        if by_place or _told_by(matches, pair.original.rows):
+        if by_place or _same_as_order(matches, pair.original.rows):
             message = "the order of rows is kept and used for evaluation; shuffle the rows before release"
             if not by_place:
                 message = "the order of rows is kept and matches the id; shuffle the rows before release"
@@ -66,7 +66,7 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
     return found
 
 
-def _told_by(matches: TrueMatches | None, rows: int) -> bool:
+def _same_as_order(matches: TrueMatches | None, rows: int) -> bool:
     """Whether the declared matches equal the row order: nearly all rows match the row at their position."""
     if matches is None:
         return False

@@ -2,11 +2,13 @@
 
 An average may be low while one group is linked nearly always. But the largest of many rates is large by chance too. So
 all intervals hold simultaneously, at 95% over all rows of all tables (Bonferroni), and the maximum has its row's.
+
+Rows of one unit (a household, an account, a person with several rows) are drawn together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -15,11 +17,12 @@ from numpy.typing import NDArray
 
 from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows, published_ranges
-from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_bounds
+from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, sampling_design, wilson_bounds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Ends = Callable[[float], tuple[float, float]]
 
 SUPPRESS_BELOW = 10
 NO_VALUE = "(no value)"
@@ -120,10 +123,12 @@ def subgroups(
     linked: Floats,
     control_linked: Floats | None = None,
     suppress_below: int = SUPPRESS_BELOW,
+    unit: Ints | None = None,
 ) -> Subgroups:
     """Rates by group for every grouping of the same people.
 
     `linked` is each original's link (0 or 1, or a share if candidates tie), `control_linked` the same for each control.
+    `unit` numbers the originals that belong together; None if each row is its own unit.
     attributable = (linked - control) / (1 - control), null if control is 1. `suppression` explains what is hidden and
     why. Raises ValueError without a record, or with codes of another length.
     """
@@ -135,11 +140,12 @@ def subgroups(
     hidden = hidden_shares(rows, linked, suppress_below)
     controls = _control_shares(groupings, place, control_linked, suppress_below)
     count = sum(len(np.unique(row)) for row in rows)
-    z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / (2 * count))
+    spread = _Spread(linked, unit, (1 - CONFIDENCE) / count)
     tables = []
     for at, grouping in enumerate(groupings):
         sizes = np.bincount(rows[at])
         found = np.bincount(rows[at], weights=linked).astype(np.float64)
+        members = np.split(np.argsort(rows[at], kind="stable"), np.cumsum(sizes)[:-1])
         ranges = published_ranges(found, sizes.astype(np.float64), hidden[at], suppress_below)
         shown = [
             _row(
@@ -149,15 +155,39 @@ def subgroups(
                 float(found[row]),
                 ranges.get(int(row)),
                 None if controls is None else controls[at].get(int(row)),
-                z,
+                spread.of(members[row], hidden=int(row) in ranges),
             )
             for row in [*np.flatnonzero(sizes[1:]) + 1, *([0] if sizes[0] else [])]
         ]
         tables.append(GroupTable(grouping.name, tuple(shown)))
     known = [row.attributable for table in tables for row in table.rows if row.attributable is not None]
     average = float(linked.mean())
-    maximum = _maximum(tables, average, wilson_bounds(average, len(linked), z)[0])
+    maximum = _maximum(tables, average, spread.of(np.arange(len(linked)))(average)[0])
     return Subgroups(tuple(tables), average, maximum, max(known, default=None), controls is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """How far the shares of some people may be off, but for an `error`: by their units, where they belong together."""
+
+    linked: Floats
+    unit: Ints | None
+    error: float
+
+    def of(self, people: NDArray[np.intp], *, hidden: bool = False) -> Ends:
+        """What gives the ends of an interval about a share of these people.
+
+        Of a row that is hidden the ends may show sizes alone, and not who is linked: its units count as if their
+        records stood or fell together, which is as far as a share can be off.
+        """
+        size = len(people)
+        if self.unit is None:
+            z = NormalDist().inv_cdf(1 - self.error / 2)
+            return lambda share: wilson_bounds(share, size, z)
+        unit = np.unique(self.unit[people], return_inverse=True)[1].reshape(-1).astype(np.int64)
+        success = np.zeros(size) if hidden else self.linked[people]
+        drawn = sampling_design([Component(success, unit)], least=1.0, alike=True)
+        return lambda share: drawn.ends(share, size, 1 - self.error)
 
 
 def _counted(codes: Ints, labels: int, records: int) -> Ints:
@@ -203,18 +233,18 @@ def _row(
     found: float,
     hidden: tuple[float, float] | None,
     base: float | None,
-    z: float,
+    ends: Ends,
 ) -> GroupRow:
     """A group's row; `hidden` is the range published instead of `found` if that is hidden."""
     if hidden is None:
         share = found / size
         beyond = None if base is None else attributable_rate(share, base)
-        return GroupRow(label, groups, size, share, None, None, *wilson_bounds(share, size, z), base, beyond)
+        return GroupRow(label, groups, size, share, None, None, *ends(share), base, beyond)
     fewest, most = hidden
     at_least = fewest / size if fewest > size * _ROUNDING else None
     at_most = most / size if most < size * (1 - _ROUNDING) else None
-    low = None if at_least is None else wilson_bounds(at_least, size, z)[0]
-    high = None if at_most is None else wilson_bounds(at_most, size, z)[1]
+    low = None if at_least is None else ends(at_least)[0]
+    high = None if at_most is None else ends(at_most)[1]
     return GroupRow(label, groups, size, None, at_most, at_least, low, high, base, None)
 
 

@@ -64,15 +64,15 @@ def in_order(rows: Sequence[out.BenchmarkRow]) -> list[out.BenchmarkRow]:
     """The rows of one group in order, with their ranks; rows without one come last, in the given order."""
     placed: list[out.BenchmarkRow] = []
     for kind in sorted({_kind(row) for row in rows}):
-        alike = [row for row in rows if _kind(row) == kind]
-        if alike[0].ranked_by is None:
-            placed += alike
+        comparable = [row for row in rows if _kind(row) == kind]
+        if comparable[0].ranked_by is None:
+            placed += comparable
             continue
-        alike.sort(key=lambda row: -_ends(row)[1])
-        found = places(_clearly_above([_ends(row) for row in alike]))
+        comparable.sort(key=lambda row: -_ends(row)[1])
+        found = places(_clearly_above([_ends(row) for row in comparable]))
         placed += [
             row.model_copy(update={"place": out.Places(first=item.first, last=item.last)})
-            for row, item in zip(alike, found, strict=True)
+            for row, item in zip(comparable, found, strict=True)
         ]
     return placed
 
