@@ -83,7 +83,7 @@ def test_an_attacker_who_sees_what_is_not_there_is_disqualified(monkeypatch):
     monkeypatch.setattr(module, "independent_columns", smuggled)
     found = canaries(pair(), Attacker(similarity=Rarity()), 0.9, seed=4, budget=Budget())
     assert len(found.faults) == 1
-    assert "where nobody is" in found.faults[0]
+    assert "which contains nobody" in found.faults[0]
 
 
 def test_without_a_control_the_independent_release_only_marks_the_end():

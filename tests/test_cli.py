@@ -28,7 +28,7 @@ CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
 COLUMNS = CONFIG[CONFIG.index("columns:") : CONFIG.index("truth:")]
 SMALL = "columns:\n  age: {role: quasi_identifier, type: numeric}\n  gender: {role: attribute, type: category}\n"
-HEAVY = ("numpy", "duckdb", "pydantic", "yaml", "threadpoolctl", "cvpl.workflows.audit", "cvpl.result")
+HEAVY = ("numpy", "scipy", "duckdb", "pydantic", "yaml", "threadpoolctl", "cvpl.workflows.audit", "cvpl.result")
 MARKER = "Zx9SecretCell"
 
 
@@ -463,7 +463,7 @@ def test_a_place_without_permission_is_refused_before_the_work(files, option, mo
     monkeypatch.setattr(import_module("cvpl.workflows.audit"), "audit", never_audit)
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
     assert run(files.audit(option, files.folder / "place")) == 2
-    assert "may" in capsys.readouterr().err
+    assert "not writable" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

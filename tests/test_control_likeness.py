@@ -158,7 +158,7 @@ def test_equal_rows_by_chance_are_no_copies():
     rng = np.random.default_rng(9)
     found = control_likeness(people(rng, 500).only(("c",)), people(rng, 500).only(("c",)), rng)
     assert found.copies.original_share == found.copies.control_share == 1
-    assert not found.copies.suspicious and "do not tell" in found.copies.message
+    assert not found.copies.suspicious and "cannot show" in found.copies.message
 
 
 def test_few_records_are_not_called_different():
