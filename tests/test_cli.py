@@ -754,7 +754,7 @@ def test_diff_tells_what_is_wrong_with_both_files_at_once(files, capsys):
             ],
         ),
         (["init"], ["ORIGINAL", "PROTECTED", "--out", "--force", "audit.yaml", "Check it before you audit"]),
-        (["diff"], ["BEFORE", "AFTER", "result.json", "beyond error"]),
+        (["diff"], ["BEFORE", "AFTER", "result.json", "differ significantly"]),
         (["demo"], ["--out", "--records", "simulated tables", "5000"]),
     ],
     ids=lambda item: " ".join(item) if len(item) < 2 else "",

@@ -750,7 +750,7 @@ def test_releases_with_one_name_are_told_apart_by_their_folders(files):
         (
             ["original.csv", "low.csv", "nothing.csv", "text.csv", "gone.csv"],
             3,
-            ["held against nothing.csv: no observable column", "text.csv, row 1, column 'age'", "gone.csv"],
+            ["applied to nothing.csv: no observable column", "text.csv, row 1, column 'age'", "gone.csv"],
         ),
     ],
     ids=["no release", "attacker", "memory", "twice", "same bytes", "missing", "original", "columns", "all at once"],

@@ -68,13 +68,13 @@ def test_two_audits_that_overlap_have_the_figures_of_one_and_leave_the_threads_a
             first_ended.set()
 
     def second():
-        def report(phase, share):
+        def listen(phase, share):
             # The attack is over, and the rest of the audit goes on after the other audit has ended.
             if phase == "self-linkage":
                 first_ended.wait(PATIENCE)
                 seen.append(blas_threads())
 
-        return cvpl.audit(*tables, on_preflight=lambda _: both_began.wait(PATIENCE), report=report).to_json()
+        return cvpl.audit(*tables, on_preflight=lambda _: both_began.wait(PATIENCE), progress=listen).to_json()
 
     with ThreadPoolExecutor(2) as pool:
         found = [future.result() for future in [pool.submit(first), pool.submit(second)]]

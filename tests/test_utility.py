@@ -607,7 +607,7 @@ def measured(tmp_path_factory):
         release.write(folder / "released.parquet")
         files = folder / "original.parquet", folder / "released.parquet"
         read = read_inputs(*files, SPECS, identity=IdentityKeys("person_id", "person_id"), **more)
-        matches = (read.matches.original, read.matches.protected) if matched else None
+        matches = (read.evaluation.matches.original, read.evaluation.matches.protected) if matched else None
         return utility(read.pair, seeded(), vectorization=BUYERS, matches=matches)
 
     return people, measure

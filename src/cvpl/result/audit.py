@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -11,7 +11,6 @@ from cvpl.result.attackers import AttackerRow, Canaries, Picked
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.earlier import upgraded
-from cvpl.result.facts import facts
 from cvpl.result.figures import (
     Attributable,
     Calibration,
@@ -30,7 +29,7 @@ from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
 from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
-from cvpl.wording import FIGURES, percent, printable, sentence
+from cvpl.wording import FIGURES, percent, printable
 
 
 class PolicyOutcome(Section):
@@ -152,12 +151,8 @@ class AuditResult(Document):
 
     def _repr_html_(self) -> str:
         """The verdict and the main figures, for a notebook."""
-        rows = [(fact.name, fact.value + (f" ({fact.interval})" if fact.interval else "")) for fact in facts(self)]
-        rows += [("attacker", self.attacker), ("originals", f"{self.inputs['original'].rows:,}")]
-        rows += [("check", sentence(finding.message)) for finding in self.preflight if finding.closes_gate]
-        rows.append(("warnings", ", ".join(warning.rule for warning in self.warnings) or "none"))
-        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(printable(value))}</td></tr>" for name, value in rows)
-        return f"<div><p><strong>{escape(printable(self.verdict.sentence))}</strong></p><table>{cells}</table></div>"
+        text: str = import_module("cvpl.reports.notebook").audit_notebook(self)
+        return text
 
 
 def json_schema() -> dict[str, Any]:

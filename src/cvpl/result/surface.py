@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -14,11 +14,9 @@ from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
-from cvpl.result.surface_answer import answer, figure_of, figure_shown, named, score
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import MeanUtility
 from cvpl.result.verdict import Risk
-from cvpl.wording import percent, span
 
 Strength = int | float | str
 JudgedFigure = Literal["risk", "attributable_rate", "linkage_rate"]
@@ -170,15 +168,8 @@ class SurfaceResult(Document):
 
     def _repr_html_(self) -> str:
         """The answer and a line for each strength, for a notebook."""
-        heads = "".join(f"<th>{item}</th>" for item in ("strength", figure_shown(self), "95% interval", "utility"))
-        rows = []
-        for row in self.settings:
-            estimate, low, high = figure_of(self, row)
-            cells = named(row.strength), percent(estimate), span(low, high), score(row.utility.mean)
-            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-        return (
-            f"<div><p><strong>{escape(answer(self))}</strong></p><table><tr>{heads}</tr>{''.join(rows)}</table></div>"
-        )
+        text: str = import_module("cvpl.reports.notebook").surface_notebook(self)
+        return text
 
 
 def surface_schema() -> dict[str, Any]:
