@@ -60,9 +60,8 @@ def test_wilson_is_that_of_statsmodels(linked, total, confidence):
 @pytest.mark.parametrize("freedom", [1, 2, 7.9, 19, 300, 301, 5000])
 @pytest.mark.parametrize("confidence", [0.95, 0.995, 0.999])
 def test_the_quantile_is_students(freedom, confidence):
-    """With the freedom rounded down where it is small."""
-    whole = int(freedom) if freedom <= 300 else freedom
-    assert quantile(confidence, freedom) == pytest.approx(student.ppf((1 + confidence) / 2, whole), rel=1e-4)
+    """With the freedom rounded down."""
+    assert quantile(confidence, freedom) == pytest.approx(student.ppf((1 + confidence) / 2, int(freedom)), rel=1e-12)
 
 
 # The design effect

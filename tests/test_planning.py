@@ -146,3 +146,16 @@ def test_the_plan_holds_the_drawn_attackers_and_their_seed(tables, capsys):
     seed = re.search(r"--randomize-seed (\d+) ", page)[1]
     assert run([*arguments, "--randomize-seed", seed]) == 0
     assert capsys.readouterr().out == page
+
+
+def test_replicates_of_old_configurations_are_accepted_ignored_and_pointed_out(tables):
+    files = tables / "original.parquet", tables / "released.parquet"
+    plain = cvpl.audit(*files, tables / "audit.yaml").to_json()
+    old = tables / "old.yaml"
+    old.write_text(f"{CONFIG}\nintervals: {{method: block_bootstrap, replicates: 1000}}\n", encoding="utf-8")
+    result = cvpl.audit(*files, old)
+    assert result.provenance.config["intervals"] == {"method": "block_bootstrap"}
+    assert result.to_json().replace('"block_bootstrap"', '"blocks"') == plain
+    note = "intervals are computed in closed form; `intervals.replicates` is ignored"
+    assert ("note", note) in plan_lines(plan_audit(*files, old))
+    assert "note" not in dict(plan_lines(plan_audit(*files, tables / "audit.yaml")))

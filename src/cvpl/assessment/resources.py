@@ -83,6 +83,7 @@ class ResourceEstimate:
 
     `disk` are the bytes that the tables take on disk, where they are kept there. `findings` are those of the checks
     before the attack. `draw_seed` is the seed that drew attackers beyond the configuration; None where none were drawn.
+    `ignored` says which settings have no effect, and why.
     """
 
     rows: Mapping[str, int]
@@ -94,6 +95,7 @@ class ResourceEstimate:
     seconds: tuple[float, float]
     findings: tuple[Finding, ...] = ()
     draw_seed: int | None = None
+    ignored: tuple[str, ...] = ()
 
 
 def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: bool, labels: int | None = None) -> int:
@@ -178,7 +180,16 @@ def estimate_resources(resolved: ResolvedConfig, inputs: Inputs) -> ResourceEsti
     needed, on_disk = _needed(resolved, inputs), not inputs.pair.original.place.in_memory
     low, high = (_seconds(attackers, rows, resolved, end) for end in (0, 1))
     disk = disk_bytes(rows, resolved) if on_disk else None
-    return ResourceEstimate(rows, attackers, needed, resolved.budget.memory, disk, resolved.budget.workers, (low, high))
+    return ResourceEstimate(
+        rows,
+        attackers,
+        needed,
+        resolved.budget.memory,
+        disk,
+        resolved.budget.workers,
+        (low, high),
+        ignored=resolved.ignored,
+    )
 
 
 def _seconds(

@@ -18,6 +18,7 @@ from cvpl.search.compatible.box_join import meeting_boxes
 from cvpl.search.compatible.class_sets import ClassSets
 from cvpl.search.levers import Levers, cut_off, draw, sub_divide
 from cvpl.tables.columns import Table
+from cvpl.tables.components import components
 
 Ints = NDArray[np.int64]
 
@@ -85,21 +86,8 @@ class CompatibleBlocks:
             lengths = np.diff(sets.starts)[number[kinds]]
             edges.append((np.repeat(kinds, lengths), sets.classes[ranges(sets.starts[number[kinds]], lengths)]))
         one, other = (np.concatenate(side) for side in zip(*edges, strict=True))
-        component = _components(one, other, self.boxes.kinds)
+        component = components(one, other, self.boxes.kinds)
         return [component[self.codes[table]] for table in tables]
-
-
-def _components(one: Ints, other: Ints, count: int) -> Ints:
-    """For each of `count` things the lowest number among those that it is bound to by pairs, over any steps."""
-    lowest = np.arange(count)
-    while True:
-        before = lowest.copy()
-        low = np.minimum(lowest[one], lowest[other])
-        np.minimum.at(lowest, lowest[one], low)
-        np.minimum.at(lowest, lowest[other], low)
-        lowest = lowest[lowest]
-        if np.array_equal(before, lowest):
-            return lowest
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,6 +92,12 @@ class ResolvedConfig:
         policies = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
         return any(one.figure == "maximum_subgroup_rate" for one in policies)
 
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Sentences on settings that are accepted for old configurations and have no effect."""
+        written = self.config.intervals.replicates is not None
+        return ("intervals are computed in closed form; `intervals.replicates` is ignored",) if written else ()
+
     def refuse_absent(self, what: str) -> None:
         """Refuse `control: absent` if releases are compared: each would have a different control."""
         if self.control_is_absent:

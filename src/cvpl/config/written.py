@@ -92,10 +92,10 @@ class SearchConfig(Settings):
 
 
 class IntervalsConfig(Settings):
-    """The sampling units of intervals; `replicates` is accepted but unused, since no interval is resampled."""
+    """In which units people are drawn. `replicates` is accepted and ignored: intervals are computed in closed form."""
 
     method: Method = "blocks"
-    replicates: Annotated[int, Field(ge=100, le=100_000)] = 1000
+    replicates: Annotated[int | None, Field(exclude=True, json_schema_extra={"deprecated": True})] = None
 
 
 def _number(value: object) -> object:

@@ -35,6 +35,7 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
     if plan.disk is not None:
         lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, as they do not fit the memory"))
+    lines.extend(("note", sentence) for sentence in plan.ignored)
     fast, slow = (duration(end) for end in plan.seconds)
     ends = fast if fast == slow else f"{fast} to {slow}"
     lines.append(("time", f"about {ends} on {plan.threads} threads"))

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnData, Table
-
-Keys = NDArray[np.uint64]
-
-_STEP = np.uint64(0x9E3779B97F4A7C15)
+from cvpl.tables.row_hash import Keys, hash_columns
 
 
 def row_keys(table: Table) -> Keys:
@@ -30,15 +26,4 @@ def keys_without_one(table: Table, whole: Keys) -> Iterator[Keys]:
 
 def column_keys(column: ColumnData, number: int) -> Keys:
     """A number for each value of the column that stands at place `number`."""
-    keys = np.full(len(column.known()), np.uint64((number + 1) * int(_STEP) % (1 << 64)), dtype=np.uint64)
-    for part in column.bits():
-        keys = _mixed(keys ^ _mixed(part))
-    return keys
-
-
-def _mixed(bits: Keys) -> Keys:
-    """The finalizer of SplitMix64, a bijection that spreads every bit over all."""
-    bits = bits + _STEP
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    return hash_columns(column.bits(), len(column.known()), number + 1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.tables.components import components
 from cvpl.tables.source import Source, quoted
 
 if TYPE_CHECKING:
@@ -94,15 +95,9 @@ def joined_codes(codes: Sequence[Ints]) -> Ints:
 
     Numbers follow the first record that has them, so they depend on nothing but who belongs together.
     """
-    label = np.arange(len(codes[0]), dtype=np.int64)
-    numbered = [np.unique(code, return_inverse=True)[1].reshape(-1) for code in codes]
-    while True:
-        before = label
-        for code in numbered:
-            lowest = np.full(int(code.max(initial=-1)) + 1, len(label), dtype=np.int64)
-            np.minimum.at(lowest, code, label)
-            label = lowest[code]
-        # A label is itself a record: following it on halves the rounds of a long chain.
-        label = label[label]
-        if np.array_equal(label, before):
-            return np.unique(label, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    firsts = []
+    for code in codes:
+        first, inverse = np.unique(code, return_index=True, return_inverse=True)[1:]
+        firsts.append(first[inverse.reshape(-1)])
+    records = np.arange(len(codes[0]), dtype=np.int64)
+    return components(np.tile(records, len(codes)), np.concatenate(firsts), len(records))

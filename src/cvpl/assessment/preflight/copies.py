@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from cvpl import result as out
 from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_bounds
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.row_keys import Keys, keys_without_one, row_keys
+from cvpl.tables.row_hash import Keys
+from cvpl.tables.row_keys import keys_without_one, row_keys
 from cvpl.wording import percent
 
 Floats = NDArray[np.float64]

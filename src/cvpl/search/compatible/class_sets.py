@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
+from cvpl.tables.row_hash import STEP, Keys, mixed
 
 Ints = NDArray[np.int64]
 
@@ -71,7 +72,7 @@ class ClassSets:
         keys = _without_repeats(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
         kind, member = keys // max(1, classes), keys % max(1, classes)
         starts = np.searchsorted(kind, np.arange(kinds + 1))
-        marks = [_sums(_mixed(member, salt), starts) for salt in (1, 2)]
+        marks = [_sums(_marked(member, salt), starts) for salt in (1, 2)]
         order = np.lexsort([*marks, np.diff(starts)])
         new = np.ones(kinds, dtype=bool)
         for mark in (*marks, np.diff(starts)):
@@ -96,15 +97,13 @@ def _without_repeats(keys: Ints) -> Ints:
     return result
 
 
-def _mixed(values: Ints, salt: int) -> NDArray[np.uint64]:
+def _marked(values: Ints, salt: int) -> Keys:
     """A number of 64 bits for each value, with nothing of the order left; two of them tell sets apart for certain."""
-    mixed = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15 * salt % (1 << 64))
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))
+    marks: Keys = mixed(values.astype(np.uint64) + np.uint64((salt - 1) * int(STEP) % (1 << 64)))
+    return marks
 
 
-def _sums(values: NDArray[np.uint64], starts: Ints) -> NDArray[np.uint64]:
+def _sums(values: Keys, starts: Ints) -> Keys:
     """The sum over each range, modulo 2^64."""
     sums = np.append(np.uint64(0), np.cumsum(values, dtype=np.uint64))
     return sums[starts[1:]] - sums[starts[:-1]]

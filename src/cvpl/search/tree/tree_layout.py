@@ -10,6 +10,7 @@ from numba import njit
 from cvpl.search.tree.kernel import BOX_PAIRS, CLOSE, CLOSE_PAIRS, CLOSE_ROWS, FRONT
 from cvpl.search.tree.rounding import SIGN
 from cvpl.search.tree.simd import LANES, natural
+from cvpl.tables.row_hash import STEP, mixed
 
 Array = Any
 """Numba compiles for the arrays it is given; their types stand in the docstrings."""
@@ -232,14 +233,16 @@ def close_boxes(starts: Array, leaves: int, boxes: Array) -> None:
                 boxes[place], boxes[place + _HALVES] = least, most
 
 
+_mixed = njit(nogil=True, cache=True)(mixed)
+
+
 @njit(nogil=True, cache=True)
 def hash_rows(bits: Array) -> Array:
-    """A 64-bit hash of every row of 64-bit words; equal rows have equal hashes."""
+    """The hash of every row of 64-bit words, as `tables.row_hash.hash_columns` has it, without an array a word."""
     hashed = np.empty(len(bits), np.uint64)
     for row in range(len(bits)):
-        state = np.uint64(0x9E3779B97F4A7C15)
+        state = STEP
         for word in range(bits.shape[1]):
-            state = (state ^ bits[row, word]) * np.uint64(0xFF51AFD7ED558CCD)
-            state ^= state >> np.uint64(33)
+            state = _mixed(state ^ bits[row, word])
         hashed[row] = state
     return hashed

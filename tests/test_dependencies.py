@@ -1,0 +1,43 @@
+"""What the package imports is what it declares."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def imported():
+    """The outermost names of all modules that the package imports, at the top or inside functions."""
+    names = set()
+    for file in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names.update(alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.add(node.module.split(".")[0])
+    return names - set(sys.stdlib_module_names) - {"cvpl"}
+
+
+def declared():
+    """The distributions that pyproject.toml names for users, extras included."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(item for extra in extras for item in extra)]
+    return {re.match(r"[\w.-]+", item)[0].lower() for item in wanted}
+
+
+def test_every_package_that_is_imported_is_declared():
+    known = packages_distributions()
+    extras = {"umap": "umap-learn", "weasyprint": "weasyprint"}
+    missing = {
+        name
+        for name in imported()
+        if not {item.lower() for item in known.get(name, [extras.get(name, name)])} & declared()
+    }
+    assert missing == set()
