@@ -125,7 +125,7 @@ def test_a_file_of_the_right_size_with_another_checksum_is_not_kept(tmp_path):
 
 def test_a_file_that_is_too_short_is_not_kept(tmp_path):
     with serving(content=CONTENT[:-10]) as server:
-        assert "bytes where the known one has" in refusal(server.address(), tmp_path / "adult.data")
+        assert "bytes, but the known one has" in refusal(server.address(), tmp_path / "adult.data")
 
 
 @pytest.mark.parametrize("declared", [None, 0])
@@ -244,7 +244,7 @@ def test_a_source_file_that_was_downloaded_by_hand_is_checked_and_used(tmp_path)
         assert load(small(server), tmp_path).path.read_bytes().endswith(CONTENT)
         (tmp_path / "adult" / "adult.csv").unlink()
         (tmp_path / "adult" / "adult.data").write_bytes(CONTENT[:-1])
-        with pytest.raises(InputError, match="not byte for byte"):
+        with pytest.raises(InputError, match="not identical to the one at its source"):
             load(small(server), tmp_path, fetch=True, schemes=("http",))
         assert server.asked == []
     assert not (tmp_path / "adult" / "adult.csv").exists()
@@ -292,7 +292,7 @@ def test_the_folder_of_the_set_itself_is_refused_with_the_one_above_it(tmp_path,
             load(small(server), own, fetch=fetched, schemes=("http",))
         assert server.asked == []
     (problem,) = caught.value.problems
-    assert f"the folder {own} itself holds {held}" in problem.what
+    assert f"the folder {own} itself contains {held}" in problem.what
     assert problem.cure == f"Name {tmp_path} as `folder`, or in {FOLDER_VARIABLE}."
 
 

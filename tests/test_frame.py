@@ -90,7 +90,7 @@ def test_other_formats_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"people": np.arange(2)}, "column 'age': found 3 rows where there are 2 people"),
+        ({"people": np.arange(2)}, "column 'age': found 3 rows for 2 people"),
         ({"order": ("age", "person_id")}, "order names 2 columns"),
         (
             {"categories": {'the "place"': Coded(np.array([0, 1, 2], dtype=np.int32), ("a", "b"))}},

@@ -131,7 +131,7 @@ def test_as_many_pairs_as_are_allowed_pass(tmp_path):
 def test_without_the_id_column_matches_are_unknown_and_said_to_be(tmp_path, original, protected, absent):
     found = inputs(tmp_path, original, protected, SHARED_ID, declared=("id", "x"))
     assert found.evaluation.matches is None
-    parts = [f"column 'id', which tells who is who, is absent from {name}: matches are unknown" for name in absent]
+    parts = [f"column 'id', which identifies people, is absent from {name}: matches are unknown" for name in absent]
     assert list(found.pair.notices) == parts
 
 

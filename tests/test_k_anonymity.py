@@ -121,7 +121,7 @@ def test_levels_that_cross_are_refused():
     """A hierarchy file may put one group's members into two wider groups; that is no hierarchy."""
     fine = label_levels(coded(["a", "a", "b"]), lambda label: (label,), joined)[0]
     crossing = label_levels(coded(["x", "y", "y"]), lambda label: (label,), joined)[0]
-    with pytest.raises(ValueError, match="cut across"):
+    with pytest.raises(ValueError, match="split those of"):
         check_nested("c", [fine, crossing])
 
 
@@ -200,7 +200,7 @@ def test_missing_values_are_a_class_of_their_own():
     table = people([30] * 9 + [30], ["N/u"] * 9 + [None])
     found = KAnonymity(2, hierarchies(table), 0.1).search(10)
     assert found.removed == 1
-    with pytest.raises(ValueError, match="missing values stand apart"):
+    with pytest.raises(ValueError, match="missing values form their own classes"):
         KAnonymity(2, hierarchies(table), 0.05).search(10)
 
 
@@ -211,10 +211,10 @@ def test_missing_values_are_a_class_of_their_own():
         (lambda levels: KAnonymity(2.5, levels), "k is 2.5"),
         (lambda levels: KAnonymity(True, levels), "k is True"),
         (lambda levels: KAnonymity(2, levels, removal=1), "removal is 1"),
-        (lambda levels: KAnonymity(2, {}), "no column is to be generalized"),
-        (lambda levels: KAnonymity(5, levels).search(4), "k is 5 where the table has 4 rows"),
+        (lambda levels: KAnonymity(2, {}), "there is no column to generalize"),
+        (lambda levels: KAnonymity(5, levels).search(4), "k is 5, but the table has 4 rows"),
         (lambda levels: Mondrian(0, ("age",)), "k is 0"),
-        (lambda levels: Mondrian(2, ()), "no column is to be generalized"),
+        (lambda levels: Mondrian(2, ()), "there is no column to generalize"),
     ],
 )
 def test_nonsense_is_refused(make, message):
@@ -226,7 +226,7 @@ def test_nonsense_is_refused(make, message):
 
 def test_mondrian_refuses_a_table_that_is_too_small():
     """Fewer rows than k cannot hide each other."""
-    with pytest.raises(ValueError, match="k is 3 where the table has 2 rows"):
+    with pytest.raises(ValueError, match="k is 3, but the table has 2 rows"):
         Mondrian(3, ("age",)).protect(people([1, 2], ["a", "b"]), np.random.default_rng(0))
 
 

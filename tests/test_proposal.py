@@ -363,7 +363,7 @@ def test_no_cell_is_written(tmp_path):
 def test_nothing_comparable_is_said_in_the_file(tmp_path):
     ids = {"id": [str(1000 + at) for at in range(60)]}
     text = propose_text(write(tmp_path / "o.csv", ids), write(tmp_path / "p.csv", rows(ids, SHUFFLED)))
-    assert "No column looks comparable" in text
+    assert "No column seems comparable" in text
     assert yaml.safe_load(text)["columns"] == {"id": {"role": "id"}}
 
 

@@ -585,10 +585,10 @@ SMALL, WHOLE = (gzip.compress(b"x,y\n" + b"1,1\n" * count, mtime=0) for count in
 
 # name of the file, its bytes, and a word of what is wrong
 OTHER_KINDS = {
-    "text": ("p.txt", b"x,y\n1,1\n", "ending"),
-    "no ending": ("p", b"x,y\n1,1\n", "ending"),
-    "gzip of who knows what": ("p.gz", SMALL, "ending"),
-    "a workbook": ("p.xlsx", b"PK", "ending"),
+    "text": ("p.txt", b"x,y\n1,1\n", "extension"),
+    "no ending": ("p", b"x,y\n1,1\n", "extension"),
+    "gzip of who knows what": ("p.gz", SMALL, "extension"),
+    "a workbook": ("p.xlsx", b"PK", "extension"),
     "CSV called Parquet": ("p.parquet", b"x,y\n1,1\n", "Parquet"),
     "nothing called Parquet": ("p.parquet", b"", "Parquet"),
     "CSV called gzip": ("p.csv.gz", b"x,y\n1,1\n", "damaged"),

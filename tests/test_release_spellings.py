@@ -98,7 +98,7 @@ def test_a_pair_of_ends_is_a_range_beside_whole_originals(tmp_path):
 def test_a_number_that_can_be_read_in_two_ways_is_refused_without_the_cell(tmp_path, original, cells):
     found = problem(tmp_path, original, cells, "numeric")
     assert (found.where, found.row, found.column, found.count) == ("released.csv", 2, "x", 1)
-    assert "two ways" in found.what
+    assert "ambiguous" in found.what
     assert cells[1] not in str(found)
 
 
@@ -110,7 +110,7 @@ def test_a_pair_of_ends_is_refused_in_an_original(tmp_path):
 def test_a_slashed_date_is_refused_without_the_cell(tmp_path):
     found = problem(tmp_path, ["2024-05-01"], ["2024-05", "05/2024"], "datetime")
     assert (found.where, found.row, found.column) == ("released.csv", 2, "x")
-    assert "two ways" in found.what and "05/2024" not in str(found)
+    assert "ambiguous" in found.what and "05/2024" not in str(found)
 
 
 def test_text_and_what_can_mean_two_things_are_two_problems(tmp_path):
@@ -158,7 +158,7 @@ def test_codes_that_were_read_so_are_told_and_the_original_s_are_left_alone(tmp_
     found = inputs(tmp_path, ["1", "2"], ["1.0", "2"], "category", control=["2.0"])
     assert found.pair.original.columns["x"].labels == ("1", "2")
     assert found.pair.control.columns["x"].codes.tolist() == [1]
-    text = "1 labels differ from whole numbers of the original by decimals that are zero, and are read as those"
+    text = "1 labels differ from whole numbers of the original only by zero decimals, and are read as those numbers"
     assert found.pair.notices == (f"column 'x' of released.csv: {text}", f"column 'x' of control.csv: {text}")
 
 

@@ -482,7 +482,7 @@ def test_a_strength_that_a_mechanism_refuses_is_told_and_the_others_go_on(people
     found = cvpl.surface(people[0], "k-anonymity", [2, ROWS + 1], config(), target=0.01)
     assert [row.strength for row in found.settings] == [2]
     assert [item.strength for item in found.failed] == [ROWS + 1]
-    assert "where the table has 300 rows" in found.failed[0].reason
+    assert "but the table has 300 rows" in found.failed[0].reason
 
     def refusing(strength):
         if strength == 1:

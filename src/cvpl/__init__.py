@@ -8,7 +8,7 @@
     result.write("out")
     cvpl.write_report(result, "out/report.html")
 
-Everything is imported when it is first used, so `import cvpl` costs next to nothing.
+Every public name is imported on first use, so `import cvpl` is fast.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ __all__ = [
 
 
 _MODULES = ("charts", "datasets")
-"""Public modules, which are imported on first use too."""
+"""Public modules, also imported on first use."""
 
 
 def __getattr__(name: str) -> Any:
@@ -114,7 +114,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _version() -> str:
-    """The version of the installed package; "unknown" where it runs from a folder that was never installed."""
+    """The version of the installed package; "unknown" if the package is not installed."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - loads slowly
 
     try:
@@ -124,5 +124,5 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """List the public names."""
     return sorted([*__all__, *_MODULES, "__version__"])

@@ -1,4 +1,4 @@
-"""`python -m cvpl` is the command line."""
+"""The entry point of `python -m cvpl`."""
 
 from cvpl.cli.main import main
 

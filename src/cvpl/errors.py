@@ -1,13 +1,13 @@
-"""What can go wrong, and the exit code that says so.
+"""Errors and their exit codes.
 
     CvplError
     ├── UsageError      2   the call itself is wrong
-    ├── InputError      3   tables or configuration cannot be used; carries every problem found
-    ├── LimitError      4   the work does not fit a limit
-    └── InternalError   6   a fault of this program
+    ├── InputError      3   tables or configuration cannot be used; lists every problem found
+    ├── LimitError      4   the work exceeds a limit
+    └── InternalError   6   a bug in this program
 
-An interrupted run exits with 5 and a closed gate with 10; neither is an error of its own. No message holds a cell
-of the input: a problem names file, row and column, what kind of thing was found, what is allowed and what to do.
+An interrupted run exits with 5 and a failed gate with 10; neither has an error class. No message contains a cell of
+the input: a problem names the file, row and column, what was found, what is allowed and what to do.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a table or the configuration.
+    """One problem in a table or the configuration.
 
-    `rows` are 1-based and count records, the header left out; `count` is how many records have the problem.
+    `row` is 1-based and counts records without the header; `count` is how many records have the problem.
     """
 
     where: str
@@ -44,7 +44,7 @@ class Problem:
     count: int | None = None
 
     def __str__(self) -> str:
-        """One sentence on the place and the fault, one on the cure."""
+        """Return one sentence on the location and the problem, and one on the fix."""
         place = self.where
         if self.row is not None:
             place += f", row {self.row}"
@@ -56,7 +56,7 @@ class Problem:
 
 
 class CvplError(Exception):
-    """The root of every error that this package raises on purpose."""
+    """Base class of every error that this package raises on purpose."""
 
     exit_code = ExitCode.INTERNAL
 
@@ -68,7 +68,7 @@ class UsageError(CvplError):
 
 
 class InputError(CvplError):
-    """The tables or the configuration cannot be used. `problems` holds all that was found, not only the first."""
+    """The tables or the configuration cannot be used. `problems` holds every problem found, not only the first."""
 
     exit_code = ExitCode.BAD_INPUT
 
@@ -78,17 +78,20 @@ class InputError(CvplError):
 
 
 class LimitError(CvplError):
-    """The work does not fit a stated limit, such as the memory budget."""
+    """The work exceeds a stated limit, such as the memory budget."""
 
     exit_code = ExitCode.LIMIT
 
 
 class InternalError(CvplError):
-    """A fault of this program, not of the input."""
+    """A bug in this program, not a problem in the input."""
 
 
 def place_of(error: BaseException) -> str:
-    """The module and line at which an error was raised; of an unforeseen one that is all that may be told."""
+    """Return the module and line that raised an error.
+
+    For an unexpected error nothing else may be shown: its message could contain a cell.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

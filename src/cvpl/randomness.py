@@ -1,6 +1,6 @@
-"""Randomness by name: one seed, and for each purpose a stream of its own.
+"""Named random streams: one seed, and a separate stream for each purpose.
 
-A new purpose never shifts the draws of another, and no two share a stream.
+A new purpose never changes the draws of another, and no two purposes share a stream.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ import numpy as np
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
-    """The generator that serves `purpose` under `seed`; the same again on every call."""
+    """Return the generator for `purpose` under `seed`; every call returns the same stream."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(purpose.encode()),)))

@@ -1,4 +1,4 @@
-"""The base of every value that a person can set."""
+"""Base class for user settings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Settings(BaseModel):
-    """A frozen value whose fields are the settings; unknown keys are refused."""
+    """An immutable model whose fields are the settings; unknown keys are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

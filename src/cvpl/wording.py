@@ -1,4 +1,7 @@
-"""How figures and names are written out, wherever a person reads them."""
+"""Formatting of figures and names for people.
+
+"Power at 5%" is the true-positive rate at a 5% false-positive rate.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,32 @@ import math
 from collections.abc import Mapping
 
 UNKNOWN = "n/a"
-"""Stands for a figure that does not apply or is not known."""
+"""Shown for a figure that does not apply or is unknown."""
 HIDDEN = "hidden"
-"""Stands for a figure that is withheld to protect the people in a small group."""
+"""Shown for a figure that is withheld to protect the people in a small group."""
 NOT_RUN = "not run"
-"""Stands for a figure that was not computed in this run."""
+"""Shown for a figure that was not computed in this run."""
 BELOW_ZERO = "below 0"
 FIGURES: Mapping[str, str] = {
     "risk": "the risk",
     "attributable_rate": "the attributable rate at the threshold",
     "linkage_rate": "the linkage rate at the threshold",
-    "power_at_1": "the power at a false rate of 1%",
-    "power_at_5": "the power at a false rate of 5%",
-    "power_at_10": "the power at a false rate of 10%",
+    "power_at_1": "the power at a false-positive rate of 1%",
+    "power_at_5": "the power at a false-positive rate of 5%",
+    "power_at_10": "the power at a false-positive rate of 10%",
     "top1_hit_rate": "the top-1 hit rate",
     "maximum_subgroup_rate": "the largest rate of a subgroup",
 }
-"""What each figure that a policy can bound is called in a sentence."""
+"""The phrase for each figure that a policy can bound."""
 _NOTHING = 1e-12
-"""What rounding leaves where a share is 0 or 1; one record of all the people on earth is more."""
+"""Tolerance for rounding error around a share of 0 or 1; smaller than one person out of everyone on earth."""
 
 
 def percent(value: float | None, missing: str = UNKNOWN) -> str:
-    """A share as a percentage with one decimal; `missing` where it is null.
+    """Format a share as a percentage with one decimal; `missing` where it is null.
 
-    A share above nothing never reads 0.0%, and one below everything never reads 100.0%. A rate may be estimated below
-    0; then it reads "below 0".
+    A share above 0 is never shown as 0.0%, and a share below 1 never as 100.0%. An estimated rate can be negative;
+    it is shown as "below 0".
     """
     if value is None:
         return missing
@@ -45,15 +48,15 @@ def percent(value: float | None, missing: str = UNKNOWN) -> str:
 
 
 def signed_percent(value: float | None, missing: str = UNKNOWN) -> str:
-    """A share that may rightly be negative, such as a column's part in a sum."""
+    """Format a share that can be negative, such as a column's part in a sum."""
     return missing if value is None else f"{_without_sign_of_zero(value * 100):.1f}%"
 
 
 def count_in(estimate: float, low: float | None, high: float | None, who: str = "people") -> str:
-    """A share as people in a hundred with its interval: "12 in 100 people (5 to 20)".
+    """Format a share as people in a hundred with its interval: "12 in 100 people (5 to 20)".
 
-    The lower end is rounded down and the upper end up; a lower end above 0 never reads 0. Shares whose interval ends
-    below 1% are counted in 1,000.
+    The lower end is rounded down and the upper end up; a lower end above 0 is never shown as 0. Shares whose interval
+    ends below 1% are counted in 1,000.
     """
     whole = _whole(estimate if high is None else high)
     ends = "" if low is None or high is None else f" ({_down(low, whole)} to {_up(high, whole)})"
@@ -61,7 +64,7 @@ def count_in(estimate: float, low: float | None, high: float | None, who: str = 
 
 
 def share_in(value: float) -> str:
-    """An upper end as people in a hundred, rounded up: "4 in 100"."""
+    """Format an upper end as people in a hundred, rounded up: "4 in 100"."""
     whole = _whole(value)
     return f"{_up(value, whole)} in {whole:,}"
 
@@ -80,14 +83,14 @@ def _up(value: float, whole: int) -> str:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """An interval as percentages; empty where it is not given."""
+    """Format an interval as percentages; empty where it is not given."""
     return "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
 
 
 def points(difference: float | None) -> str:
-    """The difference of two shares in percentage points, with its sign; "n/a" where it is null.
+    """Format the difference of two shares in percentage points, with its sign; "n/a" where it is null.
 
-    A difference too small for one decimal keeps its sign, so that only equal shares read 0.0.
+    A difference too small for one decimal keeps its sign, so only equal shares are shown as 0.0.
     """
     if difference is None:
         return UNKNOWN
@@ -99,31 +102,31 @@ def points(difference: float | None) -> str:
 
 
 def places(first: int, last: int) -> str:
-    """Places in an order: 1, or 2-3 where they are tied."""
+    """Format ranks: 1, or 2-3 for a tie."""
     return str(first) if first == last else f"{first}-{last}"
 
 
 def printable(text: str) -> str:
-    """`text` with whatever a terminal would obey instead of show (escape codes, line breaks) spelled out."""
+    """Return `text` with control characters (escape codes, line breaks) escaped, so a terminal shows them."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
 CODE = "\x02", "\x03"
-"""What stands around words to be typed; `printable` lets no name hold them."""
+"""The marks around text to type; `printable` removes them from names."""
 
 
 def typed(words: str) -> str:
-    """Words that a person would type, marked as such for whoever shows them."""
+    """Mark text that the user would type, so that each output can style it."""
     return f"{CODE[0]}{words}{CODE[1]}"
 
 
 def sentence(text: str) -> str:
-    """`text` with a capital letter and a full stop."""
+    """Return `text` with a capital letter and a full stop."""
     return stopped(f"{text[:1].upper()}{text[1:]}")
 
 
 def stopped(text: str) -> str:
-    """`text` with a full stop, unless it ends already; the first letter stays, as that of a file's name must."""
+    """Return `text` with a full stop unless it has one; keep the first letter, which may belong to a file name."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

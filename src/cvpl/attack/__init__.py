@@ -1,1 +1,1 @@
-"""The attacker and its attack: who compares what with what, as in the paper's Algorithm 1."""
+"""The attacker and its attack, as in the paper's Algorithm 1."""

@@ -31,12 +31,12 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """What an attack used and what it found.
+    """The inputs and the result of an attack.
 
-    `people` are the rows of the original table that the attacker holds; `original` is the table of just these, and
-    `found` is in their order. An aligned attacker has brought `original` and `control` to the release's `granularity`;
-    `held` and `held_control` are what they were before. `reference` are people outside the release whom the attacker
-    knows of: half of the control, where its evidence asks for them, and then `control` is the other half, the rows
+    `people` are the rows of the original table that the attacker has; `original` is the table of just these, and
+    `found` is in their order. An aligned attacker has generalized `original` and `control` to the release's
+    `granularity`; `held` and `held_control` are the tables before that. `reference` are people outside the release whom
+    the attacker knows: half of the control, if the evidence needs them; `control` is then the other half, the rows
     `control_rows` of it.
     """
 
@@ -62,17 +62,17 @@ class Attack:
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """Who is compared with whom."""
+        """The pairs of records that are compared."""
         return self.searched.partitions("original", "protected")
 
     @property
     def exact(self) -> bool:
-        """Whether every pair that shares a block was taken into account."""
+        """Whether every pair that shares a block was considered."""
         return not self.levers.used
 
     @property
     def share_examined(self) -> float:
-        """The share of the pairs that share a block which were looked at, or safely passed over by an exact search."""
+        """The share of pairs in a common block that were examined, or safely skipped by an exact search."""
         if self.exact:
             return 1.0
         examined = self.searched.pairs if self.found.examined is None else self.found.examined
@@ -80,7 +80,7 @@ class Attack:
 
     @property
     def engine(self) -> SearchEngine:
-        """What carries out the searches."""
+        """The search engine."""
         return engine_for(self.budget)
 
     def find(
@@ -100,39 +100,39 @@ class Attack:
         return self.find(scorer, partitions, left_out.of(queries))
 
     def evidence(self, table: str, found: BestCandidates) -> Floats:
-        """What speaks for the links of the originals, or of the control people, that were found; -inf without any.
+        """The evidence for the links found for the originals, or for the control; -inf without a link.
 
             best         s1                     the score of the best candidate
             margin       s1 - s2                minus that of the second best
             reference    s1 - max s(x, r)       minus the best score among the reference people r
             density      log mean of exp s(x, y) over the release, minus the same over the reference people
 
-        Without a second candidate, or a reference person in the block, the lowest score there can be stands in.
+        Without a second candidate, or without a reference person in the block, the lowest possible score is used.
         """
         if self.attacker.evidence == "best":
             return found.best
-        speaks = found.best
+        supporting = found.best
         if self.attacker.evidence == "margin":
             against = found.second
         elif self.reference is None:
-            raise UsageError("evidence against reference people needs a control: half of it serves as reference")
+            raise UsageError("evidence against reference people needs a control: half of it is used as the reference")
         elif self.attacker.evidence == "density":
-            speaks, against = self._density(table, self.protected), self._density(table, self.reference)
+            supporting, against = self._density(table, self.protected), self._density(table, self.reference)
         else:
             scorer = self.representation.scorer(self._asked(table), self.reference)
             against = self.find(scorer, self.searched.partitions(table, "reference")).best
         lowest = self.representation.least
-        # A record without candidates has no evidence, whatever it is compared with.
-        return np.where(np.isneginf(found.best), -np.inf, speaks - np.maximum(against, lowest))
+        # A record without candidates has no evidence, with or without a reference.
+        return np.where(np.isneginf(found.best), -np.inf, supporting - np.maximum(against, lowest))
 
     def _asked(self, table: str) -> Table:
         asked = self.original if table == "original" else self.control
-        assert asked is not None  # noqa: S101 - found among them
+        assert asked is not None  # noqa: S101 - a control was searched
         return asked
 
     def _density(self, table: str, among: Table) -> Floats:
         scorer = self.representation.scorer(self._asked(table), among).agreement
-        assert scorer is not None  # noqa: S101 - the attacker's settings refuse density under any other similarity
+        assert scorer is not None  # noqa: S101 - the attacker's settings reject density with any other similarity
         return log_means(scorer, self.searched.partitions(table, among.name)[0], self.budget)
 
     @cached_property
@@ -141,7 +141,7 @@ class Attack:
         return self.evidence("original", self.found)
 
     def search_control(self, progress: Progress | None = None) -> BestCandidates | None:
-        """The same attack on the people of the control table; None without one, or without a map for them."""
+        """Run the same attack on the control table; None if there is none, or if it cannot be embedded."""
         if self.control is None or not self.representation.maps_others:
             return None
         scorer = self.representation.scorer(self.control, self.protected)
@@ -160,17 +160,17 @@ def attack(
 ) -> Attack:
     """Link the originals to the protected records as `attacker` would (paper, Algorithm 1).
 
-    With `levers` only some of the pairs are looked at, and what is found is a lower bound. With `most`, at most so many
-    originals and so many control people are asked, drawn by the seed; the release is searched whole.
+    With `levers` only some of the pairs are examined, and the result is a lower bound. With `most`, at most that many
+    originals and control people are searched, sampled by the seed; all of the release is searched.
     """
     budget, levers = budget or Budget(), levers or Levers()
-    # What the attacker holds: some of the columns, some of the people.
+    # The attacker's data: some of the columns, some of the people.
     people = _known_people(pair.original.rows, attacker.knows_people, most, seed)
     holds_all = len(people) == pair.original.rows
     held = attacker.view(pair.original if holds_all else pair.original.kept(people))
     protected = attacker.view(pair.protected)
     control, control_rows, reference = _strangers(pair.control, attacker, most, seed)
-    # An aligned attacker compares what the release still tells apart, and nothing finer.
+    # An aligned attacker compares only at the granularity of the release.
     original, held_control, granularity = held, control, None
     if attacker.alignment == "release":
         granularity = detect(held, protected)
@@ -179,10 +179,10 @@ def attack(
     # Phases 2 and 3: vectors, fitted projection, similarity.
     engine = engine_for(budget)
     representation = fit_representation(original, protected, attacker, seed, reference, engine)
-    # Phase 1: blocks. They may look at vectors (locality-sensitive hashing), hence after the fit.
+    # Phase 1: blocks. They may use vectors (locality-sensitive hashing), so they come after the fit.
     tables = [table for table in (original, protected, control, reference) if table is not None]
     blocks = assign_blocks(attacker.blocking, tables, representation.space, seed)
-    # Phase 4: for every original the best candidate of its block; thresholds come later, from what is found once.
+    # Phase 4: the best candidate of every original in its block; thresholds are applied later to this one result.
     searched = narrowed(blocks, levers, tables, representation.space, seed)
     for table in tables:
         representation.arrange(table, searched.schemes[0].codes[table.name])
@@ -224,7 +224,7 @@ def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:
 def _strangers(
     control: Table | None, attacker: Attacker, most: int | None, seed: int
 ) -> tuple[Table | None, Ints, Table | None]:
-    """The people who serve as control, their rows, and, where the attacker asks for them, those who are reference."""
+    """The control, its rows and, if the attacker needs one, the reference."""
     if control is None:
         return None, np.zeros(0, dtype=np.int64), None
     control = attacker.view(control)

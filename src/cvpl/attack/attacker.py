@@ -1,4 +1,4 @@
-"""The attacker: what it knows, and the five operators it uses, as one frozen value.
+"""The attacker: what it knows, and the five operators it uses, as one immutable value.
 
 CVPL = threshold ∘ similarity ∘ projection ∘ vectorization ∘ blocking        (paper, eq. cvpl-composition)
 """
@@ -18,19 +18,20 @@ from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
 Evidence = Literal["best", "margin", "reference", "density"]
-"""What speaks for a link: the best candidate's score, by how much it beats the second best or the best reference, or by
-how much denser the release is about the record than the reference people are."""
+"""The evidence for a link: the best candidate's score, its lead over the second best or over the best reference person,
+or how much denser the release is around the record than the reference."""
 
 
 class Attacker(Settings):
     """Everything that defines an attack. The defaults are the paper's attacker, without blocking.
 
     `knows` lists the columns the attacker has (None: all observable ones); without a column it can neither block nor
-    compare by it. `knows_people` is the share of the originals it has, drawn by the audit's seed. With `alignment` set
-    to `release` it coarsens its own data to the release's grain before comparing; `none` is the paper. `evidence` is
-    what a record is linked by: `best`, the score of its best candidate; `margin`, that minus the second best;
-    `reference`, that minus its best score among reference people, half of the control, who are not in the release;
-    `density`, the logarithm of the mean of exp(score) over the whole release minus that over the reference people.
+    compare by it. `knows_people` is the share of the originals it has, sampled by the audit's seed. With `alignment`
+    set to `release` it generalizes its own data to the granularity of the release before comparing; `none` is the
+    paper. `evidence` is the score of a link: `best`, the score of its best candidate; `margin`, that minus the second
+    best; `reference`, that minus its best score among reference people, half of the control, who are not in the
+    release; `density`, the logarithm of the mean of exp(score) over the whole release minus that over the reference
+    people.
     """
 
     knows: tuple[str, ...] | None = None
@@ -48,13 +49,13 @@ class Attacker(Settings):
     def _fits_together(self) -> Attacker:
         if self.on_scale and isinstance(self.threshold, float) and not -1 <= self.threshold <= 1:
             raise ValueError(
-                f"a threshold of {self.threshold:g} lies off the scale of {self.similarity}, where nobody or everybody "
-                "would be linked; set one from -1 to 1"
+                f"a threshold of {self.threshold:g} is outside the scale of {self.similarity}, so it would link nobody "
+                "or everybody; set one from -1 to 1"
             )
         if self.evidence == "density" and not (self.compares_values and self.blocking.compares_everybody):
             raise ValueError(
-                "evidence by density adds up what every released record is worth; set `similarity: rarity` or "
-                "`similarity: agreement`, and `blocking: none`"
+                "evidence by density sums over every released record; set `similarity: rarity` or `similarity: "
+                "agreement`, and `blocking: none`"
             )
         return self
 
@@ -65,27 +66,27 @@ class Attacker(Settings):
 
     @property
     def on_scale(self) -> bool:
-        """Whether what it links by is read on the scale of the threshold grid; a weight or a difference is not."""
+        """Whether its evidence is on the scale of the threshold grid; a weight or a difference is not."""
         return self.evidence == "best" and not self.compares_values and self.threshold != "false_rate"
 
     @property
     def compares_values(self) -> bool:
-        """Whether it asks which values agree, instead of comparing vectors."""
+        """Whether it compares values for agreement, instead of vectors."""
         return self.similarity_operator.compares == "values"
 
     @property
     def projects(self) -> bool:
-        """Whether similarity is taken after the projection; Jaccard and agreement look at the columns themselves."""
+        """Whether similarity is computed after the projection; Jaccard and agreement use the columns themselves."""
         return self.similarity_operator.compares == "embeddings"
 
     @property
     def similarity_operator(self) -> SimilarityOperator:
-        """What the similarity can be asked, whether it is written as a name or as settings."""
+        """The operator of the similarity, given by name or as settings."""
         return similarity_operator(self.similarity)
 
     @property
     def projection_operator(self) -> ProjectionOperator:
-        """What the projection can be asked, whether it is written as a name or as settings."""
+        """The operator of the projection, given by name or as settings."""
         return projection_operator(self.projection)
 
     def view(self, table: Table) -> Table:

@@ -1,4 +1,4 @@
-"""The fitted representation: from a table to what the similarity compares, and to a scorer of two tables."""
+"""The fitted representation: it maps a table to what the similarity compares, and two tables to a scorer."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 CHUNK = 1 << 16
-"""Records that are embedded at a time where all of them are gone through."""
+"""Records embedded at a time when a whole table is processed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
     """Vectorization and projection, fitted on one pair of tables.
 
-    `projection` is None where the similarity does without one. The vectors of the two tables and their embeddings are
-    kept once they are made, and their moments about the neutral vector where the projection was fitted on these.
-    `arranged` are tables on disk, by name, with their vectors in the order of blocks.
+    `projection` is None if the similarity needs none. The vectors of the two tables and their embeddings are cached,
+    and their moments about the neutral vector if the projection was fitted on these. `arranged` are tables on disk, by
+    name, with their vectors in the order of blocks.
     """
 
     attacker: Attacker
@@ -49,29 +49,29 @@ class Embedding:
 
     @property
     def maps_others(self) -> bool:
-        """Whether records outside the two tables can be compared under this very representation."""
+        """Whether records outside the two tables can be compared in this representation."""
         return self.projection is None or self.projection.maps_others
 
     @property
     def embeds_some(self) -> bool:
-        """Whether a scorer embeds only those whom it is asked for, instead of whole tables at once."""
+        """Whether a scorer embeds only the requested records, instead of whole tables."""
         return self.attacker.similarity_operator.unit and linear(self.projection) is not None
 
     def forget(self) -> None:
-        """Let go of what was made of whole tables; it is made anew when it is asked for."""
+        """Clear the caches of whole tables; they are recomputed on request."""
         self.embedded.clear()
         self.vectorized.clear()
         self.arranged.clear()
 
     def components(self, table: Table) -> int | None:
-        """The dimensions in which records are compared; None where values are compared."""
+        """The number of dimensions in which records are compared; None if values are compared."""
         fitted = linear(self.projection)
         if fitted is not None:
             return fitted.components
         return None if self.projection is None else self.embed(table).shape[1]
 
     def vectors(self, table: Table) -> AnyVectors:
-        """The feature vectors of a table; those of the two fitted tables are made once."""
+        """The feature vectors of a table; those of the two fitted tables are computed once."""
         if table is not self.original and table is not self.protected:
             return self.space(table)
         if table.name not in self.vectorized:
@@ -79,12 +79,12 @@ class Embedding:
         return self.vectorized[table.name]
 
     def arrange(self, table: Table, blocks: Rows) -> None:
-        """Write a table that is on disk in the order of its records' blocks too, for searches among all of them."""
+        """Also write a table on disk in the order of its records' blocks, for searches of the whole table."""
         if self.embeds_some and not table.place.in_memory:
             self.arranged[table.name] = table, self.vectors(table).arranged(blocks)
 
     def searched(self, table: Table) -> AnyVectors:
-        """The vectors of all records of a table, where it was arranged in that order."""
+        """The vectors of all records of a table, in block order on disk if it was arranged."""
         known, vectors = self.arranged.get(table.name, (None, None))
         return vectors if vectors is not None and known is table else self.vectors(table)
 
@@ -105,7 +105,7 @@ class Embedding:
         return self.projection.embed(self.vectors(table), self._name(table))
 
     def _name(self, table: Table) -> TableName | None:
-        """The name of a table if it is one of the two fitted ones."""
+        """The name of a table if it is one of the two fitted tables."""
         return "original" if table is self.original else "protected" if table is self.protected else None
 
     def chunks(self, table: Table) -> Iterator[Floats]:
@@ -121,24 +121,24 @@ class Embedding:
 
 @dataclass(frozen=True, eq=False)
 class Representation(Embedding):
-    """The same with a similarity that is fitted on it: what an attack compares records by."""
+    """An embedding with a similarity fitted on it, by which an attack compares records."""
 
     measure: Measure = field(kw_only=True)
 
     @property
     def least(self) -> float:
-        """The lowest score that two records can have."""
+        """The lowest possible score of two records."""
         return self.measure.least
 
     @property
     def most(self) -> float:
-        """The highest score that two records can have."""
+        """The highest possible score of two records."""
         return self.measure.most
 
     def without(self, column: str) -> Representation | None:
-        """The representation fitted anew without a column; None where that takes more than the moments.
+        """Refit the representation without a column; None if that needs more than the moments.
 
-        Under PCA, with every column scaled by itself, a column goes by going from the covariance.
+        Under PCA, where every column is scaled separately, removing a column means removing it from the covariance.
         """
         if not self.moments or not self.attacker.similarity_operator.unit:
             return None
@@ -151,13 +151,13 @@ class Representation(Embedding):
     def scorer(
         self, queries: Table, candidates: Table, query_rows: Rows | None = None, candidate_rows: Rows | None = None
     ) -> Source:
-        """Scores the records of one table (or some of its rows) against those of another."""
+        """Scores of the records of one table (or some of its rows) against those of another."""
         return self.measure.source(_Side(self, queries, query_rows), _Side(self, candidates, candidate_rows))
 
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """The records of a table, or some of its rows, in every form that a measure may ask for."""
+    """The records of a table, or some of its rows, in every form that a measure may request."""
 
     representation: Representation
     table: Table
@@ -168,12 +168,12 @@ class _Side:
         return self.table if self.rows is None else self.table.take(self.rows)
 
     def embeddings(self) -> Floats:
-        """What the similarity compares, for all of them."""
+        """What the similarity compares, for all of the records."""
         embedded = self.representation.embed(self.table)
         return embedded if self.rows is None else embedded[self.rows]
 
     def on_demand(self) -> _OnDemand | None:
-        """The embeddings of those who are asked for, under a linear projection."""
+        """The embeddings on request, under a linear projection."""
         projection = linear(self.representation.projection)
         if projection is None:
             return None
@@ -184,7 +184,7 @@ class _Side:
 
 @dataclass(frozen=True, eq=False)
 class _OnDemand:
-    """Records that a linear projection embeds when they are asked for."""
+    """Records that a linear projection embeds on request."""
 
     projection: LinearProjection
     vectors: FeatureVectors
@@ -204,7 +204,7 @@ class _OnDemand:
 
 @dataclass(frozen=True, eq=False)
 class _FittingTables:
-    """What the similarity is fitted on: the two tables, embedded where it asks for that."""
+    """The input for fitting the similarity: the two tables, embedded on request."""
 
     embedding: Embedding
     reference: Table | None
@@ -227,7 +227,7 @@ class _FittingTables:
         return self.embedding.attacker.vectorization.compared(self.original)
 
     def mean_square(self) -> float:
-        """The mean of |z|^2; from the moments, where there are any, so that nobody needs to be embedded for it."""
+        """The mean of |z|^2; from the moments, if there are any, so that no record needs to be embedded for it."""
         moments, projection = self.embedding.moments.values(), linear(self.embedding.projection)
         if moments and projection is not None:
             squares = sum(projection.energy(table, self.embedding.space.neutral) for table in moments)
@@ -243,7 +243,7 @@ class _FittingTables:
         return np.vstack([self.embedding.embed(tables[name]) for name in fitted_on])
 
     def tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
-        """How far apart the values of each column agree, found from the release."""
+        """The distance within which the values of each column agree, estimated from the release."""
         rng = stream(self.seed, "tolerances")
         return find_tolerances(measure, self.original, self.protected, rng, self.engine)
 
@@ -256,9 +256,9 @@ def fit_representation(
     reference: Table | None = None,
     engine: SearchEngine | None = None,
 ) -> Representation:
-    """Fit vectorization on both tables, the projection as its settings say, and the similarity on the embeddings.
+    """Fit vectorization on both tables, the projection by its settings, and the similarity on the embeddings.
 
-    Rarity counts the values of the reference people too, where there are some, and searches for its tolerances with
+    Rarity also counts the values of the reference people, if there are any, and searches for its tolerances with
     `engine`, by default in this process.
     """
     embedding = _fit_embedding(original, protected, attacker, seed)
@@ -287,5 +287,5 @@ def _measured(embedding: Embedding, tables: _FittingTables) -> Representation:
 
 
 def linear(projection: FittedProjection | None) -> LinearProjection | None:
-    """The projection if it is a linear one with loadings, else None."""
+    """The projection if it is linear, else None."""
     return None if projection is None else projection.linear

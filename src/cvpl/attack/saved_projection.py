@@ -1,7 +1,7 @@
-"""A fitted linear projection as a file, so that a later audit compares records in the very same space.
+"""A fitted linear projection as a file, so that a later audit compares records in the same space.
 
-The file is JSON: for each feature its column, its part in it, its scale and its loadings. A category's labels are the
-cells of a table, so they stand there only as salted hashes: enough to find a label again, not to read it.
+The file is JSON: for each feature its column, its part in it, its scale and its loadings. A category's labels are cells
+of a table, so the file holds only salted hashes of them: enough to recognize a label, not to read it.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ def save_projection(path: str | Path, space: FeatureSpace, projection: FittedPro
 
 
 def load_projection(path: str, space: FeatureSpace) -> tuple[FeatureSpace, LinearProjection]:
-    """The saved features and projection, for the columns of today.
+    """Load the saved features and projection for the current columns.
 
-    A label that the saved run did not know has no features; a column that it did not know, or that encodes otherwise,
-    is a problem.
+    A label that the saved run did not have has no features; a column that it did not have, or encoded differently, is a
+    problem.
     """
     name = Path(path).name
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         if content["schema"] != SCHEMA:
-            raise KeyError("schema")  # noqa: TRY301 - told like any other unreadable file
+            raise KeyError("schema")  # noqa: TRY301 - reported like any other unreadable file
         saved = {(part["column"], part["kind"], part.get("feature")): part for part in content["parts"]}
     except (OSError, ValueError, KeyError, TypeError):
         cure = "Name a file that `cvpl audit --save-projection` wrote."
@@ -88,7 +88,7 @@ def load_projection(path: str, space: FeatureSpace) -> tuple[FeatureSpace, Linea
         else:
             parts.append(_category(part, found, content["salt"]))
     for column, _, _ in saved:
-        what, cure = "the saved projection needs this column", "Add it, or fit a projection on today's tables."
+        what, cure = "the saved projection needs this column", "Add it, or fit a new projection on these tables."
         problems.append(Problem(name, what, cure, column))
     if problems:
         raise InputError(problems)

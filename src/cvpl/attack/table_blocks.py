@@ -1,4 +1,4 @@
-"""Who is compared with whom: an attacker's blocking, carried out on the tables of an audit."""
+"""An attacker's blocking, applied to the tables of an audit."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class EqualBlocks:
         return Partition(asked if rows is None else asked[rows], self.codes[candidates])
 
     def units(self, tables: Sequence[str]) -> list[Ints]:
-        """A number for each record of some tables, the same for records that may share a candidate."""
+        """A number for each record of some tables, equal for records that may share a candidate."""
         return [self.codes[table] for table in tables]
 
 
 @dataclass(frozen=True, eq=False)
 class CompatibleBlocks:
-    """One scheme's kind of every record of every table; records are compared if boxes of their kinds meet."""
+    """One scheme's kind of every record of every table; records are compared if boxes of their kinds overlap."""
 
     codes: Mapping[str, Ints]
     boxes: Boxes
     joined: dict[tuple[str, str], tuple[Ints, ClassSets]] = field(default_factory=dict)
 
     def partition(self, queries: str, candidates: str, rows: Ints | None = None) -> Partition:
-        """Who is compared with whom in a search of one table (or some of its rows) in another."""
+        """The partition for a search of one table (or some of its rows) in another."""
         if rows is None or (queries, candidates) in self.joined:
             number, sets = self._join(queries, candidates)
         else:
@@ -57,7 +57,7 @@ class CompatibleBlocks:
         return Partition(number[asked if rows is None else asked[rows]], self.codes[candidates], sets)
 
     def _join(self, queries: str, candidates: str) -> tuple[Ints, ClassSets]:
-        """The set of every kind of query, found once."""
+        """The set of every kind of query, computed once."""
         if (queries, candidates) not in self.joined:
             self.joined[queries, candidates] = self._met(queries, candidates)
         return self.joined[queries, candidates]
@@ -72,12 +72,12 @@ class CompatibleBlocks:
     def _kinds(self, table: str, rows: Ints | None = None) -> Ints:
         codes = self.codes[table] if rows is None else self.codes[table][rows]
         kinds = np.flatnonzero(np.bincount(codes, minlength=self.boxes.kinds))
-        return kinds[kinds < self.boxes.kinds]  # beyond are those who are not looked at
+        return kinds[kinds < self.boxes.kinds]  # higher numbers are candidates that are not searched
 
     def units(self, tables: Sequence[str]) -> list[Ints]:
-        """A number for each record of some tables, the same for records that may share a candidate.
+        """A number for each record of some tables, equal for records that may share a candidate.
 
-        Kinds are bound by the classes that they meet, and by other kinds that meet these.
+        Kinds are connected by the classes that they overlap, directly or through other kinds.
         """
         edges = []
         for table in tables:
@@ -102,19 +102,19 @@ class Blocks:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of an original and a protected record share a block, over all schemes."""
+        """The number of pairs of an original and a protected record that share a block, over all schemes."""
         return sum(partition.pairs for partition in self.partitions("original", "protected"))
 
     def units(self, tables: Sequence[str]) -> list[Ints] | None:
-        """A number for each record, the same for those that may share a candidate; None under several schemes.
+        """A number for each record, equal for records that may share a candidate; None under several schemes.
 
-        Under several schemes a record has candidates from several blocks, so that none keeps them apart.
+        Under several schemes a record has candidates from several blocks, so no single block separates records.
         """
         return self.schemes[0].units(tables) if len(self.schemes) == 1 else None
 
 
 def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
-    """The blocks of all tables under every scheme; keys on columns that the tables lack are dropped."""
+    """Assign the blocks of all tables under every scheme; keys on columns that the tables lack are dropped."""
     known = blocking.only([spec.name for spec in tables[0].specs])
     names = [table.name for table in tables]
     schemes: list[EqualBlocks | CompatibleBlocks] = []
@@ -137,7 +137,7 @@ def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpa
 
 
 def narrowed(blocks: Blocks, levers: Levers, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
-    """The blocks as they are searched: the same ones, unless somebody asked to look at fewer pairs."""
+    """The blocks to search: the same blocks, unless levers limit the pairs."""
     if not levers.used:
         return blocks
     schemes: list[EqualBlocks | CompatibleBlocks] = []
@@ -145,8 +145,8 @@ def narrowed(blocks: Blocks, levers: Levers, tables: Sequence[Table], space: Fea
         tables_codes = dict(scheme.codes)
         if isinstance(scheme, CompatibleBlocks) and (levers.sub_block is not None or levers.max_block is not None):
             raise UsageError(
-                "search.max_block and search.sub_block cut blocks of equal keys, and an attacker matches compatible "
-                "ones, which overlap; use search.sample, or match: equality"
+                "search.max_block and search.sub_block split blocks of equal keys, but an attacker uses compatible "
+                "keys, whose blocks overlap; use search.sample, or match: equality"
             )
         if levers.sub_block is not None:
             keys = assign_blocks(Blocking(any_of=(levers.sub_block.by,)), tables, space, seed).schemes[0].codes
@@ -168,7 +168,7 @@ def narrowed(blocks: Blocks, levers: Levers, tables: Sequence[Table], space: Fea
 def hyperplanes(space: FeatureSpace, table: Table, bits: int, seed: int) -> NDArray[np.float64]:
     """Random normals (features x bits) over the features of the quasi-identifiers, 0 elsewhere.
 
-    Drawn one hyperplane after the other, so that fewer bits are the first of more.
+    Hyperplanes are drawn one after the other, so that a smaller number of bits is a prefix of a larger one.
     """
     keys = space.restricted([spec.name for spec in table.specs if spec.role == "quasi_identifier"])
     planes = np.zeros((space.width, bits))

@@ -1,10 +1,10 @@
-"""How far apart two numbers, or times, may lie and still agree: found from the release, without any true match.
+"""The tolerance within which two numbers or times agree, estimated from the release without true matches.
 
-How much noise a release carries is seen on pairs that are alike on all *other* columns. Some originals are searched in
-the release by the others alone; where a single candidate is the best, the distance on the column itself is looked at.
-The tolerance is the cut, of a few, that tells these pairs best from pairs drawn at random, and 0 unless another is
-clearly better. While the others serve, their numbers agree within a tenth of a standard deviation, so that noise on all
-of them does not hide the pairs.
+Pairs that agree on all *other* columns show how much noise a release has. Some originals are searched in the release by
+the other columns alone; if a single candidate is the best, its distance on the column itself is recorded. The tolerance
+is the cut, out of a few, that best separates these pairs from random pairs, and 0 unless another is clearly better.
+During this search the other numbers agree within a tenth of a standard deviation, so that noise on all of them does not
+hide the pairs.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from cvpl.tables.columns import ColumnData, Table
 Floats = NDArray[np.float64]
 
 CUTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-"""Tolerances that are tried, in standard deviations of the originals."""
+"""Tolerances to try, in standard deviations of the originals."""
 MEANWHILE = 0.1
-"""Within so much the other numbers agree while a column's tolerance is looked for."""
+"""The tolerance of the other numbers while a column's tolerance is estimated, in standard deviations."""
 CLEARLY, ENOUGH = 1.25, 0.05
-"""A tolerance is taken if it tells so many times as much as exact agreement does, and so many nats more."""
+"""A tolerance is used if its information exceeds this multiple of exact agreement's by this many nats."""
 ASKED = 320
-"""Originals that are searched."""
+"""The number of originals to search."""
 
 
 def find_tolerances(
@@ -40,7 +40,7 @@ def find_tolerances(
     rng: np.random.Generator,
     engine: SearchEngine | None = None,
 ) -> dict[str, float]:
-    """For every number and time that needs one its tolerance; what is not named agrees exactly."""
+    """Estimate the tolerance of every number and time that needs one; columns not listed agree exactly."""
     engine = engine or engine_for(Budget())
     spreads = {name: spread(original, name) for name in measure.columns}
     numeric = [name for name in measure.columns if spreads[name] > 0 and spread(protected, name) > 0]
@@ -74,7 +74,7 @@ def _values(column: ColumnData) -> Floats:
 
 
 def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> float:
-    """The tolerance that tells pairs alike elsewhere, `near` apart, from random ones best; 0 unless clearly better."""
+    """The tolerance that best separates similar pairs, `near` apart, from random ones; 0 unless clearly better."""
     if not len(asked):
         return 0.0
     ascending = np.sort(released[~np.isnan(released)])
@@ -88,8 +88,8 @@ def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> fl
     return CUTS[best] * width if parts[best] > CLEARLY * parts[0] + ENOUGH else 0.0
 
 
-def _information(alike: float, chance: float) -> float:
-    """What one pair tells on average: the Kullback-Leibler divergence of the shares; 0 where alike pairs are fewer."""
-    if alike <= chance:
+def _information(share: float, chance: float) -> float:
+    """The mean information of one pair: the Kullback-Leibler divergence of the shares; 0 if `share` is not larger."""
+    if share <= chance:
         return 0.0
-    return float(alike * np.log(alike / chance) + (1 - alike) * np.log((1 - alike) / (1 - chance)))
+    return float(share * np.log(share / chance) + (1 - share) * np.log((1 - share) / (1 - chance)))

@@ -1,4 +1,4 @@
-"""A public data set as an audit takes it: where its files are, what its columns are, whose it is."""
+"""A public data set as input to an audit: its files, its columns, its source."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table of originals, with what an audit of its releases needs.
+    """A table of originals, with the inputs for an audit of its releases.
 
-    `path` is the original. `control` are people who are in no release, where the set has such. `releases` are the
-    releases that lie beside it, by name; `truths` says for those whose rows are known how they are found, as `truth` of
-    the configuration has it. `hierarchies` are files of levels by column. `columns` and `reading` are parts of a
-    configuration.
+    `path` is the original. `control` are people who are in no release, if the set has any. `releases` are the local
+    releases by name; `truths` gives, for those with known true matches, the `truth` entry of the configuration.
+    `hierarchies` are hierarchy files by column. `columns` and `reading` are parts of a configuration.
     """
 
     name: str
@@ -38,9 +37,9 @@ class Dataset:
 
     @property
     def config(self) -> dict[str, Any]:
-        """A configuration that lacks the attacker only: `cvpl.audit(it.path, ..., {**it.config, "attacker": "paper"})`.
+        """A configuration without the attacker: `cvpl.audit(data.path, ..., {**data.config, "attacker": "paper"})`.
 
-        A new one each time, to be changed at will. It names the control, where there is one.
+        Each call returns a new dict, which you may change. It names the control, if there is one.
         """
         found: dict[str, Any] = {"columns": deepcopy(dict(self.columns))}
         if self.reading:
@@ -50,7 +49,7 @@ class Dataset:
         return found
 
     def config_for(self, release: str) -> dict[str, Any]:
-        """`config` for one of `releases`, with its truth where that is known. Any other name is refused."""
+        """`config` for one of `releases`, with its truth if that is known. Raises InputError for any other name."""
         if release not in self.releases:
             there = ", ".join(self.releases) or "none"
             problem = Problem(f"cvpl.datasets.{self.name}", "no release has this name", f"There are: {there}.")
@@ -59,7 +58,7 @@ class Dataset:
         return self.config if truth is None else {**self.config, "truth": dict(truth)}
 
     def frame(self) -> Frame:
-        """The original as arrays: numbers, categories as codes; what is not compared is carried along as text."""
+        """The original as arrays: numbers, and categories as codes; columns that are not compared are kept as text."""
         from cvpl.tables.columns import OBSERVABLE, ColumnSpec  # noqa: PLC0415 - loads numpy
         from cvpl.tables.source import Reading  # noqa: PLC0415
         from cvpl.tables.to_frame import read_frame  # noqa: PLC0415 - loads DuckDB

@@ -1,7 +1,7 @@
-"""The public data sets: where each comes from, whose it is, and what its columns are.
+"""The public data sets: the source, the licence and the columns of each.
 
-Roles are those of an outsider who knows people by demographic facts: what many know of a person is a quasi-identifier,
-what a release is made to protect is sensitive, weights and doubles are left out.
+Roles assume an outsider who knows demographic facts: what many people know about a person is a quasi-identifier, what a
+release must protect is sensitive, and weights and duplicate columns are left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Columns = dict[str, dict[str, Any]]
 
 
 def _columns(role: str, numeric: str = "", category: str = "") -> Columns:
-    """Columns of one role, by their types; names are parted by blanks."""
+    """Columns of one role, by their types; names are separated by spaces."""
     types = {"numeric": numeric.split(), "category": category.split()}
     return {name: {"role": role, "type": kind} for kind, names in types.items() for name in names}
 
@@ -28,12 +28,12 @@ def _left_out(role: str, names: str) -> Columns:
 
 
 def _blocked(columns: Columns, **rules: Any) -> Columns:
-    """The same with rules of blocking for some of them."""
+    """The same columns, with blocking rules for some of them."""
     return {name: {**entry, "block": rules[name]} if name in rules else entry for name, entry in columns.items()}
 
 
 def _headed(names: Iterable[str], content: bytes, between: str) -> bytes:
-    """A table without a header under these names."""
+    """Add these names as a header to a table without one."""
     return between.join(names).encode() + b"\n" + content
 
 
@@ -44,7 +44,7 @@ _ADULT_NAMES = (
 _ADULT_COLUMNS = _blocked(
     _columns("quasi_identifier", "age", "sex race education marital-status occupation native-country")
     | _columns("attribute", "capital-gain capital-loss hours-per-week", "workclass relationship")
-    # education-num says the same as education; fnlwgt is a weight that nobody outside knows.
+    # education-num duplicates education; fnlwgt is a weight that no outsider knows.
     | _left_out("ignore", "education-num fnlwgt"),
     age={"bin": 10},
     sex="exact",
@@ -165,7 +165,7 @@ NIST_MA = Description(
     columns=_blocked(
         _columns("quasi_identifier", "AGEP", "PUMA SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT EDU INDP_CAT")
         | _columns("attribute", "", "INDP PINCP_DECILE DVET DREM DPHY DEYE DEAR")
-        # DENSITY says the same as PUMA, and the last two are weights.
+        # DENSITY duplicates PUMA, and the last two are weights.
         | _left_out("sensitive", "PINCP POVPIP")
         | _left_out("ignore", "DENSITY PWGTP WGTP"),
         AGEP={"bin": 10},

@@ -1,4 +1,4 @@
-"""One file from its original source, kept only if it is byte for byte the one that is known."""
+"""Download a file from its original source, and keep it only if it has the known checksum."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from cvpl.files import write_whole
 from cvpl.wording import sentence
 
 PATIENCE = 30.0
-"""Seconds that a source may stay silent."""
+"""Seconds to wait for a response."""
 LONGEST = 600.0
-"""Seconds that a whole transfer may take; the largest file has four megabytes."""
+"""Seconds allowed for a whole transfer; the largest file has four megabytes."""
 _CHUNK = 1 << 16
 
 
 def fetch(address: str, target: Path, *, sha256: str, size: int, schemes: Sequence[str] = ("https",)) -> None:
-    """Bring the file at `address` to `target`, if it has this size and this SHA-256; else raise and keep nothing.
+    """Download the file at `address` to `target` if it has this size and SHA-256; else raise and keep nothing.
 
-    Only addresses of `schemes` are asked, and a redirect to another scheme is not followed. At most one byte more than
-    `size` is taken in. A file that is there already is replaced only by the right one.
+    Only addresses with one of `schemes` are used, and a redirect to another scheme is not followed. At most one byte
+    more than `size` is read. An existing file is replaced only by the right one.
     """
     where = f"{urlsplit(address).hostname}, {target.name}"
     if urlsplit(address).scheme not in schemes:
-        raise InputError([Problem(where, f"the address is not one of {', '.join(schemes)}", "Name such an address.")])
+        raise InputError([Problem(where, f"the address is not one of {', '.join(schemes)}", "Use such an address.")])
     by_hand = f"download {address} by hand and put it at {target.absolute()}"
     content = _received(address, where, size, by_hand)
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
-        what = f"the file has the SHA-256 {found}, and not the known one, {sha256}; nothing was kept"
-        cure = f"It was changed there or on the way. Look for another copy of it, and put it at {target.absolute()}."
+        what = f"the file has the SHA-256 {found}, not the known one, {sha256}; nothing was kept"
+        cure = f"It was changed at the source or in transit. Find another copy, and put it at {target.absolute()}."
         raise InputError([Problem(where, what, cure)])
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -45,20 +45,20 @@ def fetch(address: str, target: Path, *, sha256: str, size: int, schemes: Sequen
 
 
 def _received(address: str, where: str, size: int, by_hand: str) -> bytes:
-    """The bytes at the address, which must be `size` of them; `by_hand` is the other way to come by them."""
+    """The `size` bytes at the address; `by_hand` says how else to get them."""
     from http.client import HTTPException  # noqa: PLC0415 - loaded when something is fetched
     from urllib.error import HTTPError  # noqa: PLC0415
     from urllib.request import HTTPRedirectHandler, Request, build_opener  # noqa: PLC0415
 
     class SameScheme(HTTPRedirectHandler):
-        """Follows a redirect unless it leads to another scheme."""
+        """A redirect handler that does not follow redirects to another scheme."""
 
         def redirect_request(
             self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
         ) -> Request | None:
             if urlsplit(newurl).scheme != urlsplit(req.full_url).scheme:
                 fp.close()
-                what = "the source sends on to an address of another scheme, which is not followed"
+                what = "the source redirects to an address with another scheme, which is not followed"
                 raise InputError([Problem(where, what, sentence(by_hand))])
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -72,7 +72,7 @@ def _received(address: str, where: str, size: int, by_hand: str) -> bytes:
         error.close()
         raise InputError([Problem(where, what, sentence(by_hand))]) from None
     except (OSError, HTTPException, ValueError):
-        # The reason may hold addresses of the user's own network.
+        # The error text may contain addresses of the user's own network.
         what = "the source cannot be reached, or the transfer broke off; nothing was kept"
         raise InputError([Problem(where, what, f"Try again, or {by_hand}.")]) from None
     if len(content) == size:
@@ -82,12 +82,12 @@ def _received(address: str, where: str, size: int, by_hand: str) -> bytes:
     elif declared.isdecimal() and len(content) < int(declared):
         what = f"the transfer broke off after {len(content):,} of {size:,} bytes; nothing was kept"
     else:
-        what = f"the file has {len(content):,} bytes where the known one has {size:,}; nothing was kept"
+        what = f"the file has {len(content):,} bytes, but the known one has {size:,}; nothing was kept"
     raise InputError([Problem(where, what, f"Try again, or {by_hand}.")])
 
 
 def _read(response: IO[bytes], most: int) -> bytes:
-    """At most so many bytes, within the time that a transfer may take."""
+    """Read at most `most` bytes, within the time limit of a transfer."""
     end = time.monotonic() + LONGEST
     parts: list[bytes] = []
     left = most

@@ -1,4 +1,4 @@
-"""From a folder, or from the original source, to a `Dataset`."""
+"""Load a `Dataset` from a folder or from its original source."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FOLDER_VARIABLE = "CVPL_DATA"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file as its source has it: name, SHA-256, size in bytes, and how its bytes become the table.
+    """A file at its source: name, SHA-256, size in bytes, and the function that turns its bytes into the table.
 
-    `address` is None where it cannot be fetched.
+    `address` is None if it cannot be fetched.
     """
 
     name: str
@@ -36,10 +36,10 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Description:
-    """A data set before it is found: its files below a folder, and what a `Dataset` says of it.
+    """The description of a data set before it is located: its files below a folder, and the facts of a `Dataset`.
 
-    `table` is the original's file, `by_hand` how to come by it, with {folder} for where it goes, `source_file` the one
-    it is made from, where that is known. `control`, `releases` and `hierarchies` are files that may lie beside it.
+    `table` is the original's file, `by_hand` how to get it, with {folder} for its folder, `source_file` the file it is
+    made from, if that is known. `control`, `releases` and `hierarchies` are optional files in the same folder.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Description:
 
 
 def data_folder(folder: str | Path | None = None) -> Path:
-    """Where local copies lie, each set in a folder of its own: `folder`, else what CVPL_DATA names, else the cache."""
+    """The folder of local copies, with a subfolder for each set: `folder`, else CVPL_DATA, else the user's cache."""
     if folder is not None:
         return Path(folder).expanduser()
     if named := os.environ.get(FOLDER_VARIABLE):
@@ -67,7 +67,7 @@ def data_folder(folder: str | Path | None = None) -> Path:
 
 
 def _cache() -> Path:
-    """Where the system keeps what a user's programs can get again."""
+    """The system's cache folder for the user."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -82,10 +82,10 @@ def load(
     fetch: bool = False,
     schemes: Sequence[str] = ("https",),
 ) -> Dataset:
-    """The data set from `data_folder(folder)`; with `fetch`, and only if it is not there, from its source.
+    """Load the data set from `data_folder(folder)` or, if it is missing there and `fetch` is set, from its source.
 
-    A table that is there is taken as it is. A source file that is there is checked against its SHA-256 and turned into
-    the table. Raises InputError where neither is there, or the control is not, with what to put where.
+    An existing table is used unchanged. An existing source file is checked against its SHA-256 and converted to the
+    table. Raises InputError if both are missing, or if the control is, and says what to put where.
     """
     top = data_folder(folder)
     table = top / described.table
@@ -115,21 +115,21 @@ def load(
 
 
 def _make(described: Description, table: Path, fetch: bool, schemes: Sequence[str]) -> None:
-    """Write the table from its source file, which lies beside it or is fetched."""
+    """Write the table from its source file, which is in the same folder or is fetched."""
     known = described.source_file
     if known is None:
-        raise InputError([_absent(described, table, "It is not fetched: no checksum of its source is published. ")])
+        raise InputError([_absent(described, table, "It is not fetched: its source publishes no checksum. ")])
     file = table.absolute().parent / known.name
     if not file.is_file():
         if not fetch:
             more = "Pass fetch=True to get it from its source. Or: " if known.address is not None else ""
             raise InputError([_absent(described, table, more)])
         if known.address is None:
-            raise InputError([_absent(described, table, "It is not fetched: its source asks for a login. ")])
+            raise InputError([_absent(described, table, "It is not fetched: its source requires a login. ")])
         fetch_file(known.address, file, sha256=known.sha256, size=known.size, schemes=schemes)
     content = file.read_bytes()
     if len(content) != known.size or hashlib.sha256(content).hexdigest() != known.sha256:
-        what = "the file is not byte for byte the one that its source has"
+        what = "the file is not identical to the one at its source"
         raise InputError([Problem(str(file), what, f"Remove it. {_by_hand(described, file)}")])
     try:
         write_whole(table, known.to_table(content))
@@ -139,23 +139,23 @@ def _make(described: Description, table: Path, fetch: bool, schemes: Sequence[st
 
 
 def _refuse_own_folder(described: Description, top: Path) -> None:
-    """Refuse the folder of the set itself, where its parent is wanted."""
+    """Raise InputError if the folder is that of the set itself instead of its parent."""
     own = Path(described.table)
     names = [own.name] if described.source_file is None else [own.name, described.source_file.name]
     place = top.resolve()
     held = [name for name in names if (place / name).is_file()]
     if held and place.name == own.parent.name:
-        what = f"the folder {place} itself holds {held[0]}, and the folder above it is wanted"
+        what = f"the folder {place} itself contains {held[0]}; the folder above it is needed"
         cure = f"Name {place.parent} as `folder`, or in {FOLDER_VARIABLE}."
         raise InputError([Problem(f"cvpl.datasets.{described.name}", what, cure)])
 
 
 def _by_hand(described: Description, file: Path) -> str:
-    """How to come by the file, and where to put it."""
+    """How to get the file, and where to put it."""
     return described.by_hand.format(folder=file.absolute().parent)
 
 
 def _absent(described: Description, file: Path, more: str) -> Problem:
     what = f"there is no copy of it at {file.absolute()}"
-    cure = f"{more}{_by_hand(described, file)} `folder`, or {FOLDER_VARIABLE}, names the folder above it."
+    cure = f"{more}{_by_hand(described, file)} Set `folder`, or {FOLDER_VARIABLE}, to the folder above it."
     return Problem(f"cvpl.datasets.{described.name}", what, cure)

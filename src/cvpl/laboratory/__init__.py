@@ -1,1 +1,1 @@
-"""Simulated people and the mechanisms that protect a table; both work on the same frame."""
+"""Simulated people and protection mechanisms; both use the same frame."""

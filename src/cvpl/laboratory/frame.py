@@ -1,4 +1,4 @@
-"""A table to draw, protect and write: columns as arrays, categories as codes, so that no row becomes Python strings."""
+"""A table to simulate, protect and write: columns as arrays and categories as codes, so that no row becomes strings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A table of people, a row each, and whose row each is.
+    """A table of people, one row each, with the person of each row.
 
-    A missing value is NaN among the numbers, NaT among the times, code -1 among the categories. `people` numbers the
-    rows' people, -1 for nobody's; with an `id_name` these numbers are a column too. `whole` names the numbers that are
-    written without decimals, also where a missing value forced them into floats. `carried` are columns that go along
-    with their rows and are never looked at. The arrays are read-only views. Columns of unequal length, or that `order`
-    does not name, are refused.
+    A missing value is NaN among the numbers, NaT among the times, code -1 among the categories. `people` is the person
+    number of each row, -1 if it belongs to nobody; with an `id_name` these numbers are a column too. `whole` names the
+    numbers that are written without decimals, even if missing values have turned them into floats. `carried` are
+    columns that stay with their rows and are never read. The arrays are read-only views. Raises ValueError for columns
+    of unequal length, or if `order` does not name each column once.
     """
 
     people: Ints
@@ -60,13 +60,13 @@ class Frame:
         names = list(self._arrays())
         if sorted(names) != sorted(self.order):
             raise ValueError(
-                f"Frame: order names {len(self.order)} columns where the columns are {', '.join(names)}. "
+                f"Frame: order names {len(self.order)} columns, but the columns are {', '.join(names)}. "
                 "Name each of them once."
             )
         for name, array in self._arrays().items():
             if len(array) != len(self):
                 raise ValueError(
-                    f"Frame, column {name!r}: found {len(array)} rows where there are {len(self)} people. "
+                    f"Frame, column {name!r}: found {len(array)} rows for {len(self)} people. "
                     "Give every column one value per person."
                 )
         for name, (codes, labels) in self.categories.items():
@@ -87,25 +87,25 @@ class Frame:
         return len(self.people)
 
     def number(self, name: str) -> NDArray[Any]:
-        """The number column `name`; refused where the table has it as something else, or not at all."""
+        """The number column `name`; raises ValueError if the table has no such number column."""
         if name not in self.numbers:
             raise ValueError(
                 f"Frame, column {name!r}: not among the number columns ({', '.join(self.numbers) or 'none'}). "
-                "Use a table that still holds it as numbers."
+                "Use a table that has it as numbers."
             )
         return self.numbers[name]
 
     def category(self, name: str) -> Coded:
-        """The category column `name`; refused where the table has it as something else, or not at all."""
+        """The category column `name`; raises ValueError if the table has no such category column."""
         if name not in self.categories:
             raise ValueError(
                 f"Frame, column {name!r}: not among the category columns "
-                f"({', '.join(self.categories) or 'none'}). Use a table that holds it as a category."
+                f"({', '.join(self.categories) or 'none'}). Use a table that has it as a category."
             )
         return self.categories[name]
 
     def take(self, rows: NDArray[Any]) -> Frame:
-        """The table of these rows in this order; `rows` holds row numbers or one truth value per row."""
+        """The table of these rows in this order; `rows` holds row numbers or one boolean per row."""
         return replace(
             self,
             people=self.people[rows],
@@ -116,7 +116,7 @@ class Frame:
         )
 
     def coded(self, name: str, column: Coded) -> Frame:
-        """The table with a category in the place of a column of any kind."""
+        """The table with a column of any kind replaced by a category."""
         return replace(
             self,
             numbers={key: array for key, array in self.numbers.items() if key != name},
@@ -132,17 +132,17 @@ class Frame:
         """
         columns = self._arrays()
         for name, (codes, labels) in self.categories.items():
-            columns[name] = np.array([*labels, None], dtype=object)[codes]  # code -1 finds the None at the end
+            columns[name] = np.array([*labels, None], dtype=object)[codes]  # code -1 indexes the None at the end
         if self.id_name is not None and (self.people == NOBODY).any():
             columns[self.id_name] = self.people.astype(object)
             columns[self.id_name][self.people == NOBODY] = None
         return {name: columns[name] for name in self.order}
 
     def write(self, path: Path) -> None:
-        """Write the rows in order, as `.csv`, `.csv.gz` or `.parquet` by the name of `path`; a file there is replaced.
+        """Write the rows in order, as `.csv`, `.csv.gz` or `.parquet` by the name of `path`; replace an existing file.
 
-        A missing value is an empty field (CSV) or NULL (Parquet). DuckDB looks the labels up by their codes, so that
-        no row becomes a Python string.
+        A missing value is an empty field (CSV) or NULL (Parquet). DuckDB looks up labels by their codes, so that no row
+        becomes a Python string.
         """
         name = path.name.lower()
         if not name.endswith((".csv", ".csv.gz", ".parquet")):
@@ -150,7 +150,7 @@ class Frame:
                 f"Frame.write: the file name ends in {path.suffix or 'nothing'!r}; "
                 "allowed are .csv, .csv.gz and .parquet. Rename the file."
             )
-        import duckdb  # noqa: PLC0415 - drawing a table must not cost its import
+        import duckdb  # noqa: PLC0415 - simulation must not pay for its import
 
         with duckdb.connect() as connection:
             rows = self._rows(connection)
@@ -161,8 +161,8 @@ class Frame:
         record_file(path)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The table for whoever reads Arrow: `cvpl.audit`, pandas, Polars, pyarrow, DuckDB."""
-        import duckdb  # noqa: PLC0415 - drawing a table must not cost its import
+        """The table for readers of Arrow: `cvpl.audit`, pandas, Polars, pyarrow, DuckDB."""
+        import duckdb  # noqa: PLC0415 - simulation must not pay for its import
 
         return self._rows(duckdb.connect()).__arrow_c_stream__(requested_schema)
 

@@ -1,4 +1,5 @@
-"""The operators of an attack, each a frozen value: blocking, vectorization, projection, similarity, threshold.
+"""The operators of an attack, each an immutable value: blocking, vectorization, projection, similarity, threshold.
 
-None imports another, and none knows the true matches, the mechanism or the simulator; `cvpl.attack` composes them.
+None imports another, and none has access to the true matches, the mechanism or the simulator; `cvpl.attack` composes
+them.
 """

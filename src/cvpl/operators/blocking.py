@@ -1,11 +1,11 @@
-"""Blocking: which protected records an original is compared with.
+"""Blocking: the protected records that an original is compared with.
 
 B maps a record to a block; the candidates of x are C(x) = {y in D' : B(x) = B(y)} (paper, eq. candidate-set). A scheme
 is a set of keys that must all agree; with several schemes a candidate shares a block under at least one. A missing
-key is a block of its own: it equals only another missing key.
+key forms its own block: it equals only another missing key.
 
-Under `match: compatible` two keys agree if some cell of the rule is open to both (`cells`); a missing key agrees with
-every other.
+Under `match: compatible` two keys agree if both allow some cell of the rule (`cells`); a missing key agrees with every
+other.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _COARSER: dict[Unit, tuple[Unit, ...]] = {
     "year": ("year",),
 }
 _ON_THE_PLANE = 1e-9
-"""A record this close to a hyperplane lies on it but for rounding, and counts to its positive side."""
+"""A record this close to a hyperplane lies on it up to rounding, and counts as on its positive side."""
 _NUMPY_UNIT = {"year": "Y", "month": "M", "week": "D", "day": "D", "hour": "h"}
 
 
 class Bin(Settings):
-    """A numeric bin: floor(value / bin). An interval falls into the bin of its midpoint."""
+    """A numeric bin: floor(value / bin). An interval belongs to the bin of its midpoint."""
 
     bin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -59,7 +59,7 @@ class Prefix(Settings):
 
 
 class Truncate(Settings):
-    """A time cut down to its year, month, week (from Monday), day or hour; a span is cut at its midpoint."""
+    """A time truncated to its year, month, week (from Monday), day or hour; a span is truncated at its midpoint."""
 
     truncate: Unit
 
@@ -74,7 +74,7 @@ class Key(Settings):
     rule: Rule = "exact"
 
     def implies(self, coarser: Key) -> bool:
-        """Whether records that agree on this key always agree on `coarser`: each value of it fixes the other."""
+        """Whether records that agree on this key always agree on `coarser`: each value determines the coarser one."""
         if self.column != coarser.column:
             return False
         fine, coarse = self.rule, coarser.rule
@@ -93,7 +93,7 @@ class Key(Settings):
 
 
 class LshBits(Settings):
-    """How many random hyperplanes cut the space of the quasi-identifiers."""
+    """The number of random hyperplanes in the space of the quasi-identifiers."""
 
     bits: Annotated[int, Field(ge=1, le=62)] = 8
 
@@ -112,9 +112,9 @@ Scheme = tuple[Key, ...] | Lsh
 
 
 class Blocking(Settings):
-    """One scheme or several; a candidate shares a block under any of them. An empty scheme is no blocking at all.
+    """One scheme or several; a candidate shares a block under any of them. An empty scheme means no blocking.
 
-    `match` says when two keys agree: where they are equal, or where both can mean the same. A hash is always equal.
+    `match` says when two keys agree: if they are equal, or if both can mean the same. Hashes must always be equal.
     """
 
     match: Match = "equality"
@@ -123,12 +123,12 @@ class Blocking(Settings):
     @model_validator(mode="after")
     def _at_least_one(self) -> Blocking:
         if not self.any_of:
-            raise ValueError("a blocking needs at least one scheme; an empty scheme, [], compares everybody")
+            raise ValueError("a blocking needs at least one scheme; an empty scheme, [], compares every pair")
         return self
 
     @property
     def compares_everybody(self) -> bool:
-        """Whether some scheme is empty, so that no pair is kept apart."""
+        """Whether some scheme is empty, so that every pair is compared."""
         return () in self.any_of
 
     @property
@@ -140,7 +140,7 @@ class Blocking(Settings):
     def only(self, names: Sequence[str]) -> Blocking:
         """The same blocking without the keys of columns that are not in `names`.
 
-        A scheme that loses all its keys compares everybody, which is what an attacker without them must do.
+        A scheme that loses all its keys compares every pair, as an attacker without them must.
         """
         kept = tuple(
             tuple(key for key in scheme if key.column in names) if isinstance(scheme, tuple) else scheme
@@ -151,8 +151,8 @@ class Blocking(Settings):
     def relaxes(self, finer: Blocking) -> bool:
         """Whether every pair that shares a block under `finer` shares one here (paper, def. blocking-relaxation).
 
-        Compatible keys need not be equal, so that under equality only an empty scheme relaxes them. Equal keys are
-        compatible, unless they are the first characters of names: a group's and those of its members may differ.
+        Compatible keys need not be equal, so under equality only an empty scheme relaxes them. Equal keys are
+        compatible, unless they are prefixes: those of a group and of its members may differ.
         """
         if finer.match == "compatible" and self.match == "equality":
             return self.compares_everybody
@@ -172,8 +172,8 @@ def _implies(fine: Scheme, coarse: Scheme) -> bool:
 class Ladder(Settings):
     """Blockings from the most to the least restrictive, for progressive evaluation (paper, Algorithm 2).
 
-    Refused unless each rung relaxes the one before it. Evaluation stops once the rate gains less than `stop_below`,
-    never before the second rung.
+    Each rung must relax the one before it. Evaluation stops once the rate gains less than `stop_below`, never before
+    the second rung.
     """
 
     rungs: Annotated[tuple[Blocking, ...], Field(min_length=2)]
@@ -185,7 +185,7 @@ class Ladder(Settings):
             if not self.rungs[number].relaxes(self.rungs[number - 1]):
                 raise ValueError(
                     f"rung {number + 1} does not relax rung {number}: drop a key or coarsen one, "
-                    "so that whoever shares a block stays together"
+                    "so that records that share a block still share one"
                 )
         return self
 
@@ -200,7 +200,7 @@ def scheme_codes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> list[Codes
 
 
 def combined_codes(columns: Iterable[tuple[Codes, int]], rows: int) -> Codes:
-    """One code, from 0 up without a gap, for what a record has in all columns; each comes as codes below a count."""
+    """One code, from 0 without gaps, for the combination of all columns, each given as codes below a count."""
     combined: Codes = np.zeros(rows, dtype=np.int64)
     size = 1
     for values, count in columns:
@@ -211,7 +211,7 @@ def combined_codes(columns: Iterable[tuple[Codes, int]], rows: int) -> Codes:
 
 
 def lsh_sides(products: NDArray[np.float64]) -> Codes:
-    """On which side of every hyperplane each record lies, from its inner products (n x bits), as one number."""
+    """The side of every hyperplane on which each record lies, from its inner products (n x bits), as one number."""
     weights = np.int64(1) << np.arange(products.shape[1], dtype=np.int64)
     sides: Codes = (products >= -_ON_THE_PLANE) @ weights
     return sides
@@ -235,7 +235,7 @@ def _codes(first: ColumnData, rule: Rule, spec: ColumnSpec, columns: Sequence[Co
 
 
 def _exact_codes(columns: Sequence[ColumnData]) -> tuple[Codes, int]:
-    """Equal where both ends of what the cells allow are equal."""
+    """Codes that are equal if both ends of the cells are equal."""
     low, high = (distinct(np.concatenate(end)) for end in zip(*(column.ends() for column in columns), strict=True))
     return compressed(low[0] * high[1] + high[0], low[1] * high[1])
 
@@ -266,13 +266,13 @@ def _label_codes(first: Labels, rule: Rule, spec: ColumnSpec, columns: Sequence[
     else:
         keys = list(labels)
     numbered: dict[object, int] = {}
-    # The last entry serves the missing value, whose code is -1.
+    # The last entry is for missing values, whose code is -1.
     table = np.array([numbered.setdefault(key, len(numbered)) for key in keys] + [len(numbered)], dtype=np.int64)
     return table[np.concatenate([column.codes for column in columns])], len(numbered) + 1
 
 
 def truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:
-    """How many such units a time lies behind the start of 1970; a week begins on Monday. NaN where it is missing."""
+    """The number of units from the start of 1970 to each time; a week starts on Monday. NaN where it is missing."""
     cut = times.astype(f"datetime64[{_NUMPY_UNIT[unit]}]")
     whole = np.where(np.isnat(cut), np.nan, cut.astype(np.int64).astype(np.float64))
     # 1970-01-01 was a Thursday: three days on, weeks start on Monday.
@@ -280,7 +280,7 @@ def truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:
 
 
 def _whole(values: NDArray[np.float64]) -> tuple[Codes, int]:
-    """The codes that `distinct` gives, without sorting where whole numbers lie close together."""
+    """The codes that `distinct` gives, without sorting if the whole numbers are close together."""
     low, high = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
     if not high - low <= len(values):
         return distinct(values)
@@ -289,7 +289,7 @@ def _whole(values: NDArray[np.float64]) -> tuple[Codes, int]:
 
 
 def distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Codes, int]:
-    """The values as codes from 0 up, in their order, and how many there are."""
+    """The values as codes from 0, in sorted order, and the number of codes."""
     found, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.int64), len(found)
 

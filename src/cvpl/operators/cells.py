@@ -1,12 +1,12 @@
-"""Keys as ranges: for each value the cells of its blocking rule that it may lie in.
+"""Keys as ranges: for each value, the cells of its blocking rule that it may lie in.
 
-Under `match: compatible` two records are compared if on every key column some cell is open to both: an age of 34 and
-"30-39", "Some-college" and "Higher education". A cell is a value under `exact`, a bin, a level's node, a prefix or a
-calendar unit otherwise, and stands on one axis:
+Under `match: compatible` two records are compared if on every key column both allow some cell: an age of 34 and
+"30-39", "Some-college" and "Higher education". A cell is a value under `exact`, otherwise a bin, a level's node, a
+prefix or a calendar unit. Cells lie on one axis:
 
     number    low .. high                   under a bin floor(low / w) .. floor(high / w)
     time      first .. last                 under a unit, the units from the first's to the last's
-    label     the leaves that it allows, ordered by their path, as runs; under a level or prefix, its nodes
+    label     the leaves that it allows, sorted by path, as runs; under a level or prefix, its nodes
     missing   everything
 
 A group of a hierarchy is one run; a set such as {A, C} may be several.
@@ -54,13 +54,13 @@ class Cells:
 
     @property
     def count(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         return int(self.owner[-1]) + 1 if len(self.owner) else 0
 
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The kinds of records, each with the boxes (a run on every key column) that it allows; `owner` ascends."""
+    """The kinds of records, each with the boxes (a run on every key column) that it allows; `owner` is sorted."""
 
     kinds: int
     owner: Codes
@@ -68,7 +68,7 @@ class Boxes:
     high: Floats
 
     def of(self, kinds: Codes) -> Boxes:
-        """The boxes of some kinds, which ascend; they keep their numbers."""
+        """The boxes of some kinds; the kinds keep their numbers."""
         wanted = np.zeros(self.kinds, dtype=bool)
         wanted[kinds] = True
         keep = wanted[self.owner]
@@ -76,7 +76,7 @@ class Boxes:
 
 
 def scheme_boxes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> tuple[list[Codes], Boxes]:
-    """The kind of every record of every table, equal keys being one kind, and the boxes of the kinds."""
+    """The kind of every record of every table, and the boxes of the kinds; records with equal keys are one kind."""
     columns = []
     for key in scheme:
         spec = next(spec for spec in tables[0].specs if spec.name == key.column)
@@ -84,7 +84,7 @@ def scheme_boxes(scheme: tuple[Key, ...], tables: Sequence[Table]) -> tuple[list
     rows = sum(table.rows for table in tables)
     kinds = combined_codes(((column.codes, column.count) for column in columns), rows)
     count = int(kinds.max(initial=-1)) + 1
-    # Any record of a kind has its cells.
+    # All records of a kind have the same cells, so any of them serves as an example.
     example = np.zeros(count, dtype=np.int64)
     example[kinds] = np.arange(rows)
     owner, low, high = np.arange(count), np.empty((count, 0)), np.empty((count, 0))
@@ -110,7 +110,7 @@ def _cells(first: ColumnData, rule: Rule, spec: ColumnSpec, columns: Sequence[Co
 
 
 def _exact_cells(columns: Sequence[ColumnData]) -> Cells:
-    """Every value a cell; microseconds since 1970 are exact numbers until the year 2255."""
+    """Cells of single values; microseconds since 1970 are exact as doubles until the year 2255."""
     low, high = (np.concatenate(end) for end in zip(*(column.bounds() for column in columns), strict=True))
     return _ranges(low, high)
 
@@ -132,14 +132,14 @@ def _time_cells(first: Times, rule: Rule, spec: ColumnSpec, columns: Sequence[Ti
 
 
 def _last_bin(high: Floats, width: float) -> Floats:
-    """floor(high / width), also for the last number below 0, whose quotient is too small for a number."""
+    """floor(high / width), corrected for the last number below 0, whose quotient underflows."""
     last: Floats = np.floor(high / width)
     last[(high < 0) & (last == 0)] = -1
     return last
 
 
 def _ranges(low: Floats, high: Floats) -> Cells:
-    """Ranges as cells, a missing one reaching from end to end."""
+    """Ranges as cells; a missing value covers the whole axis."""
     missing = np.isnan(low)
     low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
     (first, _), (last, many) = distinct(low), distinct(high)
@@ -161,18 +161,18 @@ def _label_cells(first: Labels, rule: Rule, spec: ColumnSpec, columns: Sequence[
         nodes = list(allowed.leaves)
     numbered: dict[object, int] = {}
     node = np.array([numbered.setdefault(item, len(numbered)) for item in nodes], dtype=np.int64)
-    # Labels that allow the same nodes are one.
+    # Labels that allow the same nodes share a code.
     sets: dict[tuple[int, ...], int] = {}
     own = [sets.setdefault(tuple(np.unique(node[list(members)])), len(sets)) for members in allowed.members]
     runs = [(number, *run) for number, places in enumerate(map(np.array, sets)) for run in _runs(places)]
-    # The last code serves the missing value, whose code is -1 so far.
+    # The last code is for missing values, whose code is -1 so far.
     runs.append((len(sets), -np.inf, np.inf))
     owner, low, high = (np.array(side, dtype=np.float64) for side in zip(*runs, strict=True))
     return Cells(np.array([*own, len(sets)])[codes], owner.astype(np.int64), low, high)
 
 
 def _runs(places: Codes) -> list[tuple[float, float]]:
-    """First and last of every run of consecutive places, which ascend."""
+    """First and last of every run of consecutive places, which are sorted."""
     breaks = np.flatnonzero(np.diff(places) > 1)
     first, last = places[np.append(0, breaks + 1)], places[np.append(breaks, len(places) - 1)]
     return list(zip(first.tolist(), last.tolist(), strict=True))

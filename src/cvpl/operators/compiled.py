@@ -1,6 +1,6 @@
-"""The loops of vectorization and similarity, compiled: the same operations in the same order, hence the same bits.
+"""Compiled loops of vectorization and similarity: the same operations in the same order, so the same bits.
 
-For many records only, since Numba takes a second to load; see `compiling`.
+Used only for many records, since Numba takes a second to load; see `compiling`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Array = Any
 
 @njit(nogil=True, cache=True)
 def add_looked_up(total: Array, table: Array, codes: Array, rows: Array) -> None:
-    """total[i] += table[codes[rows[i]]], where code -1 finds the last row."""
+    """total[i] += table[codes[rows[i]]], where code -1 means the last row."""
     last = len(table) - 1
     for record in range(len(rows)):
         row = codes[rows[record]]
@@ -34,7 +34,7 @@ def add_scaled(total: Array, numbers: Array, middle: float, loadings: Array, row
 
 @njit(nogil=True, cache=True)
 def make_unit(vectors: Array, zero: float) -> None:
-    """Bring every vector to unit length in place; one of norm up to `zero` becomes 0."""
+    """Scale every vector to unit length in place; a vector of norm up to `zero` becomes 0."""
     for record in range(len(vectors)):
         squares = 0.0
         for component in range(vectors.shape[1]):

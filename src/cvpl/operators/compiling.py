@@ -1,13 +1,13 @@
-"""When compiled loops are worth their loading time."""
+"""The choice between numpy and compiled loops."""
 
 from __future__ import annotations
 
 import sys
 
 RECORDS = 200_000
-"""So many records take as long in numpy as Numba takes to load."""
+"""The number of records that takes numpy as long as Numba takes to load."""
 
 
 def worth_it(records: int) -> bool:
-    """Whether so many records repay loading the compiled loops; once they are loaded, any number does."""
+    """Whether the compiled loops save time for this number of records; once they are loaded, they always do."""
     return records >= RECORDS or "cvpl.operators.compiled" in sys.modules

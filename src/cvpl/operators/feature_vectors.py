@@ -1,9 +1,9 @@
-"""Feature vectors as they travel from vectorization to projection: the protocol, and the small values made of them.
+"""The interface of feature vectors between vectorization and projection, and the small summaries computed from them.
 
-Nobody behind vectorization holds the matrix of a table's vectors. Fitting asks for sums over the records (`Moments`,
-`robust_centre`), which are as small as the features are few; whoever needs records asks for some of them (`project`
-with rows, `take`). So vectors may stand anywhere: in memory, on disk, or with another engine, as long as they answer
-to this protocol.
+No code after vectorization holds the matrix of a table's vectors. Fitting uses sums over the records (`Moments`,
+`robust_centre`), whose size depends only on the number of features; code that needs records asks for some of them
+(`project` with rows, `take`). So vectors may be in memory, on disk, or in another engine, as long as they implement
+this protocol.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TableName = Literal["original", "protected"]
 
 
 class Moments(NamedTuple):
-    """The weight of some records, and the sums of u and of u u^T over them, where u is a vector less some centre."""
+    """The total weight of some records, and the sums of u and u u^T over them, where u is a vector minus a centre."""
 
     weight: float
     first: Floats
@@ -38,7 +38,7 @@ class FeatureVectors(Protocol):
         """The sums over all records about `centre`; each record weighs 1."""
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same of the vectors' directions from `centre`: the sum of u u^T / |u|^2, a record at the centre 0."""
+        """The same for the directions from `centre`: the sum of u u^T / |u|^2; a record at the centre counts as 0."""
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
         """The median of every number and the share of every 0/1 feature, over these records and those of `others`."""
@@ -47,12 +47,12 @@ class FeatureVectors(Protocol):
         """(v - centre) times `loadings` (features x components), for all records or some."""
 
     def dense(self) -> Floats:
-        """The whole feature matrix: for few records only, or for maps that cannot do with less."""
+        """The whole feature matrix: only for few records, or for projections that need it."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittingVectors:
-    """What a projection is fitted on: the vectors of both tables by their names, the neutral vector, random streams."""
+    """The input for fitting a projection: the vectors of both tables by name, the neutral vector, random streams."""
 
     tables: Mapping[str, FeatureVectors]
     neutral: Floats
@@ -60,12 +60,12 @@ class FittingVectors:
 
     @cached_property
     def moments(self) -> dict[str, Moments]:
-        """The moments of both tables about the neutral vector, summed once."""
+        """The moments of both tables about the neutral vector, computed once."""
         return {name: vectors.moments(self.neutral) for name, vectors in self.tables.items()}
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self.neutral)
 
 

@@ -1,15 +1,15 @@
-"""Projection: from feature vectors to a space of fewer dimensions in which records are compared.
+"""Projection of feature vectors to a space of fewer dimensions, in which records are compared.
 
     identity      z = v
     pca           z = W^T (v - mean), W the leading eigenvectors of the covariance
-    robust_pca    the same with the spatial-sign covariance, in which a record counts by its direction only
+    robust_pca    the same with the spatial-sign covariance, in which only a record's direction counts
     random        z = R^T v, R drawn from a normal distribution
     saved         any of the linear ones, from an earlier run
-    umap          a non-linear map of both tables together; it has no map for other records
+    umap          a non-linear map of both tables together; it cannot map other records
 
 PCA keeps the fewest components that reach `variance` of the total, within `min` and `max`; components without
 variance are never kept, and tied eigenvalues (relative 1e-9) are kept together, even beyond `max`, so that the
-projected geometry is unique. Signs are those that make the largest loading positive.
+projected geometry is unique. Signs are chosen so that the largest loading is positive.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ FITTED_ON: Mapping[Fit, tuple[TableName, ...]] = {
     "original": ("original",),
     "protected": ("protected",),
 }
-"""The tables that each way of fitting looks at."""
+"""The tables that each way of fitting uses."""
 _NO_VARIANCE = 1e-12
 _TIED = 1e-9
 _ROUNDED = 1e-13
-"""A mean square less a squared mean may be off by so much of the former."""
+"""The relative rounding error of a mean square minus a squared mean."""
 
 
 class FittedProjection(Protocol):
-    """A projection once it is fitted. `maps_others` says whether it maps records outside the two fitted tables."""
+    """A fitted projection. `maps_others` says whether it maps records outside the two fitted tables."""
 
     @property
     def maps_others(self) -> bool:
@@ -54,13 +54,13 @@ class FittedProjection(Protocol):
         """The projection itself if it is z = W^T (v - c), else None."""
 
     def embed(self, vectors: FeatureVectors, table: TableName | None) -> Floats:
-        """The embeddings of a table's records; `table` names it if it is one of the two fitted ones."""
+        """The embeddings of a table's records; `table` is its name if it is one of the two fitted tables."""
 
 
 class ProjectionOperator(Settings):
-    """A projection before it is fitted: what others may ask of its settings, and how it is fitted.
+    """A projection before fitting: its settings and its fit.
 
-    `is_linear` says that it becomes z = W^T (v - c), `uses_moments` that the moments of the tables are all it needs.
+    `is_linear` says that it becomes z = W^T (v - c), `uses_moments` that it needs only the moments of the tables.
     """
 
     is_linear: ClassVar[bool] = True
@@ -68,12 +68,12 @@ class ProjectionOperator(Settings):
 
     @property
     def principal(self) -> PcaSettings | None:
-        """The settings of principal components; None where there are none."""
+        """The settings of principal components; None if there are none."""
         return None
 
     @property
     def saved_file(self) -> str | None:
-        """The file that the projection is read from instead of being fitted; None for all but a saved one."""
+        """The file of a saved projection, which is read instead of fitted; None for all others."""
         return None
 
     @property
@@ -82,7 +82,7 @@ class ProjectionOperator(Settings):
         return FITTED_ON["joint" if self.principal is None else self.principal.fit]
 
     def most_components(self, features: int) -> int:
-        """At most so many dimensions its embedding of so many features has."""
+        """The largest possible dimension of the embedding, given the number of features."""
         return min(features, (self.principal or PcaSettings()).max)
 
     def fit(self, vectors: FittingVectors) -> FittedProjection:
@@ -92,9 +92,9 @@ class ProjectionOperator(Settings):
     def fit_moments(
         self, moments: Mapping[str, Moments], neutral: Floats, kept: NDArray[np.bool_] | None = None
     ) -> LinearProjection | None:
-        """Fit it on the tables' moments about `neutral` alone; None where it takes more than these.
+        """Fit it on the tables' moments about `neutral` alone; None if it needs more than these.
 
-        Features that are not `kept` get no part in it.
+        Features that are not `kept` are ignored.
         """
         return None
 
@@ -109,7 +109,7 @@ class IdentityProjection(ProjectionOperator):
         return features
 
     def fit(self, vectors: FittingVectors) -> Identity:
-        """Nothing is fitted."""
+        """Return the identity; nothing is fitted."""
         return Identity()
 
 
@@ -146,7 +146,7 @@ class Pca(ProjectionOperator):
     def fit_moments(
         self, moments: Mapping[str, Moments], neutral: Floats, kept: NDArray[np.bool_] | None = None
     ) -> LinearProjection:
-        """The same from the tables' moments about `neutral`; features that are not `kept` get no part in it."""
+        """Fit on the tables' moments about `neutral`; features that are not `kept` are ignored."""
         total, first, second = added([moments[name] for name in self.fitted_on])
         mean = first / total
         covariance = second / total - np.outer(mean, mean)
@@ -193,7 +193,7 @@ class RandomProjection(ProjectionOperator):
     random: RandomSettings = RandomSettings()
 
     def most_components(self, features: int) -> int:
-        """As many as were set, whatever the features."""
+        """The number that was set, for any number of features."""
         return self.random.components
 
     def fit(self, vectors: FittingVectors) -> LinearProjection:
@@ -217,11 +217,11 @@ class Umap(ProjectionOperator):
     is_linear: ClassVar[bool] = False
 
     def most_components(self, features: int) -> int:
-        """As many as were set, whatever the features."""
+        """The number that was set, for any number of features."""
         return self.umap.components
 
     def fit(self, vectors: FittingVectors) -> FixedEmbedding:
-        """Embed both tables at once, on one thread, so that a run repeats."""
+        """Embed both tables at once, on one thread, so that a run is reproducible."""
         try:
             import umap  # noqa: PLC0415 - an extra, and slow to load
         except ImportError:
@@ -235,7 +235,7 @@ class Umap(ProjectionOperator):
             n_jobs=1,
         )
         embedded = np.asarray(mapper.fit_transform(both), dtype=np.float64)
-        # Where the map puts its origin means nothing; about the centre a cosine does.
+        # The origin of the map is arbitrary; a cosine is meaningful only about the centre.
         embedded -= embedded.mean(axis=0)
         return FixedEmbedding(embedded[: len(original)], embedded[len(original) :])
 
@@ -247,7 +247,7 @@ class Saved(ProjectionOperator):
 
     @property
     def saved_file(self) -> str:
-        """Where it was written."""
+        """The file it was written to."""
         return self.saved
 
 
@@ -257,7 +257,7 @@ _BY_NAME: Mapping[str, ProjectionOperator] = {"identity": IdentityProjection()}
 
 
 def projection_operator(projection: Projection) -> ProjectionOperator:
-    """The operator that the settings name, or are."""
+    """The operator for the settings, given by name or as settings."""
     return _BY_NAME[projection] if isinstance(projection, str) else projection
 
 
@@ -293,11 +293,11 @@ class LinearProjection:
         return self(vectors)
 
     def __call__(self, vectors: FeatureVectors, rows: Rows | None = None) -> Floats:
-        """The embeddings of all records or some, one row a record."""
+        """The embeddings of all records or some, one row per record."""
         return vectors.project(self.loadings, self.centre, rows)
 
     def energy(self, sums: Moments, about: Floats) -> float:
-        """The sum of |z|^2 over the records of which `sums` are the moments about a vector."""
+        """The sum of |z|^2 over the records whose moments about a vector are `sums`."""
         total, first, second = sums
         offset = (self.centre - about) @ self.loadings
         moved = first @ self.loadings
@@ -311,7 +311,7 @@ class LinearProjection:
 
     @property
     def explained_variance(self) -> float | None:
-        """The kept components' share of the total variance; None where there is none, or none is computed."""
+        """The kept components' share of the total variance; None if there is no variance, or it is not computed."""
         if self.variances is None or not self.total_variance:
             return None
         return min(1.0, float(self.variances.sum()) / self.total_variance)
@@ -319,7 +319,7 @@ class LinearProjection:
 
 @dataclass(frozen=True, eq=False)
 class FixedEmbedding:
-    """The embeddings of the two tables that were fitted; there is no map for anybody else."""
+    """The embeddings of the two fitted tables; other records cannot be mapped."""
 
     original: Floats
     protected: Floats
@@ -327,9 +327,9 @@ class FixedEmbedding:
     linear: ClassVar[None] = None
 
     def embed(self, vectors: FeatureVectors, table: TableName | None) -> Floats:
-        """The embeddings of the table that is named."""
+        """The embeddings of the named table."""
         if table is None:
-            raise UsageError("this projection has no map for records outside the two fitted tables")
+            raise UsageError("this projection cannot map records outside the two fitted tables")
         embedded: Floats = getattr(self, table)
         return embedded
 
@@ -337,7 +337,7 @@ class FixedEmbedding:
 def components_of(settings: PcaSettings, covariance: Floats, rounding: float = 0.0) -> tuple[Floats, Floats, float]:
     """Kept eigenvectors, their eigenvalues, and the total, by the rule in this module's docstring.
 
-    An eigenvalue up to `rounding` is none: a table of equal records has no direction.
+    An eigenvalue up to `rounding` counts as 0: a table of equal records has no direction.
     """
     if not covariance.size:
         return np.zeros((0, 0)), np.zeros(0), 0.0

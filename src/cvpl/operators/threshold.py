@@ -1,8 +1,8 @@
-"""Threshold: how alike two records must be to count as linked. A link is s >= threshold, inclusive.
+"""Threshold: how similar two records must be to count as linked. A link is s >= threshold, inclusive.
 
-A value is used as it is. A calibrated threshold (strategy A) is only a setting here: evaluation resolves it, since
-it needs the similarities of wrong candidates. `false_rate` asks for no threshold: the score is read where 5% of the
-control are linked, as scores off the scale always are.
+A value is used unchanged. A calibrated threshold (strategy A) is only a setting here: evaluation resolves it, since
+it needs the similarities of wrong candidates. `false_rate` sets no threshold: the score is read at a false-positive
+rate of 5%, where 5% of the control are linked, as scores without a natural scale always are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Grid(Settings):
         return self
 
     def values(self) -> NDArray[np.float64]:
-        """The thresholds, rounded to 12 digits so that 0.9 on the grid is the 0.9 a person writes."""
+        """The thresholds, rounded to 12 digits so that 0.9 on the grid equals a typed 0.9."""
         count = int(np.floor((self.highest - self.lowest) / self.step + 1e-9)) + 1
         return np.round(self.lowest + self.step * np.arange(count), 12)
 

@@ -1,7 +1,7 @@
-"""Approximate search with FAISS (extra `ann`): only on request, and what it finds is a lower bound.
+"""Approximate search with FAISS (extra `ann`): only on request, and its result is a lower bound.
 
-The candidates of a block are sorted into about as many lists as the root of their number, times four, by the nearest of
-as many centres; a query looks through the lists of its `nprobe` nearest centres. What FAISS puts first is scored by the
+The candidates of a block are assigned to lists by their nearest centre, about four times the square root of their
+number of lists; a query searches the lists of its `nprobe` nearest centres. FAISS's top results are scored by the
 formula, like every other pair.
 """
 
@@ -18,18 +18,18 @@ from cvpl.search.levers import Approximate
 from cvpl.search.listing import candidates_only
 
 NEAREST = 16
-"""So many of a query's nearest are scored by the formula."""
+"""The number of a query's nearest candidates that are scored by the formula."""
 
 
 @dataclass(frozen=True, eq=False)
 class Approximated:
-    """A large block, a group of its own, searched through lists."""
+    """A large block as a group of its own, searched with lists."""
 
     group: Group
     settings: Approximate
 
     def __call__(self) -> SearchOutcome:
-        """Train, look up and score; on one thread, so that a run repeats."""
+        """Train, look up and score, on one thread, so that a run is reproducible."""
         try:
             import faiss  # noqa: PLC0415 - an extra
         except ImportError:

@@ -1,4 +1,4 @@
-"""What a search finds for each record, and the reduction of scored pairs to it."""
+"""The result of a search for each record, and the reduction of scored pairs to it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TIE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class BestCandidates:
-    """For each query: best and second-best score with their rows, |C(x)|, and how many candidates tie for the best.
+    """For each query: best and second-best score with their rows, |C(x)|, and the number of candidates tied for best.
 
-    Without a candidate the best is -inf and its row -1, and so for the second where there is only one. Rows with equal
-    scores are taken from the lowest up; whoever must not depend on row order uses `ties`. `examined` counts the pairs
-    that were looked at where that was not all of them.
+    Without a candidate the best is -inf and its row -1; the same holds for the second if there is only one. Among equal
+    scores the lowest row comes first; code that must not depend on row order uses `ties`. `examined` is the number of
+    pairs examined, if not all were.
     """
 
     best: Floats
@@ -36,7 +36,7 @@ class BestCandidates:
 
     @classmethod
     def none(cls, queries: int) -> BestCandidates:
-        """Nothing found yet, for so many queries."""
+        """An empty result for `queries` queries."""
         nothing, nowhere = np.full(queries, -np.inf), np.full(queries, -1, dtype=np.int64)
         zero = np.zeros(queries, dtype=np.int64)
         return cls(nothing, nowhere, nothing.copy(), nowhere.copy(), zero, zero.copy())
@@ -52,14 +52,14 @@ class ScoredPairs:
 
     @classmethod
     def joined(cls, parts: list[ScoredPairs]) -> ScoredPairs:
-        """All pairs of all parts, sorted by query."""
+        """Join the pairs of all parts, sorted by query."""
         query = np.concatenate([part.query for part in parts])
         order = np.argsort(query, kind="stable")
         row, score = (np.concatenate([getattr(part, name) for part in parts])[order] for name in ("row", "score"))
         return cls(query[order], row, score)
 
     def reduce_into(self, found: BestCandidates) -> None:
-        """Write best, second best and ties of every query that has a pair; |C(x)| is counted elsewhere."""
+        """Write best, second best and ties of every query with a pair; |C(x)| is counted elsewhere."""
         if not len(self.query):
             return
         starts = np.flatnonzero(np.concatenate([[True], self.query[1:] != self.query[:-1]]))
@@ -75,23 +75,22 @@ class ScoredPairs:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How many candidates each of some queries has."""
+    """The number of candidates of some queries."""
 
     query: Ints
     count: Ints
 
     @classmethod
     def none(cls) -> Counts:
-        """Nothing was counted."""
+        """No counts."""
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """What a part of a search came to: the pairs it settled, those near the best, and how many candidates it counted.
+    """The result of part of a search: the number of pairs covered, the pairs near the best, and candidate counts.
 
-    `near` is None where the findings are written down already. `examined` says how many of the pairs were looked at
-    where that is not all.
+    `near` is None if the results are already written. `examined` is the number of pairs examined, if not all were.
     """
 
     pairs: int
@@ -101,7 +100,7 @@ class SearchOutcome:
 
 
 def _highest(score: Floats, row: Ints, starts: Ints, segment: Ints) -> tuple[Floats, Ints]:
-    """Each segment's highest score, and the lowest row that has it."""
+    """Each segment's highest score, and the lowest row with it."""
     best = np.maximum.reduceat(score, starts)
     rows = np.where(score == best[segment], row, np.iinfo(np.int64).max)
     return best, np.minimum.reduceat(rows, starts)

@@ -1,4 +1,4 @@
-"""Blocks as ranges: queries and candidates sorted by block, and the pairs that are no candidates."""
+"""Blocks as ranges: queries and candidates sorted by block, and the pairs that are not candidates."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from cvpl.search.compatible.class_sets import ClassSets
 Ints = NDArray[np.int64]
 
 _SPARSE = 4
-"""With more numbers than so many times the records, blocks are counted in the order of their numbers."""
+"""With more block numbers than this many times the records, blocks are counted by sorting."""
 _MOST_PLACES = 1 << 24
-"""Candidates that are laid out at a time where they belong to several sets."""
+"""Candidates laid out at a time if they belong to several sets."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """One scheme's block of every query and every candidate; equal numbers are one block.
+    """One scheme's block of every query and every candidate; equal numbers mean one block.
 
-    With `sets` a query may be compared with candidates of several blocks: then its number is that of a set of them.
+    With `sets` a query may be compared with candidates of several blocks: its number is then that of a set of blocks.
     """
 
     queries: Ints
@@ -31,7 +31,7 @@ class Partition:
 
     @property
     def pairs(self) -> int:
-        """How many pairs share a block."""
+        """The number of pairs that share a block."""
         if self.sets is None:
             size = int(max(self.queries.max(initial=0), self.candidates.max(initial=0))) + 1
             if size > _SPARSE * (len(self.queries) + len(self.candidates) + 256):
@@ -40,7 +40,7 @@ class Partition:
         return int(queries @ candidates)
 
     def sizes(self) -> tuple[Ints, Ints]:
-        """How many queries each block has, or each set, and how many candidates they are compared with."""
+        """The number of queries of each block or set, and the number of candidates they are compared with."""
         if self.sets is None:
             size = int(max(self.queries.max(initial=-1), self.candidates.max(initial=-1))) + 1
             queries, candidates = (np.bincount(side, minlength=size) for side in (self.queries, self.candidates))
@@ -49,7 +49,7 @@ class Partition:
         return queries, self.sets.totals(np.bincount(self.candidates, minlength=self.sets.span))
 
     def unmet(self) -> int:
-        """How many blocks of candidates no query is compared with."""
+        """The number of candidate blocks that no query is compared with."""
         queries, candidates = self.sizes()
         if self.sets is None:
             return int(((queries == 0) & (candidates > 0)).sum())
@@ -73,7 +73,7 @@ class Partition:
         return np.asarray(query == candidate) if self.sets is None else self.sets.hold(query, candidate)
 
     def taken(self, queries: Ints, candidates: Ints) -> Partition:
-        """The same for some of the records, in this order."""
+        """The partition of some of the records, in this order."""
         return Partition(self.queries[queries], self.candidates[candidates], self.sets)
 
 
@@ -86,11 +86,11 @@ class LeftOut:
 
     @classmethod
     def itself(cls, rows: Ints) -> LeftOut:
-        """For queries that are rows of the candidate table: each query's own row."""
+        """Each query's own row, for queries that are rows of the candidate table."""
         return cls(np.arange(len(rows), dtype=np.int64), rows)
 
     def of(self, queries: Ints) -> LeftOut:
-        """The same for some of the queries, renumbered from 0; `queries` ascends."""
+        """The pairs of some of the queries, renumbered from 0; `queries` must be sorted."""
         place = np.searchsorted(queries, self.query)
         place = np.minimum(place, max(0, len(queries) - 1))
         kept = queries[place] == self.query if len(queries) else np.zeros(len(self.query), dtype=bool)
@@ -101,9 +101,9 @@ class LeftOut:
 class SortedBlocks:
     """A partition laid out so that a block is a range of sorted queries and a range of sorted candidates.
 
-    A candidate of several sets stands in the range of each; a query stands once, all its candidates in one range.
-    Only blocks with both are listed. `apart` holds earlier partitions in the same order: a pair that shares a block
-    there was a candidate already. `skip` lists left-out pairs by sorted position.
+    A candidate of several sets is in the range of each; a query occurs once, with all its candidates in one range. Only
+    blocks with both are listed. `apart` holds earlier partitions in the same order: a pair that shares a block there is
+    already a candidate. `skip` lists left-out pairs by sorted position.
     """
 
     query_order: Ints
@@ -121,12 +121,12 @@ class SortedBlocks:
 
     @property
     def count(self) -> int:
-        """How many blocks have both queries and candidates."""
+        """The number of blocks with both queries and candidates."""
         return len(self.query_ends)
 
     @property
     def pairs(self) -> int:
-        """How many pairs share a block."""
+        """The number of pairs that share a block."""
         queries = self.query_ends[:, 1] - self.query_ends[:, 0]
         candidates = self.candidate_ends[:, 1] - self.candidate_ends[:, 0]
         return int(queries @ candidates)
@@ -135,7 +135,7 @@ class SortedBlocks:
 def sort_blocks(
     partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
 ) -> SortedBlocks:
-    """Lay a partition out in ranges; ties keep the rows' order."""
+    """Lay out a partition in ranges; ties keep the row order."""
     if partition.sets is not None:
         return _sets_in_ranges(partition, np.arange(len(partition.sets)), earlier, left_out)
     query_order, candidate_order = _sorted(partition.queries), _sorted(partition.candidates)
@@ -150,7 +150,7 @@ def sort_blocks(
 def layouts(
     partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
 ) -> Iterator[SortedBlocks]:
-    """The same in parts, each query in one of them: a candidate of several sets stands in each, which takes room."""
+    """The same in parts, to save memory: each query is in one part, and a candidate is repeated in each of its sets."""
     if partition.sets is None:
         yield sort_blocks(partition, earlier, left_out)
         return
@@ -163,8 +163,8 @@ def layouts(
 def _sets_in_ranges(
     partition: Partition, among: Ints, earlier: Sequence[Partition], left_out: LeftOut | None
 ) -> SortedBlocks:
-    """Some of the sets in ranges: the candidates of a set ascend, and stand in every set that they are of."""
-    assert partition.sets is not None  # noqa: S101 - whoever calls has seen to it
+    """Some of the sets in ranges: candidates are sorted within a set, and repeated in every set they belong to."""
+    assert partition.sets is not None  # noqa: S101 - callers check it
     query_order = _sorted(partition.queries)
     numbers, query_ends = _runs(partition.queries, query_order)
     heights, widths = partition.sizes()
@@ -217,14 +217,14 @@ def _ascending(values: Ints) -> bool:
 
 
 def _runs(codes: Ints, order: Ints) -> tuple[Ints, Ints]:
-    """The distinct codes, ascending, and where each begins and ends among the codes in this order."""
+    """The sorted distinct codes, and the start and end of each among the codes in this order."""
     ascending = codes[order]
     starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])) if len(codes) else order
     return ascending[starts], np.column_stack([starts, np.append(starts, len(codes))[1:]]).astype(np.int64)
 
 
 def _sorted(codes: Ints) -> Ints:
-    """The order of the codes; ties keep theirs. Small codes are sorted by their digits, which is many times faster."""
+    """The stable sort order of the codes. Small codes use a radix sort, which is many times faster."""
     small = len(codes) and codes.min() >= 0 and codes.max() < 1 << 16
     return np.argsort(codes.astype(np.uint16) if small else codes, kind="stable")
 

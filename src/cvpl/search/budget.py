@@ -1,4 +1,4 @@
-"""What a search may use."""
+"""The resources of a search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TILE_BYTES = 4 << 20
 _GROUP_SHARE = 4
 _GROUP_BYTES = 1 << 30
 _ALIVE = 6
-"""A task that works on tiles holds about so many arrays of their size."""
+"""The approximate number of tile-sized arrays that a task holds."""
 
 
 def usual_memory() -> int:
@@ -44,5 +44,5 @@ class Budget:
 
     @property
     def group_bytes(self) -> int:
-        """Bytes for the vectors and trees of the blocks that are searched at a time."""
+        """Bytes for the vectors and trees of the blocks searched at a time."""
         return max(1 << 16, min(_GROUP_BYTES, self.memory // _GROUP_SHARE))

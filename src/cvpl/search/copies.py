@@ -1,4 +1,4 @@
-"""Equal vectors of a block, which are searched once."""
+"""Equal vectors in a block, which are searched once."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MANY_COPIES = 0.2
-"""Where more of the vectors that lie together than this equal another of them, copies are looked for."""
+"""Copies are searched for if more than this share of neighbouring vectors equal another of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Equal vectors: `first` is a row of each; rows[starts[v] : starts[v + 1]] are all that have the v-th."""
+    """Equal vectors: `first` is one row of each; rows[starts[v] : starts[v + 1]] are all rows of the v-th."""
 
     first: Ints
     starts: Ints
     rows: Ints
 
     def of(self, vectors: Ints) -> tuple[Ints, Ints]:
-        """How many rows have each of some vectors, and these rows, one after the other."""
+        """The number of rows of each of some vectors, and these rows, one after the other."""
         amounts = self.starts[vectors + 1] - self.starts[vectors]
         return amounts, self.rows[ranges(self.starts[vectors], amounts)]
 
 
 def find_copies(vectors: Floats) -> Copies:
-    """Rows with equal vectors, to the bit."""
+    """Find rows with bitwise equal vectors."""
     bits = np.ascontiguousarray(vectors).view(np.uint64)
     hashed = tree_layout.hash_rows(bits)
     order = np.argsort(hashed, kind="stable")

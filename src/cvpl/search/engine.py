@@ -1,23 +1,23 @@
-"""The seam between an attack and whatever carries out its search: the place where a second engine goes.
+"""The interface between an attack and its search engine: the place to add a second engine.
 
-An attack asks an engine for the best candidates of some queries in some blocks, and nothing else of how that is done.
-`InProcessEngine` does it in this process, with threads. Another engine (a cluster, a graphics card) is a class with the
-same method, entered in `ENGINES` under a name of its own; a budget says which engine is used. It has to pass
+An attack asks an engine for the best candidates of some queries in some blocks, and does not depend on how the engine
+finds them. `InProcessEngine` searches in this process, with threads. Another engine (a cluster, a GPU) is a class with
+the same method, registered in `ENGINES` under its own name; a budget selects the engine. It has to pass
 `tests/test_engines.py`, one test body for all engines.
 
-So that an engine can leave the data where it is, the values that travel between the steps are protocols, and what is
-made of whole tables is small:
+So that an engine can leave the data in place, the values passed between steps are protocols, and what is computed from
+whole tables is small:
 
-    columns              `Place`             where a table's columns are kept  tables/columns.py
+    columns              `Place`             storage of a table's columns      tables/columns.py
     fitting features     `ColumnSummary`     label counts, means, quartiles    operators/vectorization/summaries.py
     feature vectors      `FeatureVectors`    moments, embeddings of some rows  operators/feature_vectors.py
     scores of pairs      `Source`            scores and scorers of some rows   operators/similarity/scorers.py
     search               `SearchEngine`      the best candidates               here
     rates                `ScoreCounts`       how many reach a threshold        evaluation/rates.py
 
-What an engine finds must be the same to the last bit wherever it runs: scores are those of `Source.pairs`. Two steps
-beside the search still run in this process for every engine: means over all pairs (`rare_values.log_means`, for the
-evidence by density) and samples of pairs (`pairs`, for distributions of similarities).
+The result of an engine must be the same to the last bit on every machine: scores are those of `Source.pairs`. Two other
+steps still run in this process for every engine: means over all pairs (`rare_values.log_means`, for the evidence by
+density) and samples of pairs (`pairs`, for distributions of similarities).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Progress = Callable[[float], None]
 
 
 class SearchEngine(Protocol):
-    """Finds the best candidates of queries in blocks."""
+    """A search for the best candidates of queries in blocks."""
 
     def find_best(
         self,
@@ -51,14 +51,14 @@ class SearchEngine(Protocol):
     ) -> BestCandidates:
         """Each query's best candidates: those that share a block with it in any of `partitions` and are not left out.
 
-        The result is exact and depends on nothing but the arguments. With `ann`, large blocks may be searched
-        approximately, and the result says how many pairs were examined. `progress` is called with shares of the work.
+        The result is exact and depends only on the arguments. With `ann`, large blocks may be searched approximately,
+        and the result says how many pairs were examined. `progress` is called with shares of the work.
         """
 
 
 @dataclass(frozen=True)
 class InProcessEngine:
-    """Searches in this process, within a budget of memory and threads."""
+    """A search in this process, within a budget of memory and threads."""
 
     budget: Budget
 
@@ -76,7 +76,7 @@ class InProcessEngine:
 
 
 ENGINES: dict[str, Callable[[Budget], SearchEngine]] = {IN_PROCESS: InProcessEngine}
-"""Every engine by its name: what makes it for a budget."""
+"""The constructor of every engine, by name."""
 
 
 def engine_for(budget: Budget) -> SearchEngine:

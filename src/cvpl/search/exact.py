@@ -1,12 +1,12 @@
 """Exact search: every query's best candidates, as if every pair had been scored.
 
-There are four ways through a block, and which one is taken is never seen in the result: the pairs of small blocks are
-listed (`listing`), larger blocks are scored in tiles (`tiles`), and where a block is large, a tree (`tree`, `kernel`)
-of unit vectors, or an index on rare values (`rare_values`) for scores made of agreement, leaves most pairs unscored.
-All four keep every pair that could be one of the two best or tie with the best, and score it by the same formula.
+There are four ways to search a block, and the choice never affects the result: the pairs of small blocks are listed
+(`listing`), larger blocks are scored in tiles (`tiles`), and in large blocks a tree (`tree`, `kernel`) of unit vectors,
+or an index on rare values (`rare_values`) for agreement scores, leaves most pairs unscored. All four keep every pair
+that could be one of the two best or tie with the best, and score it by the same formula.
 
-Whether a tree pays is decided by counting, not by the clock: a sample of the block's queries is sent through it, and
-the products they took are held against those of the tiles.
+Whether a tree saves work is decided by counting, not by timing: a sample of the block's queries goes through it, and
+the number of products is compared with that of the tiles.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ Ints = NDArray[np.int64]
 Progress = Callable[[float], None]
 
 SMALL_BLOCK = 1_500
-"""Blocks with at most so many pairs are scored pair by pair, many blocks at a time."""
+"""Blocks with at most this many pairs are scored pair by pair, many blocks at a time."""
 LISTED_PAIRS = 1 << 17
 TILE_WIDTH = 1 << 12
 TREE_RECORDS = 1_024
-"""Trees are tried in blocks with so many queries and so many candidates: planting one in vain then costs little ..."""
+"""Trees are tried in blocks with this many queries and candidates: building one in vain then costs little ..."""
 TREE_PAIRS = 500_000_000
-"""... in groups whose such blocks have so many pairs: loading the compiler takes as long as scoring them."""
+"""... in groups whose large blocks have this many pairs: loading the compiler takes as long as scoring them."""
 INDEX_PAIRS = 100_000
-"""By agreement, blocks with so many pairs are searched through an index on rare values, ..."""
+"""For agreement scores, blocks with this many pairs are searched with an index on rare values, ..."""
 INDEX_ALL_PAIRS = 10_000_000
-"""... in groups that have so many pairs: loading the compiler takes as long as scoring them in tiles."""
+"""... in groups with this many pairs: loading the compiler takes as long as scoring them in tiles."""
 TREE_SAMPLE = 128
-"""So many queries of a block, but at most one in sixteen, are sent through its tree to count what it takes."""
+"""The number of a block's queries, at most one in sixteen, that go through its tree to count the work."""
 TREE_PRODUCT = 0.25
-"""A product in a tree costs as much as so many in a tile, ..."""
+"""The cost of a product in a tree, in products of a tile, ..."""
 TREE_RECORD = 5_000
-"""... and planting it, a query's way there included, as much as so many products a query."""
+"""... and the cost of building it, including the preparation of queries, in products per query."""
 
 
 def find_best(
@@ -83,7 +83,7 @@ def find_best(
         done, total, asked = 0, max(1, partition.pairs), -1
         parts = layouts(partition, partitions[:number], left_out)
         for group in (group for blocks in parts for group in groups(blocks, scorer, budget)):
-            if single and kept and int(group.query_rows[0]) != asked:  # all pieces of a block with them are through
+            if single and kept and int(group.query_rows[0]) != asked:  # all pieces with these queries are done
                 ScoredPairs.joined(kept).reduce_into(found)
                 kept.clear()
             asked = int(group.query_rows[0])
@@ -105,7 +105,7 @@ def find_best(
 
 
 Task = Callable[[], "SearchOutcome | list[Task]"]
-"""A task gives its outcome, or the tasks that are to be done in its place."""
+"""A task returns its outcome, or the tasks that replace it."""
 
 
 def _candidates(partition: Partition, left_out: LeftOut | None) -> Ints:
@@ -150,7 +150,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
 
 
 def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:
-    """The tasks of a group, the largest blocks first; a large block makes its own scorer, on its own thread."""
+    """The tasks of a group, the largest blocks first; a large block builds its own scorer, on its own thread."""
     pairs, large = group.pairs, _large(group)
     if found is not None and group.source.agreement is not None and not group.apart:
         yield from _indexed(group, budget, found)
@@ -162,7 +162,7 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
         group, large = group.part(group.rectangles[~many]), large[~many]
         pairs = group.pairs
     if large.any():
-        from cvpl.search.tree.tree_search import compile_kernel  # noqa: PLC0415 - loads the compiler, which only large blocks repay
+        from cvpl.search.tree.tree_search import compile_kernel  # noqa: PLC0415 - loads the compiler, worth it only for large blocks
 
         compile_kernel()
     for at in np.argsort(-pairs, kind="stable"):
@@ -173,7 +173,7 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
 
 
 def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Task]:
-    """Blocks searched by agreement: the large ones through an index on rare values."""
+    """Tasks for agreement scores: large blocks use an index on rare values."""
     pairs = group.pairs
     large = (pairs >= INDEX_PAIRS) & (int(pairs.sum()) >= INDEX_ALL_PAIRS)
     for at in np.argsort(-pairs, kind="stable"):
@@ -184,13 +184,13 @@ def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Ta
 
 
 def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list[Task]:
-    """One block: the index is made here, the queries are searched some at a time."""
+    """Tasks of one block: build the index here, and search some queries at a time."""
     from cvpl.search.rare_values.index import QUERIES_AT_ONCE, RareValues  # noqa: PLC0415 - loads the compiler
 
     scorer = group.scorer.agreement
-    assert scorer is not None  # noqa: S101 - `_tasks` has seen to it
+    assert scorer is not None  # noqa: S101 - checked in `_tasks`
     index = RareValues.of(scorer.b)
-    # Queries that share values look at the same zones: they follow one another.
+    # Queries that share values search the same zones, so they are sorted together.
     order = np.lexsort(scorer.a.T) if scorer.columns else np.arange(scorer.queries)
 
     def search(queries: Ints) -> SearchOutcome | list[Task]:
@@ -207,10 +207,10 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
 
 
 def _middling(group: Group, budget: Budget) -> list[Task]:
-    """Blocks that share a scorer: those of some size in tiles, and the small ones listed."""
+    """Tasks of blocks that share a scorer: medium blocks in tiles, small ones listed."""
     pairs = group.pairs
     small = np.flatnonzero(pairs <= SMALL_BLOCK)
-    _ = group.scorer  # made once, before many tasks ask for it at the same time
+    _ = group.scorer  # built once, before many tasks need it at the same time
     tasks: list[Task] = []
     for rectangle in group.rectangles[pairs > SMALL_BLOCK]:
         tasks.extend(_tiled(group, rectangle, budget))
@@ -222,7 +222,7 @@ def _middling(group: Group, budget: Budget) -> list[Task]:
 
 
 def _large(group: Group) -> NDArray[np.bool_]:
-    """The rectangles in which a tree may pay: unit vectors, one partition, many on both sides."""
+    """The rectangles in which a tree may save work: unit vectors, one partition, many records on both sides."""
     first, last, left, right = group.rectangles.T
     many = np.minimum(last - first, right - left) >= TREE_RECORDS
     able = group.source.unit and not group.apart
@@ -240,18 +240,18 @@ def _tiled(group: Group, rectangle: Ints, budget: Budget) -> Iterator[Task]:
 
 @dataclass(frozen=True, eq=False)
 class _Planted:
-    """A large block, a group of its own: a tree is tried on a sample; what remains to do is its search, or tiles."""
+    """A large block as a group of its own: try a tree on a sample, then return the tasks for the tree or for tiles."""
 
     group: Group
     budget: Budget
     found: BestCandidates | None
 
     def __call__(self) -> list[Task]:
-        from cvpl.search.tree.tree import build_tree  # noqa: PLC0415 - `_tasks` tells why
+        from cvpl.search.tree.tree import build_tree  # noqa: PLC0415 - see `_tasks`
         from cvpl.search.tree.tree_search import search_tree  # noqa: PLC0415
 
         group, scorer = self.group, self.group.scorer.unit_vectors
-        assert scorer is not None  # noqa: S101 - `_large` has seen to it
+        assert scorer is not None  # noqa: S101 - checked in `_large`
         keep_copies = self.found is None or len(group.skip_query) > 0
         tree = build_tree(scorer.b, keep_copies=keep_copies)
         skips = group.skip_query, group.skip_candidate
@@ -265,7 +265,7 @@ class _Planted:
 
 @dataclass(frozen=True, eq=False)
 class _Searched:
-    """Some of the queries of a planted block."""
+    """Some of the queries of a block with a tree."""
 
     planted: _Planted
     search_tree: TreeSearch

@@ -1,4 +1,4 @@
-"""Groups of blocks: as many as fit the memory are brought into the order of their blocks, and searched, at a time."""
+"""Groups of blocks: as many blocks as fit in memory are sorted and searched at a time."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Floats = NDArray[np.float64]
 
 _OVERHEAD = 256
 _COPIES = 3
-"""A record of a group is held as its vector, a copy on the way there, and what a tree makes of it."""
+"""Copies of each record of a group: its vector, a temporary copy, and its part of a tree."""
 _FEWEST = 256
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Some blocks, and the way to a scorer of just their records.
+    """Some blocks, and a scorer of just their records.
 
-    A rectangle (first query, last, first candidate, last) is a block, or a part of one; places count the records of the
-    group, whose rows in the tables are `query_rows` and `candidate_rows`. `partial` says that a rectangle may hold only
-    some of its queries' candidates. A pair that shares a block in one of `apart` was a candidate already; the pairs of
-    `skip_query` and `skip_candidate`, sorted by query, are left out.
+    A rectangle (first query, last, first candidate, last) is a block, or part of one; positions count the records of
+    the group, whose rows in the tables are `query_rows` and `candidate_rows`. `partial` says that a rectangle may hold
+    only some of its queries' candidates. A pair that shares a block in one of `apart` is already a candidate; the pairs
+    of `skip_query` and `skip_candidate`, sorted by query, are left out.
     """
 
     source: Source
@@ -51,18 +51,18 @@ class Group:
 
     @cached_property
     def scorer(self) -> Scorer:
-        """A scorer of the group's records, by their places in it."""
+        """A scorer of the group's records, by their positions in it."""
         return self.source.sorted(self.query_rows, self.candidate_rows)
 
     @property
     def pairs(self) -> Ints:
-        """How many pairs each rectangle has."""
+        """The number of pairs in each rectangle."""
         queries = self.rectangles[:, 1] - self.rectangles[:, 0]
         result: Ints = queries * (self.rectangles[:, 3] - self.rectangles[:, 2])
         return result
 
     def part(self, rectangles: Ints, *, partial: bool = False) -> Group:
-        """Some rectangles, in the order they have here, as a group of their own; a single one is all of its group."""
+        """Some rectangles, in their order here, as a group of their own; a single one covers its whole group."""
         everything = np.array([[0, len(self.query_rows), 0, len(self.candidate_rows)]])
         whole = len(rectangles) != 1 or np.array_equal(rectangles, everything)
         if self.partial >= partial and whole and np.array_equal(rectangles, self.rectangles):
@@ -88,11 +88,11 @@ class Group:
         )
 
     def named(self, query: Ints, candidate: Ints, score: Floats) -> ScoredPairs:
-        """Scored pairs by their rows in the tables instead of their places here."""
+        """Scored pairs by their rows in the tables instead of their positions here."""
         return ScoredPairs(self.query_rows[query], self.candidate_rows[candidate], score)
 
     def _skipped(self, queries: Ints, candidates: Ints) -> tuple[Ints, Ints]:
-        """The skipped pairs of which both sides are among some places, by their number among them."""
+        """The skipped pairs with both sides at the given positions, renumbered."""
         if not len(self.skip_query):
             return self.skip_query, self.skip_candidate
         places = []
@@ -105,7 +105,7 @@ class Group:
 
 
 def groups(blocks: SortedBlocks, scorer: Source, budget: Budget) -> Iterator[Group]:
-    """The blocks in groups that fit; a block that does not fit by itself is cut into rectangles."""
+    """The blocks in groups that fit in memory; a block that does not fit alone is cut into rectangles."""
     most = max(_FEWEST, budget.group_bytes // (_COPIES * scorer.record_bytes + _OVERHEAD))
     everything = Group.of(blocks, scorer)
     first, last, left, right = everything.rectangles.T
@@ -125,13 +125,13 @@ def groups(blocks: SortedBlocks, scorer: Source, budget: Budget) -> Iterator[Gro
 
 
 def _cut(first: int, last: int, most: int) -> Ints:
-    """A range cut into equal ranges of at most so many."""
+    """A range cut into equal ranges of at most `most`."""
     bounds = np.linspace(first, last, -(-int(last - first) // most) + 1).astype(np.int64)
     return np.column_stack([bounds[:-1], bounds[1:]])
 
 
 def _from_zero(ends: Ints) -> Ints:
-    """The same ranges, one behind the other from 0."""
+    """The same ranges, one after the other from 0."""
     lengths = ends[:, 1] - ends[:, 0]
     last = np.cumsum(lengths)
     return np.column_stack([last - lengths, last])

@@ -1,4 +1,4 @@
-"""Small blocks: many of them would spend their time on bookkeeping, so their pairs are listed and scored at once."""
+"""Small blocks: their pairs are listed and scored together, to save overhead."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def list_pairs(rectangles: Ints) -> tuple[Ints, Ints]:
 
 
 def candidates_only(group: Group, query: Ints, candidate: Ints) -> NDArray[np.bool_]:
-    """Which of the pairs are candidates: not in an earlier partition's block, not left out."""
+    """Which pairs are candidates: not in an earlier partition's block, not left out."""
     keep = np.ones(len(query), dtype=bool)
     for other in group.apart:
         keep &= ~other.shares(query, candidate)

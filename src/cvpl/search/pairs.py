@@ -1,4 +1,4 @@
-"""Similarities of many pairs: all candidate pairs where that is affordable, else a seeded sample of them."""
+"""Similarities of candidate pairs: all pairs if there are not too many, else a seeded sample."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_PAIRS = 5_000_000
-"""Up to so many candidate pairs every one is scored."""
+"""Up to this many candidate pairs, every pair is scored."""
 SAMPLED_PER_RECORD = 100
-"""Beyond that, so many candidates are drawn for each record (the paper's choice) ..."""
+"""Beyond that, the number of candidates sampled for each record (the paper's choice) ..."""
 SAMPLED_RECORDS = 20_000
-"""... of so many records."""
+"""... and the number of sampled records."""
 _LISTED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
 class PairSimilarities:
-    """Scores of candidate pairs, ascending. `total` counts all candidate pairs, `sampled` says that these are some."""
+    """Sorted scores of candidate pairs. `total` counts all candidate pairs; `sampled` says that these are a sample."""
 
     values: Floats
     total: int
@@ -44,7 +44,7 @@ def candidate_similarities(
     most: int = MOST_PAIRS,
     budget: Budget | None = None,
 ) -> PairSimilarities:
-    """The scores of all candidate pairs, or of a sample in which every pair has the same chance."""
+    """The scores of all candidate pairs, or of a uniform sample of them."""
     total = sum(partition.pairs for partition in partitions)
     values: list[Floats] = []
     for at, partition in enumerate(partitions):
@@ -65,7 +65,7 @@ def candidate_similarities(
 
 
 def _drawn(blocks: SortedBlocks, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Pairs drawn evenly, as rows: records by the number of their candidates, then candidates of each."""
+    """Uniformly sampled pairs, as rows: records by the number of their candidates, then candidates of each."""
     heights = blocks.query_ends[:, 1] - blocks.query_ends[:, 0]
     widths = blocks.candidate_ends[:, 1] - blocks.candidate_ends[:, 0]
     work = (heights * widths).astype(np.float64)
@@ -79,7 +79,7 @@ def _drawn(blocks: SortedBlocks, rng: np.random.Generator) -> tuple[Ints, Ints]:
 def _candidates_among(
     query: Ints, row: Ints, earlier: Sequence[Partition], left_out: LeftOut | None
 ) -> NDArray[np.bool_]:
-    """Which of the pairs are candidates: not in an earlier partition's block, not left out."""
+    """Which pairs are candidates: not in an earlier partition's block, not left out."""
     keep = np.ones(len(query), dtype=bool)
     for other in earlier:
         keep &= ~other.shares(query, row)

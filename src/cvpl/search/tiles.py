@@ -1,9 +1,9 @@
 """Blocks scored pair by pair, a tile at a time.
 
-A rectangle of queries by candidates is cut into tiles that fit the cache and the memory. A tile is scored at once by a
-matrix product (`Scorer.tile`), which is within a known tolerance of the truth. Whatever could be one of the two best,
-or tie with the best, is then scored by the formula itself (`Scorer.pairs`), and only those figures are kept. So the
-answer does not depend on the shape of the tiles, on the number of threads, or on the matrix library.
+A rectangle of queries by candidates is cut into tiles that fit in cache and memory. A tile is scored at once by a
+matrix product (`Scorer.tile`), which is within a known tolerance of the exact scores. Pairs that could be one of the
+two best, or tie with the best, are then scored by the formula itself (`Scorer.pairs`), and only those scores are kept.
+So the result does not depend on the shape of the tiles, on the number of threads, or on the matrix library.
 
         candidates of the block ->
       +-----------+-----------+-----+
@@ -53,13 +53,13 @@ class Tiled:
             second = np.maximum(np.minimum(top, best), np.maximum(second, runner_up))
             top = np.maximum(top, best)
             floor = _floor(top, second, tolerance)
-            # Few rows of a later tile rise above the bar; only these are looked through.
+            # Few rows of a later tile exceed the bar; only these are searched.
             high = np.flatnonzero(best >= floor)
             some = tile if len(high) == rows else tile[high]
             where = np.flatnonzero(some >= floor[high, None].astype(tile.dtype))
             parts.append((high[where // some.shape[1]], where % some.shape[1] + start, some.ravel()[where]))
         row, column, rough = (np.concatenate([part[at] for part in parts]) for at in range(3))
-        # The bar has risen since the first tiles were read.
+        # The bar has risen since the first tiles were scored.
         near = rough >= _floor(top, second, tolerance)[row]
         query, candidate = row[near] + self.queries.start, column[near]
         order = np.argsort(query, kind="stable")
@@ -69,7 +69,7 @@ class Tiled:
         return SearchOutcome(rows * (self.candidates.stop - self.candidates.start), found, Counts(who, counts))
 
     def _exclude(self, tile: Scores, columns: slice) -> Ints:
-        """Set the scores of pairs that are no candidates to -inf; how many there were, a query."""
+        """Set the scores of pairs that are not candidates to -inf, and count them for each query."""
         excluded = np.zeros(len(tile), dtype=np.int64)
         for other in self.group.apart:
             tile[other.shared(self.queries, columns)] = -np.inf
@@ -85,7 +85,7 @@ class Tiled:
 
 
 def _two_best(tile: Scores) -> tuple[Floats, Floats]:
-    """The highest and the second-highest score of each row; -inf where there is none."""
+    """The highest and the second-highest score of each row; -inf if there is none."""
     rows = np.arange(len(tile))
     at = tile.argmax(axis=1)
     best = tile[rows, at]
@@ -96,7 +96,7 @@ def _two_best(tile: Scores) -> tuple[Floats, Floats]:
 
 
 def _floor(top: Floats, second: Floats, tolerance: float) -> Floats:
-    """The rough score from which a pair may be one of the two best, or tie with the best; never -inf."""
+    """The approximate score from which a pair may be one of the two best, or tie with the best; never -inf."""
     tied = top - TIE - 2 * tolerance
     floor = np.where(np.isneginf(second), tied, np.minimum(tied, second - 2 * tolerance))
     return np.maximum(floor, np.finfo(np.float32).min)

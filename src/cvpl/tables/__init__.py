@@ -1,1 +1,1 @@
-"""What an input is: roles and types, reading, the spellings of protected values, the checked pair."""
+"""Input tables: column roles and types, reading, spellings of protected values, and the checked pair."""

@@ -1,4 +1,4 @@
-"""Originals that are not in the release, as its control: where a release is a sample, the rest are strangers to it."""
+"""Use the originals that are not in the release as the control, where the release is a sample of the originals."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cvpl.tables.identity import TrueMatches
 from cvpl.tables.pair import Inputs
 
 FEWEST = 2
-"""So many people at least must be present, and so many absent: a control of one cannot be halved."""
+"""The minimum number of people present, and of people absent: a control of one cannot be halved."""
 
 
 def absent_as_control(inputs: Inputs) -> Inputs:
-    """Part the originals by the true matches: those with a match stay, those without become the control.
+    """Split the originals by the true matches: those with a match stay, those without become the control.
 
-    The matches must be complete, and no other control given. Row numbers of the originals count anew. A column in which
-    those who stay have no value is left out, as reading does. Refused where fewer than two people are on either side.
+    The matches must be complete, and no other control given. The remaining originals are renumbered. A column in which
+    they have no value is left out, as in reading. Raises InputError if either side has fewer than two people.
     """
     matches, original = inputs.evaluation.matches, inputs.pair.original
     there = np.zeros(original.rows, dtype=bool)
@@ -30,7 +30,7 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     if matches is None or min(len(present), len(absent)) < FEWEST:
         text = inputs.descriptions["original"].name
         what = f"`control: absent` finds {len(present):,} originals with a match, {len(absent):,} without"
-        cure = "Take it out where nearly all or none of the originals are in the release, or check `truth`."
+        cure = "Remove it if nearly all or none of the originals are in the release, or check `truth`."
         raise InputError([Problem(text, what, cure)])
     stays, control = original.kept(present), replace(original.kept(absent), name="control")
     named = tuple(spec.name for spec in stays.specs if stays.columns[spec.name].known().any())
@@ -51,6 +51,6 @@ def _only(table: Table, names: tuple[str, ...]) -> Table:
 
 
 def _renumbered(matches: TrueMatches, there: NDArray[np.bool_]) -> TrueMatches:
-    """The same matches with the rows of those who stay, counted anew."""
+    """Return the same matches with the new row numbers of the remaining originals."""
     place = np.cumsum(there, dtype=np.int64) - 1
     return replace(matches, original=place[matches.original])

@@ -1,14 +1,14 @@
-"""Which labels a released label still allows: itself, or the members of the group that it names.
+"""The labels that a released label allows: itself, or the members of the group that it names.
 
     Some-college          itself
     Higher education      every label below it in the hierarchy file
     North/*  North        every label whose first level is North (with `separator: "/"`)
     {A, B}   A~B          A and B, each of which may be a group again
-    123**    **345        every label of this length that agrees where there is no star; where none has this length,
-                          a run of stars stands for anything
+    123**    **345        every label of this length that agrees where there is no star; if no label has this length,
+                          a run of stars matches any text
 
-A group without any known member allows what nobody else does: itself. A name that is both a label and a group that
-holds others allows all of them, since nothing tells which of the two the release means.
+A group without known members allows only itself, and no other label allows it. A name that is both a label and a group
+with members allows all of them, since the release does not say which of the two it means.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _LAST = "\U0010ffff"
 
 @dataclass(frozen=True)
 class AllowedLabels:
-    """`leaves` are the labels that are no group, ordered by their path; `members[i]` are those that label i allows.
+    """The leaves that each label allows.
 
-    Ordered by path, the leaves below one node of the hierarchy stand next to each other.
+    `leaves` are the labels that are not groups, sorted by path, so the leaves below one node of the hierarchy are
+    adjacent. `members[i]` are the leaves that label i allows.
     """
 
     leaves: tuple[str, ...]
@@ -37,7 +38,7 @@ class AllowedLabels:
 
 
 def allowed_labels(spec: ColumnSpec, labels: Sequence[str]) -> AllowedLabels:
-    """What each of the labels allows; every label allows at least one leaf."""
+    """Find the leaves that each label allows; every label allows at least one."""
     named = list(dict.fromkeys([*labels, *(spec.parents or ())]))
     named = list(dict.fromkeys([*named, *(part for label in named for part in _parts(spec, label) or ())]))
     paths = {label: spec.path(label) for label in named}
@@ -63,7 +64,7 @@ def allowed_labels(spec: ColumnSpec, labels: Sequence[str]) -> AllowedLabels:
             return _agreeing(label, sorted_leaves)
         found = set(below.get(paths[label], ()))
         if spec.parents is not None:
-            # A hierarchy file names groups by their own name, which may be a label's too.
+            # A group in a hierarchy file may have the same name as a label.
             found.update(leaf for path in by_name.get(label, ()) for leaf in below[path])
         return found
 
@@ -76,7 +77,7 @@ def allowed_labels(spec: ColumnSpec, labels: Sequence[str]) -> AllowedLabels:
 
 
 def _parts(spec: ColumnSpec, label: str) -> tuple[str, ...] | None:
-    """The members of a label that is written as a set; None where it is none."""
+    """Return the members of a label that is written as a set; None if it is not a set."""
     if spec.parents is not None and label in spec.parents:
         return None
     if match := _SET.fullmatch(label.strip()):
@@ -90,15 +91,15 @@ def _parts(spec: ColumnSpec, label: str) -> tuple[str, ...] | None:
 
 
 def _masked(spec: ColumnSpec, label: str) -> bool:
-    """Whether single characters of a label are starred out."""
+    """Whether some characters of a label are replaced by stars."""
     if spec.parents is not None and label in spec.parents:
         return False
-    said = label if spec.separator is None else spec.separator.join(spec.path(label))
-    return "*" in said and not is_suppressed(said)
+    shown = label if spec.separator is None else spec.separator.join(spec.path(label))
+    return "*" in shown and not is_suppressed(shown)
 
 
 def _agreeing(mask: str, leaves: Sequence[str]) -> set[str]:
-    """The leaves that agree with a mask, a star for each character; where there are none, any number of them."""
+    """Return the leaves that match a mask, one character per star; if none match, any number of characters per star."""
     start = mask[: mask.index("*")]
     near = _beginning(start, leaves)
     exact = re.compile("".join("." if sign == "*" else re.escape(sign) for sign in mask), re.DOTALL)
@@ -110,5 +111,5 @@ def _agreeing(mask: str, leaves: Sequence[str]) -> set[str]:
 
 
 def _beginning(start: str, leaves: Sequence[str]) -> Iterable[str]:
-    """The leaves that begin so; they are sorted."""
+    """Return the leaves that begin with `start`; `leaves` must be sorted."""
     return leaves[bisect_left(leaves, start) : bisect_left(leaves, start + _LAST)]

@@ -1,10 +1,10 @@
-"""A shelf: the columns of a table in a file, for tables that are larger than the memory allowed.
+"""The columns of a table in a file, for tables that are larger than the memory limit.
 
-A column that is fetched is an array over the mapped file: only the parts that are looked at come into memory, and they
-leave it with the array. So nobody should hold one for longer than a step of the work.
+A fetched column is an array over the memory-mapped file: only the parts that are read enter memory, and they leave it
+with the array. So do not hold a fetched column for longer than one step of the work.
 
-The file has no name (on Windows one that goes with it), lies where the system keeps temporary files, and is gone once
-the table is, also where the program is killed: nothing of the data stays behind.
+The file is an unnamed temporary file (on Windows it has a name, and is deleted on close). It disappears with the table,
+even if the program is killed: no data is left behind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class _Stored:
-    """Where an array stands in the file."""
+    """The location of an array in the file."""
 
     start: int
     length: int
@@ -44,13 +44,13 @@ class ColumnStore(Place):
 
     def __init__(self) -> None:
         try:
-            self._file = tempfile.TemporaryFile(prefix="cvpl-")  # noqa: SIM115 - it is closed with the shelf
+            self._file = tempfile.TemporaryFile(prefix="cvpl-")  # noqa: SIM115 - closed with the store
         except OSError as error:
             raise _refused(error) from None
         weakref.finalize(self, self._file.close)
 
     def put(self, column: ColumnData) -> Fetch:
-        """Write a column down; an array that serves it twice is written once."""
+        """Write a column to the file; an array that the column uses twice is written once."""
         written: dict[int, _Stored] = {}
         stored: dict[str, _Stored] = {}
         make, arrays = column.parts()
@@ -61,7 +61,7 @@ class ColumnStore(Place):
         return partial(self._fetch, make, stored)
 
     def another(self) -> ColumnStore:
-        """A new shelf."""
+        """Return a new store."""
         return ColumnStore()
 
     def _fetch(self, make: Make, stored: Mapping[str, _Stored]) -> ColumnData:
@@ -89,7 +89,7 @@ class ColumnStore(Place):
 
 def _refused(error: OSError) -> LimitError:
     return LimitError(
-        f"the tables do not fit the memory allowed, and cannot be kept on disk in {tempfile.gettempdir()} either: "
-        f"{error.strerror or 'the system refused'}. Make room there, name another folder in the environment variable "
-        "TMPDIR, or allow more memory with --memory or `search.memory`."
+        f"the tables exceed the memory limit and cannot be stored on disk in {tempfile.gettempdir()}: "
+        f"{error.strerror or 'the system refused'}. Free space there, set the environment variable TMPDIR to another "
+        "folder, or raise the memory limit with --memory or `search.memory`."
     )

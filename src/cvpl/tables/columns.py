@@ -1,4 +1,4 @@
-"""Roles and types of columns, as the person declares them, and tables of columns once they are read."""
+"""Column roles and types as declared in the configuration, and the tables read from the input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OBSERVABLE: tuple[Role, ...] = ("quasi_identifier", "attribute")
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """A column that takes part in the comparison: its name, role, type and, for categories, its levels.
+    """A column to compare: its name, role, type and, for categories, its levels.
 
     `separator` splits a label into levels, coarsest first ("North/Urban"). `parents` does the same from a hierarchy
     file: label -> path from the coarsest level down to the label itself.
@@ -50,9 +50,9 @@ class ColumnSpec:
     parents: Mapping[str, tuple[str, ...]] | None = None
 
     def path(self, label: str) -> tuple[str, ...]:
-        """The label's ancestors from level 1, the coarsest, down to what it still says.
+        """Return the label's levels from 1, the coarsest, down to the finest that it still shows.
 
-        "North/*" says ("North",); a label that the hierarchy file does not list is its own and only level.
+        "North/*" gives ("North",); a label that the hierarchy file does not list is its own and only level.
         """
         if self.parents is not None:
             return self.parents.get(label, (label,))
@@ -69,26 +69,26 @@ class ColumnSpec:
 
 
 Fetch = Callable[[], ColumnData]
-"""The way back to a column that was put somewhere."""
+"""Returns a stored column."""
 
 
 class Place:
-    """Where the columns of a table are kept. This one is the memory; `shelf` has one on disk."""
+    """Storage for the columns of a table. This class keeps them in memory; `column_store` keeps them on disk."""
 
     in_memory: ClassVar[bool] = True
 
     def put(self, column: ColumnData) -> Fetch:
-        """Keep a column, and tell how to get it back."""
+        """Store a column, and return a function that fetches it."""
         return lambda: column
 
     def another(self) -> Place:
-        """A new place of the same kind."""
+        """Return new storage of the same kind."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class Columns(Mapping[str, ColumnData]):
-    """Columns by name, each fetched when it is asked for, so that those on disk come into memory one by one."""
+    """Columns by name, each fetched on access, so columns on disk enter memory one at a time."""
 
     fetch: Mapping[str, Fetch]
 
@@ -104,7 +104,7 @@ class Columns(Mapping[str, ColumnData]):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The observable part of one table: the columns that an attacker may use, nothing else."""
+    """The observable part of one table: only the columns that an attacker may use."""
 
     name: str
     rows: int
@@ -113,24 +113,24 @@ class Table:
     place: Place = field(default_factory=Place)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """The same table for some of the rows, in memory."""
+        """Return some of the rows as a table in memory."""
         taken = {name: column.take(rows) for name, column in self.columns.items()}
         return Table(self.name, len(rows), self.specs, taken)
 
     def kept(self, rows: NDArray[np.intp]) -> Table:
-        """The same table for some of the rows, in their order, kept as this one is."""
+        """Return some of the rows, in the given order, in the same kind of storage."""
         return self.changed(len(rows), lambda column: column.take(rows))
 
     def changed(self, rows: int, change: Callable[[ColumnData], ColumnData]) -> Table:
-        """A table of so many rows from this one's columns, changed one after the other and kept as they are."""
+        """Return a table of `rows` rows, with `change` applied to each column in turn, in the same kind of storage."""
         place = self.place.another()
         fetch = {spec.name: place.put(change(self.columns[spec.name])) for spec in self.specs}
         return Table(self.name, rows, self.specs, Columns(fetch), place)
 
     def altered(self, changes: Mapping[str, Callable[[ColumnData], ColumnData]]) -> Table:
-        """The same rows with some of the columns changed and kept as they are; the rest is shared, not copied.
+        """Return the same rows with some columns changed, in the same kind of storage; the rest is shared, not copied.
 
-        A change that gives back its column is none; without any change it is this very table.
+        A function that returns its argument is no change; if no column changes, this table itself is returned.
         """
         place = self.place.another() if changes else self.place
         fetch = {spec.name: partial(self.columns.__getitem__, spec.name) for spec in self.specs}
@@ -142,7 +142,7 @@ class Table:
         return Table(self.name, self.rows, self.specs, Columns({**fetch, **made}), place) if made else self
 
     def only(self, names: tuple[str, ...]) -> Table:
-        """The same table with some of the columns, in their old order."""
+        """Return the table with some of its columns, in their original order."""
         specs = tuple(spec for spec in self.specs if spec.name in names)
         fetch = {spec.name: partial(self.columns.__getitem__, spec.name) for spec in specs}
         return Table(self.name, self.rows, specs, Columns(fetch), self.place)
@@ -150,7 +150,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The checked tables of one audit, with one meaning of every label, and what was noticed on reading them."""
+    """The checked tables of one audit, with labels coded the same way in all of them, and notices from reading."""
 
     original: Table
     protected: Table

@@ -1,6 +1,6 @@
-"""How a CSV file separates and pads its fields, guessed from its first lines.
+"""Guess how a CSV file separates and pads its fields, from its first lines.
 
-For `cvpl init`, and for checking files when there is no configuration; an audit uses only what is declared.
+Used by `cvpl init`, and to check files without a configuration; an audit uses only what is declared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DELIMITERS = ",;\t|"
 
 @dataclass(frozen=True)
 class Dialect:
-    """The guessed reading of one table, why it is not the default, and whether it is a CSV file at all."""
+    """The guessed reading of one table, the reasons if it is not the default, and whether the table is a CSV file."""
 
     reading: Reading
     reasons: tuple[str, ...] = ()
@@ -29,9 +29,9 @@ class Dialect:
 
 
 def guess_dialect(data: object) -> Dialect:
-    """The separator that the header has most of, and stripping where a hundredth of the lines have padded fields.
+    """Guess the separator, the most frequent one in the header, and stripping, if 1% of the lines have padded fields.
 
-    The default for a dataframe, a Parquet file, and what cannot be opened.
+    Returns the default for a dataframe, a Parquet file, or a file that cannot be opened.
     """
     path = Path(data) if isinstance(data, str | Path) else None
     if path is None or not is_csv(path) or not path.is_file():
@@ -57,7 +57,7 @@ def _delimiter(header: str) -> str:
 
 
 def _padded(lines: Sequence[str], delimiter: str) -> int:
-    """How many lines have a field with blanks around it, 0 if they are too few to matter."""
+    """Count the lines with a padded field; 0 if they are too few to matter."""
     try:
         rows = list(csv.reader(lines, delimiter=delimiter))
     except csv.Error:

@@ -1,8 +1,8 @@
-"""What evaluation may read and no attacker can.
+"""Data that evaluation may read and no attacker can.
 
-An attacker is handed a `Pair`. Who is who, which rows are one person or household, and columns by which people are
-grouped or whose values are to be inferred are kept here, apart from it. An import rule keeps operators, search and
-attack away from this module.
+An attacker receives a `Pair`. The true matches, the rows that form one person or household, and the columns that define
+subgroups or hold values to infer are kept here, separately. An import rule keeps operators, search and attack from
+importing this module.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from cvpl.tables.unit import EACH_ROW, Unit
 class EvaluationOnly:
     """The true matches, the unit at risk, and columns of the originals that only evaluation reads.
 
-    `matches` is None where no match is known. `columns` holds each column of the originals, and of the control where it
-    has it: subgroups by which rates are split, or secrets that an attacker might infer.
+    `matches` is None where no match is known. `columns` holds each column for the originals and, if it has the column,
+    for the control: subgroups by which rates are split, or sensitive values that an attacker might infer.
     """
 
     matches: TrueMatches | None = None
@@ -31,6 +31,6 @@ class EvaluationOnly:
     columns: Mapping[str, tuple[ColumnData, ColumnData | None]] = field(default_factory=dict)
 
     def parted(self, matches: TrueMatches, stay: NDArray[np.intp], leave: NDArray[np.intp]) -> EvaluationOnly:
-        """The same where some originals become the control: `stay` are the rows of those left, `leave` the others."""
+        """Return the data after a split of the originals: rows `stay` remain, rows `leave` become the control."""
         columns = {name: (column.take(stay), column.take(leave)) for name, (column, _) in self.columns.items()}
         return EvaluationOnly(matches, self.unit.parted(stay, leave), columns)

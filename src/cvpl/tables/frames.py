@@ -1,4 +1,4 @@
-"""Dataframes as DuckDB can read them, without a word of what they hold being lost or guessed."""
+"""Dataframes in a form that DuckDB reads without losing or guessing a value."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 from typing import Any
 
 _AS_IT_IS = ("string", "integer", "date", "datetime", "datetime64", "empty")
-"""Kinds of cells, all alike, whose text DuckDB writes as a file would have it."""
+"""Kinds of uniform columns whose cells DuckDB writes as a file would."""
 
 
 class ArrowStream:
-    """Shows DuckDB the Arrow side of a dataframe and nothing else, so that all kinds are read alike."""
+    """The Arrow interface of a dataframe and nothing else, so that DuckDB reads all kinds the same way."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -20,15 +20,15 @@ class ArrowStream:
 
 
 def is_pandas(data: object) -> bool:
-    """Whether it is a pandas dataframe, without importing pandas."""
+    """Whether `data` is a pandas dataframe, without importing pandas."""
     kind = type(data)
     return kind.__module__.split(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
 
 def column_names(data: Any) -> list[str] | None:
-    """The columns' names where the dataframe tells them, or None: DuckDB itself renames what it takes for duplicates.
+    """Return the column names if the dataframe has them, else None: DuckDB renames columns that it sees as duplicates.
 
-    Polars, pandas and DuckDB say `columns`; for a pyarrow table these are the data, and its schema has the names.
+    Polars, pandas and DuckDB have them in `columns`; a pyarrow table holds its data there, and the names in its schema.
     """
     names = getattr(getattr(data, "schema", None), "names", None)
     if not isinstance(names, list):
@@ -39,9 +39,9 @@ def column_names(data: Any) -> list[str] | None:
 
 
 def readable(frame: Any) -> Any:
-    """A pandas frame whose columns of mixed cells, intervals and periods are text.
+    """Return a pandas frame in which columns of mixed cells, intervals and periods are text.
 
-    A column of numbers into which a protection has put labels ("30-39", "*") holds cells of several kinds.
+    A numeric column in which a protection tool has written labels ("30-39", "*") holds cells of several kinds.
     """
     copy = frame.copy(deep=False)
     for place, name in enumerate(frame.columns):
@@ -54,7 +54,7 @@ def readable(frame: Any) -> Any:
 
 
 def _is_mixed(column: Any) -> bool:
-    pandas = sys.modules["pandas"]  # whoever has a pandas frame has loaded it
+    pandas = sys.modules["pandas"]  # already loaded: the caller has a pandas frame
     kinds = getattr(column.dtype, "categories", column).dtype
     if str(kinds.name).startswith(("interval", "period")):
         return True
@@ -62,7 +62,7 @@ def _is_mixed(column: Any) -> bool:
 
 
 def _text(cell: Any) -> str:
-    """A cell's text, as DuckDB spells a column of its kind; a whole float like an integer."""
+    """Return a cell's text as DuckDB writes a column of its kind; a whole float is written like an integer."""
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:

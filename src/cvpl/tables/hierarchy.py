@@ -1,4 +1,4 @@
-"""Hierarchy files: one line a label, from the label itself to ever coarser groups, as ARX writes them."""
+"""Hierarchy files as ARX writes them: one line per label, from the label to increasingly coarse groups."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from cvpl.errors import InputError, Problem
 from cvpl.tables.protected_values import is_suppressed
 
 DELIMITERS = (";", "\t", ",")
-"""What may stand between label and groups, in the order in which they are tried: ARX writes a semicolon by default."""
+"""The delimiters between label and groups, in the order in which they are tried: ARX writes a semicolon by default."""
 
 Route = tuple[str, ...]
 
 
 def read_hierarchy(path: Path, *, delimiter: str | None = None) -> dict[str, Route]:
-    """Label -> path from level 1, the coarsest, down to the label.
+    """Read a hierarchy file: label -> path from level 1, the coarsest, down to the label.
 
-    Without a `delimiter` it is the semicolon; where no line has one outside of quotes, the tab, and where none has that
-    either, the comma. A column of stars, the level at which everything is suppressed, is no level. Every group is
-    listed too, with its own shorter path, so that a released group finds its place. A name may stand at several levels
-    of one path: a label that is also the name of its own group counts as the label; a group that is also the name of
-    a wider group counts as the narrower one where both hold the same labels, else as the wider one, which allows for
-    both. Lines of different length, and a name in two places of which neither lies in the other, are refused.
+    Without a `delimiter` it is the semicolon; if no line has one outside quotes, the tab; if none has that either, the
+    comma. A column of stars, where everything is suppressed, does not count as a level. Groups are listed too, each
+    with its own shorter path, so that released groups can be looked up. A name may occur at several levels of one path:
+    a label that is also the name of its own group counts as the label; a group that is also the name of a wider group
+    counts as the narrower one if both hold the same labels, else as the wider one, which allows for both. Raises
+    InputError for lines of different length, and for a name in two places of which neither contains the other.
     """
     lines = _lines(path, DELIMITERS if delimiter is None else (delimiter,))
     if not lines:
-        raise InputError([Problem(path.name, "the hierarchy file is empty", "List one label a line.")])
+        raise InputError([Problem(path.name, "the hierarchy file is empty", "List one label per line.")])
     problems = _shape_problems(path.name, lines)
     routes = [tuple(field for field in reversed(line) if not is_suppressed(field)) for line in lines]
     parents, twice = _places(routes)
@@ -42,7 +42,7 @@ def read_hierarchy(path: Path, *, delimiter: str | None = None) -> dict[str, Rou
 
 
 def _lines(path: Path, delimiters: Sequence[str]) -> list[list[str]]:
-    """The fields of every line that is not blank, by the first delimiter that parts any."""
+    """Return the fields of every line that is not blank, by the first delimiter that splits any line."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
@@ -66,12 +66,12 @@ def _lines(path: Path, delimiters: Sequence[str]) -> list[list[str]]:
 
 
 def _unreadable(path: Path) -> Problem:
-    cure = "Give a UTF-8 file with ';' between label and groups, and quotes around a field that holds one."
+    cure = "Use a UTF-8 file with ';' between label and groups, and quotes around a field that contains one."
     return Problem(path.name, "the hierarchy file cannot be read", cure)
 
 
 def _places(routes: Sequence[Route]) -> tuple[dict[str, Route], list[int]]:
-    """Every name's path, and the numbers of the lines in which a name stands in a second place."""
+    """Return every name's path, and the numbers of the lines that give a name a second place."""
     parents: dict[str, Route] = {}
     twice = []
     for number, route in enumerate(routes, start=1):
@@ -91,12 +91,12 @@ def _places(routes: Sequence[Route]) -> tuple[dict[str, Route], list[int]]:
 
 
 def _nested(one: Route, other: Route) -> bool:
-    """Whether one place lies in the other."""
-    return all(mine == theirs for mine, theirs in zip(one, other, strict=False))
+    """Whether one place contains the other."""
+    return all(level == same_level for level, same_level in zip(one, other, strict=False))
 
 
 def _standing(one: Route, other: Route, held: Counter[Route]) -> Route:
-    """Which of two nested places of one group counts: the narrower, unless the wider holds more labels."""
+    """Choose between two nested places of one group: the narrower, unless the wider holds more labels."""
     wide, narrow = sorted((one, other), key=len)
     return narrow if held[wide] == held[narrow] else wide
 
@@ -105,9 +105,9 @@ def _shape_problems(name: str, lines: Sequence[Sequence[str]]) -> list[Problem]:
     width = len(lines[0])
     uneven = [number for number, line in enumerate(lines, start=1) if len(line) != width]
     if uneven:
-        what = f"found more or fewer fields than the {width} of the first line"
+        what = f"found more or fewer fields than the {width} in the first line"
         return [Problem(name, what, "Give every label the same number of levels.", row=uneven[0], count=len(uneven))]
     if width == 1:
-        cure = "Write the groups behind the label, with ';' between them."
+        cure = "Write the groups after the label, separated by ';'."
         return [Problem(name, "no label has a group", cure)]
     return []

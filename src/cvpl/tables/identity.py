@@ -1,4 +1,4 @@
-"""Which original is which protected record. Evaluation reads this; no operator and no search ever does."""
+"""The true matches of originals and protected records. Only evaluation reads them; operators and search never do."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from cvpl.tables.reading import ColumnReader
 
 ROW_NUMBER = "row_number"
-"""In place of a column name: the record's position in its file, counted from 0.
+"""Used in place of a column name: the record's position in its file, counted from 0.
 
-A table that has a column of this name is read by the column.
+If a table has a column of this name, the column is used.
 """
 
 Scenario = Literal["simulation", "controlled", "partial", "blind"]
@@ -27,7 +27,7 @@ Scenario = Literal["simulation", "controlled", "partial", "blind"]
 
 @dataclass(frozen=True)
 class IdentityKeys:
-    """Where identity stands in each table: the name of a column, or `row_number`."""
+    """The identity column of each table: the name of a column, or `row_number`."""
 
     original: str
     protected: str
@@ -37,7 +37,7 @@ class IdentityKeys:
 
 @dataclass(frozen=True, eq=False)
 class TrueMatches:
-    """The true linkage relation as pairs of row numbers, sorted; a record may have several matches, or none."""
+    """The true matches as sorted pairs of row numbers; a record may have several matches, or none."""
 
     original: NDArray[np.int64]
     protected: NDArray[np.int64]
@@ -46,7 +46,7 @@ class TrueMatches:
 
 
 def is_position(source: Source, key: str) -> bool:
-    """Whether `key` stands for the record's position in this table."""
+    """Whether `key` means the record's position in this table."""
     return key == ROW_NUMBER and key not in source.types
 
 
@@ -55,7 +55,7 @@ def read_matches(
 ) -> TrueMatches:
     """Join the two tables on their identity. A missing identity matches nothing.
 
-    Where one side is a position, the other is read as a whole number: "7", "007" and "7.0" are row 7.
+    If one side is a position, the other is read as a whole number: "7", "007" and "7.0" are row 7.
     """
     wanted = ((original, keys.original), (protected, keys.protected))
     by_position = any(is_position(source, key) for source, key in wanted)
@@ -69,11 +69,11 @@ def read_matches(
         sides.append(f"(SELECT {source.position} AS row, {identity} AS identity FROM {quoted(source.table)})")
     counts = [f"(SELECT identity, count(*)::HUGEINT AS n FROM {side} AS s GROUP BY 1)" for side in sides]
     on = "ON o.identity = p.identity"
-    # Counted by group: the pairs of a column with two values would take hours to list.
+    # Count by group: listing the pairs of a column with two values would take hours.
     query = f"SELECT coalesce(sum(o.n * p.n), 0) FROM {counts[0]} AS o JOIN {counts[1]} AS p {on}"
     if int(con.execute(query).fetchall()[0][0]) > 20 * (original.rows + protected.rows):
         what = "the identity names groups of records, not people: it makes far more pairs than there are records"
-        cure = "Name a column that tells people apart, or give the column the role 'group'."
+        cure = "Name a column that distinguishes people, or give the column the role 'group'."
         raise InputError([Problem(protected.name, what, cure, keys.protected)])
     join = f"FROM {sides[0]} AS o JOIN {sides[1]} AS p {on}"
     rows = con.sql(f"SELECT o.row AS o, p.row AS p {join} ORDER BY 1, 2").fetchnumpy()

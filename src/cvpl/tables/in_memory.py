@@ -1,4 +1,4 @@
-"""Frames as the checked pair of an audit: what writing and reading them would give, without the files."""
+"""Frames as the checked pair of an audit: the same result as writing and reading them, without the files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NAMES = ("original", "protected", "control")
 
 
 def pair_of(frames: Sequence[Frame], specs: Sequence[ColumnSpec]) -> Pair:
-    """Original, protected and perhaps a control as a pair.
+    """Make a pair of original, protected and, optionally, control.
 
-    A column in which the original or the release has no value is left out, as reading does. A label that cannot be read
-    as a number or a time raises ValueError: mechanisms write none.
+    A column in which the original or the release has no value is left out, as in reading. A label that cannot be read
+    as a number or a time raises ValueError: mechanisms never write one.
     """
     read = {spec.name: _column(spec, frames) for spec in specs}
     kept = tuple(spec for spec in specs if all(column.known().any() for column in read[spec.name][:2]))
@@ -31,7 +31,7 @@ def pair_of(frames: Sequence[Frame], specs: Sequence[ColumnSpec]) -> Pair:
 
 
 def matches_of(original: Frame, protected: Frame, scenario: Scenario = "simulation") -> TrueMatches:
-    """Who is who, by the people's numbers, each of which stands once a table; nobody's rows match nobody."""
+    """Find the true matches by person number, unique in each table; rows without a person match nothing."""
     order = np.argsort(original.people, kind="stable")
     place = np.minimum(np.searchsorted(original.people[order], protected.people), len(order) - 1)
     same = (original.people[order][place] == protected.people) & (protected.people != NOBODY)
@@ -51,8 +51,8 @@ def _column(spec: ColumnSpec, frames: Sequence[Frame]) -> list[ColumnData]:
 
 def _labels(spec: ColumnSpec, columns: Sequence[Coded]) -> list[Labels]:
     used = [[column.labels[code] for code in np.unique(column.codes[column.codes >= 0])] for column in columns]
-    said = {label for labels in used[1:] for label in labels if not spec.says_nothing(label)}
-    labels = tuple(sorted(said.union(used[0])))
+    shown = {label for labels in used[1:] for label in labels if not spec.says_nothing(label)}
+    labels = tuple(sorted(shown.union(used[0])))
     place = {label: code for code, label in enumerate(labels)}
     return [
         Labels(np.array([*(place.get(label, -1) for label in column.labels), -1], dtype=np.int32)[column.codes], labels)
@@ -67,13 +67,13 @@ def _numbers(name: str, frame: Frame, originals: NDArray[np.float64]) -> Numbers
     codes, labels = frame.category(name)
     whole = bool(originals.size) and bool(np.all(originals == np.trunc(originals)))
     ends = (float(originals.min()), float(originals.max())) if originals.size else (np.inf, -np.inf)
-    meant = np.full((3, len(labels) + 1), np.nan)  # code -1 finds the last
+    meant = np.full((3, len(labels) + 1), np.nan)  # code -1 indexes the last entry
     for code, label in enumerate(labels):
         if is_suppressed(label):
             continue
         found = read_number(label, whole=whole, smallest=ends[0], largest=ends[1])
         if found is None:
-            raise ValueError(f"column {name!r}: a label of the release is no number and no interval")
+            raise ValueError(f"column {name!r}: a label of the release is neither a number nor an interval")
         meant[:, code] = found.middle, found.low, found.high
     return Numbers(*(side[codes] for side in meant))
 
@@ -89,6 +89,6 @@ def _times(name: str, frame: Frame) -> Times:
             continue
         found = read_time(label)
         if found is None:
-            raise ValueError(f"column {name!r}: a label of the release is no time and no span")
+            raise ValueError(f"column {name!r}: a label of the release is neither a time nor a time span")
         meant[:, code] = np.datetime64(found.first, "us"), np.datetime64(found.last, "us")
     return Times(meant[0][codes], meant[1][codes])

@@ -1,4 +1,4 @@
-"""Columns that do not take part in the comparison, and what a person hears of them."""
+"""Columns that are left out of the comparison, and the notices about them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cvpl.tables.source import Source
 
 
 def present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem], notices: list[str]) -> bool:
-    """Whether every table has the column; one that some of them lack is left out with a notice."""
+    """Whether every table has the column; a column that some tables lack is left out with a notice."""
     lacking = [source.name for source in sources if spec.name not in source.types]
     if len(lacking) == len(sources):
-        cure = "Correct the name, or take the column out of the configuration."
+        cure = "Correct the name, or remove the column from the configuration."
         problems.append(Problem("configuration", "no table has this column", cure, spec.name))
     elif lacking:
         notices.append(f"column '{spec.name}' is absent from {' and '.join(lacking)} and left out of the comparison")
@@ -22,7 +22,7 @@ def present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem]
 
 
 def has_values(spec: ColumnSpec, sources: Sequence[Source], read: Sequence[Fetch], notices: list[str]) -> bool:
-    """Whether both tables hold a value; a column that one of them suppresses throughout is as good as absent."""
+    """Whether both tables have a value; a column that one of them suppresses fully is left out, like a missing one."""
     empty = [source.name for source, fetch in zip(sources[:2], read[:2], strict=True) if not fetch().known().any()]
     if empty:
         notices.append(f"column '{spec.name}' has no value in {' and '.join(empty)} and is left out of the comparison")
@@ -30,18 +30,18 @@ def has_values(spec: ColumnSpec, sources: Sequence[Source], read: Sequence[Fetch
 
 
 def undeclared(sources: Sequence[Source], declared: Sequence[str]) -> list[str]:
-    """Columns of the tables that the configuration does not name."""
+    """Report the columns of the tables that the configuration does not name."""
     names = dict.fromkeys(name for source in sources for name in source.types if name not in declared)
     if not names:
         return []
     listed = ", ".join(f"'{name}'" for name in names)
-    return [f"not declared, so left out of the comparison: {listed}; declare what an attacker could know"]
+    return [f"not declared, so left out of the comparison: {listed}; declare the columns that an attacker could know"]
 
 
 def nowhere(
     sources: Sequence[Source], declared: Sequence[str], specs: Sequence[ColumnSpec], identity: IdentityKeys | None
 ) -> list[str]:
-    """Declared columns that nobody compares and no table has: a slip in a name, perhaps."""
+    """Report declared columns that are not compared and in no table: perhaps a misspelled name."""
     text = {spec.name for spec in specs} | ({identity.original, identity.protected} if identity else set())
     there = {name for source in sources for name in source.types}
     names = [name for name in dict.fromkeys(declared) if name not in text | there]

@@ -1,4 +1,4 @@
-"""Two tables (and a control) in, one checked pair out, with all problems reported at once."""
+"""Read and check two tables (and a control) as a pair, and report all problems at once."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 _DUCKDB_SHARE = 3
 _LEAST = 192 << 20
-"""DuckDB does not read a CSV file with much less, ..."""
+"""DuckDB cannot read a CSV file with much less memory, ..."""
 _THREAD = 96 << 20
-"""... and a thread of it takes about so much."""
+"""... and each of its threads uses about this much."""
 
 
 @dataclass(frozen=True)
 class InputDescription:
-    """What a result says of an input: its name, size and, for a file, the SHA-256 of its bytes."""
+    """The description of an input in a result: its name, size and, for a file, the SHA-256 of its bytes."""
 
     name: str
     rows: int
@@ -51,7 +51,7 @@ class InputDescription:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What reading gives: the pair for the attacker, and apart from it what only the evaluation reads."""
+    """The tables as read: the pair for the attacker and, separately, the data that only evaluation reads."""
 
     pair: Pair
     evaluation: EvaluationOnly
@@ -79,11 +79,11 @@ def read_inputs(
     `memory` bounds what DuckDB may hold, in bytes; beyond it goes to disk. `threads` bounds its threads. `place` gets
     the number of records of each table before any column is read, and says where columns are kept, or refuses.
 
-    `specs` are the columns to compare; `declared` names all columns of the configuration, so that an undeclared one
-    can be pointed out. `groups` names columns whose equal values bind rows together (a household, an account); so does
-    the identity of the originals. `subgroups` are columns by which rates are told apart. A declared column that one
-    table lacks is left out with a notice; one that both lack is a problem, as are unreadable cells. Raises InputError
-    with every problem of every file.
+    `specs` are the columns to compare; `declared` names all columns of the configuration, so that undeclared ones can
+    be reported. `groups` names columns whose equal values put rows in one unit (a household, an account); the identity
+    of the originals does the same. `subgroups` are columns by which rates are split. A declared column that one table
+    lacks is left out with a notice; one that both lack is a problem, as are unreadable cells. Raises InputError with
+    every problem of every file.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -104,7 +104,7 @@ def read_inputs(
         notices: list[str] = []
         reader = ColumnReader(con, reading, problems, notices)
         if problems:
-            # One of the files cannot be opened; the cells of the others are checked all the same.
+            # A file cannot be opened; check the cells of the others anyway.
             for spec in specs:
                 if there := [source for source in sources if spec.name in source.types]:
                     reader.read(spec, there)
@@ -126,9 +126,9 @@ def read_inputs(
         kept = [spec for spec in kept if has_values(spec, sources, read[spec.name], notices)]
     except duckdb.OutOfMemoryException:
         raise LimitError(
-            "the memory allowed, or the room in the folder for temporary files, does not suffice to read the tables. "
-            "Allow more with --memory or `search.memory`, name another folder in the environment variable TMPDIR, or "
-            "write the tables as Parquet."
+            "not enough memory, or not enough space for temporary files, to read the tables. Raise the limit with "
+            "--memory or `search.memory`, set the environment variable TMPDIR to another folder, or write the tables "
+            "as Parquet."
         ) from None
     finally:
         con.close()
@@ -171,7 +171,7 @@ def _fault_of_reading(
 
 
 def _descriptions(tables: Mapping[str, object], sources: Sequence[Source]) -> dict[str, InputDescription]:
-    """What a result says of each input."""
+    """Describe each input for the result."""
     return {
         source.table: InputDescription(
             display_name(tables[source.table], source.table), source.rows, len(source.types), source.fingerprint
@@ -181,7 +181,7 @@ def _descriptions(tables: Mapping[str, object], sources: Sequence[Source]) -> di
 
 
 def _folder() -> tempfile.TemporaryDirectory[str] | None:
-    """A folder for what DuckDB puts aside; None where the system has no place for one, and all must fit."""
+    """Make a folder for DuckDB's temporary files; None if the system has none, and everything must fit in memory."""
     try:
         return tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True)
     except OSError:
@@ -191,9 +191,9 @@ def _folder() -> tempfile.TemporaryDirectory[str] | None:
 def open_all(
     con: duckdb.DuckDBPyConnection, tables: Mapping[str, object], reading: Reading, problems: list[Problem]
 ) -> list[Source]:
-    """The tables that can be opened; problems of the others are added to `problems`.
+    """Open the tables, and add the problems of those that cannot be opened to `problems`.
 
-    Messages name a file, and where two have the same name also its part in the audit.
+    Messages name a file, and if two have the same name also its role in the audit.
     """
     names = [display_name(data, role) for role, data in tables.items()]
     sources = []
@@ -207,12 +207,12 @@ def open_all(
 
 
 def _put(columns: Sequence[ColumnData], places: Sequence[Place]) -> list[Fetch]:
-    """One column of every table, each in its table's place."""
+    """Store one column of every table in its table's storage."""
     return [place.put(column) for column, place in zip(columns, places, strict=True)]
 
 
 def _no_control(sources: Sequence[Source]) -> list[Problem]:
-    """A control that is one of the other two tables: its people are no strangers to the release."""
+    """Report a control that is one of the other two tables: it must hold people who are not in the release."""
     same = [
         source.table
         for source in sources[:2]
@@ -240,7 +240,9 @@ def _matches(
     ]
     if absent:
         for source, key in absent:
-            notices.append(f"column '{key}', which tells who is who, is absent from {source.name}: matches are unknown")
+            notices.append(
+                f"column '{key}', which identifies people, is absent from {source.name}: matches are unknown"
+            )
         return None
     for source, key in ((original, identity.original), (protected, identity.protected)):
         if key == ROW_NUMBER and key in source.types:
@@ -255,13 +257,13 @@ def _matches(
 def _evaluation_columns(
     reader: ColumnReader, sources: Sequence[Source], specs: Sequence[ColumnSpec], problems: list[Problem]
 ) -> dict[str, tuple[ColumnData, ColumnData | None]]:
-    """Columns that only evaluation reads; the release need not have them."""
+    """Read the columns that only evaluation uses; the release need not have them."""
     found: dict[str, tuple[ColumnData, ColumnData | None]] = {}
     for spec in specs:
         there = [source for source in sources if source.table != "protected" and spec.name in source.types]
         if not there or there[0].table != "original":
             cure = "Name columns of the original table under `report.subgroups`."
-            problems.append(Problem(sources[0].name, "rates by a column that the table lacks", cure, spec.name))
+            problems.append(Problem(sources[0].name, "the table lacks this subgroup column", cure, spec.name))
             continue
         columns = reader.read(spec, there)
         found[spec.name] = columns[0], columns[1] if len(columns) > 1 else None
@@ -275,14 +277,14 @@ def _unit(
     identity: IdentityKeys | None,
     columns: Sequence[str],
 ) -> Unit:
-    """The unit at risk among originals and control; the release's rows are not drawn."""
+    """Read the unit at risk of originals and control; rows of the release are never sampled."""
     drawn = [source for source in sources if source.table != "protected"]
     person = None if identity is None or is_position(sources[0], identity.original) else identity.original
     return read_unit(con, reader, drawn, columns, person)
 
 
 def check_files(*tables: object | None) -> list[Problem]:
-    """What is wrong with the files themselves, for when there is no usable configuration to read them with."""
+    """Find the problems of the files themselves, if there is no usable configuration to read them with."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     problems: list[Problem] = []

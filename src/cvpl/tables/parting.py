@@ -1,7 +1,7 @@
-"""One table as two files of the same format, cell for cell as it was written.
+"""Split one table into two files of the same format, with every cell unchanged.
 
-Of a CSV file the bytes of each record are copied: "007", "NA", `""` and a line break inside quotes stay what they are.
-Parquet is copied by DuckDB, whose types are checked to be the same afterwards. Rows keep their order.
+For a CSV file the bytes of each record are copied: "007", "NA", `""` and a line break inside quotes stay as they are.
+Parquet is copied by DuckDB, and the types are checked to be the same afterwards. Rows keep their order.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from cvpl.tables.source import BLANKS, POSITION, Reading, Source, is_csv, litera
 if TYPE_CHECKING:
     import duckdb
 
-_COLUMN = "Name a column of the table, to the letter."
+_COLUMN = "Name a column of the table, with the exact spelling."
 
 
 @dataclass(frozen=True, eq=False)
 class PeopleOfTable:
-    """A table's people: the number of each row's person, by first appearance, and the SHA-256 of the file."""
+    """The people of a table: each row's person number, by first appearance, and the SHA-256 of the file."""
 
     person: NDArray[np.int64]
     people: int
@@ -39,9 +39,9 @@ class PeopleOfTable:
 
 
 def read_people(path: Path, by: str | None) -> PeopleOfTable:
-    """Who stands in each row: rows with equal `by` are one person; without it every row is one.
+    """Read the person of each row: rows with equal `by` are one person; without `by` every row is one person.
 
-    A row in which `by` is empty cannot be given to anybody, and is refused.
+    Raises InputError if `by` is empty in any row.
     """
     reading = guess_dialect(path).reading
     with _connection() as con:
@@ -52,7 +52,7 @@ def read_people(path: Path, by: str | None) -> PeopleOfTable:
         where = f"FROM {quoted(source.table)} WHERE {key} IS NULL OR {key} = ''"
         first, count = con.execute(f"SELECT min({source.position}), count(*) {where}").fetchall()[0]
         if count:
-            cure = "Fill it in, or take these rows out: nobody can tell whose they are."
+            cure = "Fill it in, or remove these rows: they cannot be assigned to a person."
             raise InputError([Problem(source.name, "the id is empty", cure, by, int(first) + 1, int(count))])
         con.execute(
             f"CREATE TEMP TABLE persons AS SELECT k, row_number() OVER (ORDER BY first) - 1 AS person FROM "
@@ -75,11 +75,11 @@ def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Pa
 
 
 def check_parts(paths: tuple[Path, Path], reading: Reading, rows: tuple[int, int], by: str | None) -> None:
-    """Read the written files anew: so many rows each, and nobody in both. Raises RuntimeError where that is not so."""
+    """Read the written files again. Raises RuntimeError if a row count is wrong or a person is in both files."""
     with _connection() as con:
         one, two = (open_source(con, path, f"part {path.name}", reading) for path in paths)
         if (one.rows, two.rows) != rows:
-            raise RuntimeError("the files written do not hold the rows that they were to hold")
+            raise RuntimeError("the written files do not have the expected number of rows")
         if by is None:
             return
         shared = con.execute(
@@ -87,7 +87,7 @@ def check_parts(paths: tuple[Path, Path], reading: Reading, rows: tuple[int, int
             f"(SELECT {_key(two, by, reading)} FROM {quoted(two.table)})"
         ).fetchall()
         if shared[0][0]:
-            raise RuntimeError("somebody stands in both of the files written")
+            raise RuntimeError("a person is in both of the written files")
 
 
 def _key(source: Source, by: str, reading: Reading) -> str:
@@ -110,13 +110,13 @@ def _part_csv(path: Path, reading: Reading, second: NDArray[np.bool_], into: tup
                 break
             files[int(second[count - 1])].write(record)
     if count != len(second):
-        cure = "Write it with one record a line, the same line end throughout, and every quote closed."
+        cure = "Write it with one record per line, the same line end throughout, and every quote closed."
         raise InputError([Problem(path.name, "the ends of its records are not clear", cure)])
 
 
 @contextmanager
 def _written(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, compressed by its name, with nothing of the clock in it."""
+    """Open a file to write, compressed if its name ends in .gz, without a timestamp."""
     with path.open("wb") as plain:
         if path.suffix.lower() != ".gz":
             yield plain
@@ -141,7 +141,7 @@ def _part_parquet(path: Path, second: NDArray[np.bool_], into: tuple[Path, Path]
             differ = [name for name, kind in source.types.items() if written.types.get(name) != kind]
             if differ:
                 cure = "Write the column in a common type, such as text, or the table as CSV."
-                what = "the type of this column cannot be written back as it is"
+                what = "the type of this column cannot be written back unchanged"
                 raise InputError(Problem(path.name, what, cure, name) for name in differ)
 
 
@@ -150,13 +150,13 @@ def _check_names(source: Source) -> None:
     twice = [name for name in source.types if names.count(name.lower()) > 1]
     cure = "Give each a name of its own, or write the table as CSV."
     if twice:
-        what = "the name differs from another column's in its capitals only"
+        what = "the name differs from another column's only in upper and lower case"
         raise InputError(Problem(source.name, what, cure, name) for name in twice)
 
 
 @contextmanager
 def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB, which puts on disk what does not fit, and keeps rows in their order."""
+    """Open DuckDB so that it spills to disk and keeps the row order."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     with tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True) as spilled:
@@ -168,15 +168,15 @@ def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
             yield con
         except duckdb.OutOfMemoryException:
             raise LimitError(
-                "the memory, or the room in the folder for temporary files, does not suffice to read the table. "
-                "Name another folder in the environment variable TMPDIR, or write the table as Parquet."
+                "not enough memory, or not enough space for temporary files, to read the table. Set the environment "
+                "variable TMPDIR to another folder, or write the table as Parquet."
             ) from None
         finally:
             con.close()
 
 
 def remove(paths: Sequence[Path]) -> None:
-    """Take away drafts that may be there."""
+    """Delete drafts that may exist."""
     for path in paths:
         with suppress(OSError):
             path.unlink(missing_ok=True)

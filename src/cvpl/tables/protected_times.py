@@ -1,11 +1,11 @@
-"""The spellings in which protection tools write a time that is no longer exact.
+"""The formats in which protection tools write a time that is no longer exact.
 
-    2024   2024-05   2024-05-01   2024-05-01 13:45   01.05.2024   2024-Q2   2024-W18    a year, month, day, moment, ...
+    2024   2024-05   2024-05-01   2024-05-01 13:45   01.05.2024   2024-Q2   2024-W18    a year, month, day, time, ...
     2024-05-**   2024-0****   202*                                                      masked from the right
     [2024-05-01, 2024-06-01)   2024-05-01 - 2024-05-31   2000-2005   <2024-05   {2024-05-01, 2024-05-03}
 
-A time is read as the closed span of the instants that it allows. Slashed dates are not read: 05/2024 is a month or a
-week, 1/5/2024 a day in January or in May. Only a range of months, 5/2024-6/2024, can be nothing else.
+A time is read as the closed span of the instants that it allows. Dates with slashes are not read: 05/2024 is a month or
+a week, 1/5/2024 a day in January or in May. Only a range of months, 5/2024-6/2024, is unambiguous.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Span:
-    """The instants that a spelling allows: from `first` to `last`, both included, without a zone."""
+    """The instants that a text allows: from `first` to `last`, both included, without a time zone."""
 
     first: datetime
     last: datetime
@@ -45,13 +45,12 @@ class Span:
 def read_time(
     label: str, *, earliest: datetime | None = None, latest: datetime | None = None, whole_day: bool = False
 ) -> Span | None:
-    """The span of time that `label` allows, or None. A time with a zone is brought to UTC.
+    """Return the time span that `label` allows, or None. A time with a time zone is converted to UTC.
 
-    A day without a clock time is its midnight, as tables of days write it; with `whole_day` it is all of the day, as
-    in a release of originals that have times of day. A month, a quarter, a week or a year is all
-    of it, and so is a day that closes a range and belongs to it. Open-ended spellings reach to the `earliest` or
-    `latest` original; where there is none, or the bound lies beyond it, the bound is all that is known. A set is the
-    span that holds its members.
+    A day without a clock time is its midnight, as tables of days write it; with `whole_day` it is the whole day, as
+    in a release of originals that have times of day. A month, a quarter, a week or a year is the whole period, and so
+    is a day that closes a range and belongs to it. Open-ended texts reach to the `earliest` or `latest` original; if
+    there is none, or the bound lies beyond it, the span is the bound itself. A set is the span that covers its members.
     """
     try:
         return _read(label.strip(), earliest, latest, whole_day)
@@ -60,7 +59,7 @@ def read_time(
 
 
 def _read(text: str, earliest: datetime | None, latest: datetime | None, whole_day: bool) -> Span | None:
-    """As `read_time`; a date that no calendar has raises ValueError, one beyond the calendar's ends OverflowError."""
+    """Do the work of `read_time`; an invalid date raises ValueError, one outside the supported years OverflowError."""
     if _PLAIN.fullmatch(text):
         return _instant(text, whole_day=whole_day)
     if match := _BRACKETS.fullmatch(text):
@@ -85,7 +84,7 @@ def _span(first: datetime, last: datetime) -> Span | None:
 
 
 def _interval(opening: str, start: str, end: str, closing: str) -> Span | None:
-    """Between two ends; "]2024-05, ..." starts after the whole of May, and "(a, b)" is a pair that holds its ends."""
+    """Return the span between two ends; "]2024-05, ..." starts after May, and "(a, b)" includes both ends."""
     pair = opening == "(" and closing == ")"
     opens, shuts = (opening in "](" and not pair), (closing in "[)" and not pair)
     low, high = _instant(start), _instant(end, whole_day=not shuts)
@@ -93,7 +92,7 @@ def _interval(opening: str, start: str, end: str, closing: str) -> Span | None:
 
 
 def _beyond(sign: str, bound: str, earliest: datetime | None, latest: datetime | None) -> Span | None:
-    """Everything from a bound on, or up to it, as far as the originals reach."""
+    """Return the span from a bound on, or up to it, as far as the originals reach."""
     at = _instant(bound, whole_day=sign in (">", "<=", "≤"))
     if sign in (">", ">=", "≥"):
         first = at.last + _MICROSECOND if sign == ">" else at.first
@@ -103,7 +102,7 @@ def _beyond(sign: str, bound: str, earliest: datetime | None, latest: datetime |
 
 
 def _instant(text: str, *, whole_day: bool = False) -> Span:
-    """A year, quarter, month, week, day or moment; with `whole_day` a day reaches to its last microsecond."""
+    """Read a year, quarter, month, week, day or time; with `whole_day` a day reaches to its last microsecond."""
     if re.fullmatch(r"[0-9]{4}", text):
         return _months(int(text), 1, 12)
     if match := re.fullmatch(r"([0-9]{4})-?Q([1-4])|Q([1-4]) ([0-9]{4})", text):
@@ -122,7 +121,7 @@ def _instant(text: str, *, whole_day: bool = False) -> Span:
 
 
 def _months(year: int, first: int, count: int) -> Span:
-    """So many months from the first one on, to the last microsecond."""
+    """Return the span of `count` months from the first one on, to the last microsecond."""
     last = first + count - 1
     return _days(date(year, first, 1), date(year, last, monthrange(year, last)[1]))
 
@@ -132,7 +131,7 @@ def _days(first: date, last: date) -> Span:
 
 
 def _masked(text: str, kept: str) -> Span | None:
-    """All days whose date begins with `kept`; the stars stand for the rest of a year, a month or a day."""
+    """Return the span of all days whose date begins with `kept`; stars replace the rest of a year, a month or a day."""
     shape = "0000-00-00"[: len(text)]
     fits = all((letter == "-") == (sign == "-") or letter == "*" for letter, sign in zip(text, shape, strict=False))
     if len(text) not in (4, 7, 10) or not fits:

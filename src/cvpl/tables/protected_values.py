@@ -1,11 +1,11 @@
-"""The spellings in which protection tools write a value that is no longer exact.
+"""The formats in which protection tools write a value that is no longer exact.
 
     30-39   [30, 40)   [30, 40[   ]30, 40]   [30-39]   [80, inf)   >=80   80+   <20   123**   {31, 35}    numbers
     17,25                                                                          a pair of ends, in a release only
     *  ***  NA  NULL  (null)                                                       suppressed, any type
 
 A number is read as the closed range of the values it allows; times are in `protected_times`. Each function takes one
-distinct spelling, so a label is parsed once however many rows hold it, and returns None for what it cannot read.
+distinct text, so a label is parsed once for all its rows, and returns None for a text that it cannot read.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
 _TWO_WAYS = re.compile(rf"{_NUMBER},{_NUMBER}|-?[0-9]+\*+|[0-9]{{1,2}}/(?:[0-9]{{1,2}}/)?[0-9]{{4}}")
 
 SUPPRESSED_WORDS = ("NA", "NULL", "(null)")
-"""What R, ARX and Amnesia write into a table for a value that is not there."""
+"""What R, ARX and Amnesia write for a missing value."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a spelling allows: from `low` to `high`, both included, standing at `middle`."""
+    """The values that a text allows: from `low` to `high`, both included, represented by `middle`."""
 
     low: float
     high: float
@@ -62,29 +62,29 @@ class Range:
 
 
 def is_suppressed(label: str) -> bool:
-    """Whether the label is nothing but stars."""
+    """Whether the label consists of stars only."""
     return bool(label) and not label.strip("*")
 
 
 def is_gone(label: str, known: Container[str] = ()) -> bool:
-    """Whether a cell of a release is suppressed: stars, or a word for it that is no label of the original (`known`)."""
+    """Whether a released cell is suppressed: stars, or a word for it that is not a label of the original (`known`)."""
     return label not in known and (is_suppressed(label) or label in SUPPRESSED_WORDS)
 
 
 def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> Range | None:
-    """The range of numbers that `label` allows, or None.
+    """Return the range of numbers that `label` allows, or None.
 
     On a column of whole numbers (`whole`) "30-39" is [30, 40), "<20" ends below 20 and ">30" starts at 31; otherwise
-    "30-39" is [30, 39]. Open-ended spellings reach to the `smallest` or `largest` original value; a bound beyond that
-    is itself the end. "(30, 40)" is a pair that holds its ends. A set is the range that holds its members. "12**" is
-    1200 to 1299 on whole numbers; elsewhere it may as well be 12.3 with its end hidden, and is not read.
+    "30-39" is [30, 39]. Open-ended texts reach to the `smallest` or `largest` original value; a bound beyond that is
+    itself the end. "(30, 40)" is a pair that includes its ends. A set is the range that covers its members. "12**" is
+    1200 to 1299 on whole numbers; elsewhere it may be 12.3 with hidden digits, and is not read.
     """
     text = label.strip()
     if match := _PLAIN.fullmatch(text) or _ONE.fullmatch(text):
         return _point(float(match[match.lastindex or 0]))
     if match := _DASHED.fullmatch(text):
         low, high = float(match[1]), float(match[2])
-        # The gap to the next label belongs to this one, unless the ends are fractions and leave none.
+        # The gap to the next label belongs to this one, unless the ends are fractions and there is no gap.
         gapped = whole and low.is_integer() and high.is_integer()
         return _range(low, high + 1, open_high=True) if low <= high and gapped else _range(low, high)
     if match := _BRACKETS.fullmatch(text) or _DASHED_BRACKETS.fullmatch(text):
@@ -110,12 +110,12 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
 
 
 def read_pair(label: str, *, whole: bool, smallest: float, largest: float) -> Range | None:
-    """The range of a pair of ends as some tools write it, "17,25", or None where it may be something else.
+    """Return the range of a pair of ends as some tools write it, "17,25", or None if it is ambiguous.
 
-    Where all originals are whole numbers (`whole`), "17,25" is a range, from 17 to 25 as "17-25" is. But tools write
-    ends that some original has: beyond `smallest` and `largest` it may be a mean with a decimal comma. And "1,250" may
-    be a thousand, and "17,05" is no pair that a tool writes. On fractions it may be 17.25; there only "17.5,25.5", and
-    "17, 25" with its blank, can be nothing else.
+    If all originals are whole numbers (`whole`), "17,25" is a range from 17 to 25, like "17-25". But tools write ends
+    that occur in the original: beyond `smallest` and `largest` it may be a mean with a decimal comma. "1,250" may be a
+    thousand, and no tool writes a pair as "17,05". On fractions it may be 17.25; there only "17.5,25.5", and "17, 25"
+    with its space, are unambiguous.
     """
     text = label.strip()
     match = _PAIR.fullmatch(text)
@@ -131,15 +131,15 @@ def read_pair(label: str, *, whole: bool, smallest: float, largest: float) -> Ra
 
 
 def two_ways(label: str) -> bool:
-    """Whether a spelling that was not read is one of those that could mean two things.
+    """Whether an unread text is ambiguous.
 
-    "17,25" is 17.25 or a range, "12**" is 1250 or 12.5, "05/2024" is a month or a week, "1/5/2024" two days.
+    "17,25" is 17.25 or a range, "12**" is 1250 or 12.5, "05/2024" is a month or a week, "1/5/2024" is one of two days.
     """
     return _TWO_WAYS.fullmatch(label.strip()) is not None
 
 
 def _end(text: str) -> float:
-    """An end of an interval: infinite where it says so, NaN where its digits go beyond all numbers."""
+    """Read an end of an interval: infinite if written as such, NaN if its digits overflow."""
     end = float(text.replace("∞", "inf"))
     return math.nan if math.isinf(end) and _PLAIN.fullmatch(text) else end
 
@@ -147,26 +147,26 @@ def _end(text: str) -> float:
 def _interval(
     opening: str, low: float, high: float, closing: str, *, whole: bool, smallest: float, largest: float
 ) -> Range | None:
-    """Between two ends, of which the lower may be minus infinity and the upper infinity."""
+    """Return the range between two ends; the lower may be minus infinity and the upper infinity."""
     if math.isinf(low) and math.isinf(high):
         return _range(smallest, largest)
     if math.isinf(high):
         return _above(low, largest, included=opening == "[", whole=whole)
     if math.isinf(low):
         return _below(high, smallest, included=closing == "]", whole=whole)
-    # Python writes the two ends of a range so; a record at either end must not be shut out.
+    # Python writes a pair this way; a record at either end must not be excluded.
     pair = opening == "(" and closing == ")"
     return _range(low, high, open_low=opening in "](" and not pair, open_high=closing in "[)" and not pair)
 
 
 def _hidden(sign: str, digits: str, stars: int) -> Range | None:
-    """All numbers that begin with `digits`, the last of which counts ten to the power of `stars`."""
+    """Return the range of all numbers that begin with `digits`; the last digit is worth ten to the power of `stars`."""
     first, last = (float(f"{int(digits) + more}e{stars}") for more in (0, 1))
     return _range(-last, -first, open_low=True) if sign else _range(first, last, open_high=True)
 
 
 def _above(bound: float, largest: float, *, included: bool, whole: bool) -> Range | None:
-    """From `bound` up to the largest original value; where none is above it, the first value that is allowed."""
+    """Return the range from `bound` to the largest original value; if none is above it, the first allowed value."""
     if not included and whole and bound.is_integer():
         bound, included = bound + 1, True
     if included:
@@ -175,7 +175,7 @@ def _above(bound: float, largest: float, *, included: bool, whole: bool) -> Rang
 
 
 def _below(bound: float, smallest: float, *, included: bool, whole: bool) -> Range | None:
-    """From the smallest original value up to `bound`; where none is below it, the last value that is allowed."""
+    """Return the range from the smallest original value to `bound`; if none is below it, the last allowed value."""
     if included:
         return _range(min(bound, smallest), bound)
     if whole and bound.is_integer():
@@ -188,7 +188,7 @@ def _point(value: float) -> Range | None:
 
 
 def _range(low: float, high: float, *, open_low: bool = False, open_high: bool = False) -> Range | None:
-    """A checked range; the midpoint is that of the written ends, whether they are included or not."""
+    """Return a checked range; the midpoint is that of the written ends, whether they are included or not."""
     if not (math.isfinite(low) and math.isfinite(high)) or low > high or (low == high and (open_low or open_high)):
         return None
     first = math.nextafter(low, math.inf) if open_low else low

@@ -1,4 +1,4 @@
-"""The records of a CSV file as the bytes that were written, so that they can be copied without being read."""
+"""The records of a CSV file as raw bytes, so that they can be copied without parsing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import IO, cast
 
 _MARK = b"\xef\xbb\xbf"
-"""What some programs put before UTF-8."""
+"""The byte order mark that some programs write before UTF-8."""
 
 
 def raw_records(path: Path, delimiter: str) -> Iterator[bytes]:
-    """Header and records, each with its line end; blank lines are left out, as reading leaves them out."""
+    """Yield the header and the records, each with its line end; blank lines are skipped, as in reading."""
     with _opened(path) as file:
         record, is_open, cut = b"", False, delimiter.encode()
         for line in file:
@@ -33,9 +33,9 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _is_open(record: bytes, delimiter: bytes) -> bool:
-    """Whether a quoted field is not closed yet, so that the record goes on in the next line.
+    """Whether a quoted field is not closed yet, so that the record continues on the next line.
 
-    Only a quote that begins a field, perhaps behind blanks, quotes it; inside, two quotes stand for one.
+    Only a quote at the start of a field, after optional spaces, opens it; inside, two quotes mean one.
     """
     at = 0
     while True:

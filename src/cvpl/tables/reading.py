@@ -1,4 +1,4 @@
-"""From the text of a DuckDB table to typed columns, with every unreadable cell counted and none shown."""
+"""Convert the text of a DuckDB table to typed columns; count every unreadable cell and show none."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Meaning = TypeVar("Meaning")
 
 
 class ColumnReader:
-    """Reads one declared column from every table of a pair, so that all share one meaning.
+    """A reader of one declared column from every table of a pair, with the same meaning in all tables.
 
-    The first table is the original. Problems and notices are collected in the lists that are handed over.
+    The first table is the original. Problems and notices are added to the lists that are passed in.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class ColumnReader:
         return list(self._times(spec, sources))
 
     def text(self, source: Source, column: str) -> str:
-        """SQL for a cell's text, NULL where the reading calls it missing."""
+        """Return SQL for a cell's text, NULL where `reading` treats it as missing."""
         name, kind = source.field(column), source.types[column]
         if kind in _FLOAT_TYPES:
-            # A whole float is spelled like an integer: a dataframe turns integers with gaps into floats.
+            # A whole float is written like an integer: a dataframe turns integers with missing values into floats.
             whole = f"isfinite({name}) AND {name} = trunc({name}) AND abs({name}) < 1e15"
             text = (
                 f"CASE WHEN isnan({name}) THEN NULL WHEN {whole} THEN {name}::BIGINT::VARCHAR ELSE {name}::VARCHAR END"
@@ -73,7 +73,7 @@ class ColumnReader:
         return text
 
     def codes(self, source: Source, column: str) -> tuple[NDArray[np.int32], list[str]]:
-        """Each row's place among the column's distinct texts, which are sorted; -1 where the cell is missing."""
+        """Return each row's index into the column's sorted distinct texts, -1 where it is missing; and the texts."""
         labels = self._distinct(source, column)
         return self._encode(source, column, labels), labels
 
@@ -81,17 +81,17 @@ class ColumnReader:
         return self._con.sql(query).fetchnumpy()
 
     def _number(self, source: Source, column: str) -> str:
-        """SQL for a cell's number, NULL where it is missing or spelled in another way."""
+        """Return SQL for a cell's number, NULL where it is missing or not a plain number."""
         kind, name, text = source.types[column], source.field(column), self.text(source, column)
         if not _is_number(kind):
             return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_NUMBER)}) THEN TRY_CAST({text} AS DOUBLE) END"
-        # A single-precision 0.1 is the 0.1 that a file would show, not its 0.10000000149.
+        # A single-precision 0.1 is read as the 0.1 that a file would show, not as 0.10000000149.
         plain = f"{name}::VARCHAR::DOUBLE" if kind == "FLOAT" else f"{name}::DOUBLE"
         listed = any(spelling for spelling in self._reading.missing)
         return f"CASE WHEN {text} IS NOT NULL THEN {plain} END" if listed else plain
 
     def _time(self, source: Source, column: str) -> str:
-        """SQL for a cell's time to the microsecond, NULL where it is missing or spelled in another way."""
+        """Return SQL for a cell's time to the microsecond, NULL where it is missing or not a plain time."""
         text = self.text(source, column)
         cut = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]+', '\\1')"
         return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_TIME)}) THEN TRY_CAST({cut} AS TIMESTAMP) END"
@@ -118,10 +118,10 @@ class ColumnReader:
         for source, number, value in zip(sources, plain, values, strict=True):
             infinite = np.flatnonzero(np.isinf(value))
             if infinite.size:
-                what, cure = "found infinity where a number is declared", "Mend the row, or empty the cell."
+                what, cure = "found infinity where a number is declared", "Correct the row, or empty the cell."
                 first = int(infinite[0]) + 1
                 self._problems.append(Problem(source.name, what, cure, spec.name, first, int(infinite.size)))
-            # Where every cell is a plain number the ends of its interval are the number, and need no room of their own.
+            # If every cell is a plain number, both ends of its interval are the number and need no arrays of their own.
             numbers = Numbers(value, value, value)
             if np.isnan(value).any() and not _is_number(source.types[spec.name]):
                 means = released if _is_release(source) else meaning
@@ -149,7 +149,7 @@ class ColumnReader:
             times = Times(first, first)
             if source is sources[0]:
                 ends, clocked = _ends(first), _has_clock(first)
-            # A day among times of day has lost its own; a release of days alone may be rounded to any of them.
+            # A day among times with a clock time has lost its own; a release of days alone may be rounded in any way.
             cut = clocked and _is_release(source)
             days = self._days(source, spec.name) if cut else np.zeros(len(first), dtype=bool)
             whole_day = cut and _has_clock(first[~days])
@@ -165,7 +165,7 @@ class ColumnReader:
         return result
 
     def _days(self, source: Source, column: str) -> NDArray[np.bool_]:
-        """Which cells are a day without a clock time."""
+        """Return which cells are a day without a clock time."""
         day = f"regexp_full_match({self.text(source, column)}, {literal(_PLAIN_DAY)})"
         query = f"SELECT {day} AS v FROM {quoted(source.table)}"
         return np.ma.filled(self._fetch(query)["v"], False).astype(bool)
@@ -173,10 +173,10 @@ class ColumnReader:
     def _spelled(
         self, spec: ColumnSpec, source: Source, plain: str, meaning: Callable[[str], Meaning | None], allowed: str
     ) -> list[tuple[NDArray[np.intp], Meaning]]:
-        """The rows of every spelling that SQL could not read, with what it means; suppressed ones are left missing.
+        """Return the rows of every text that SQL could not read, with its meaning; suppressed ones stay missing.
 
-        Each distinct spelling is parsed once. What cannot be read becomes a problem for the column, and so does what
-        can be read in two ways.
+        Each distinct text is parsed once. Texts that cannot be read become a problem of the column, and so do ambiguous
+        texts.
         """
         labels = self._distinct(source, spec.name, f"({plain}) IS NULL")
         codes = self._encode(source, spec.name, labels)
@@ -196,15 +196,15 @@ class ColumnReader:
             else:
                 found.append((members, meant))
         what = f"found text where {allowed} is declared"
-        cure = "Declare the column as a category, name the spelling under `reading.missing`, or mend the row."
+        cure = "Declare the column as a category, list the text under `reading.missing`, or correct the row."
         self._refuse(source, spec, unreadable, what, cure)
-        what = f"found a spelling that can be read in two ways where {allowed} is declared"
+        what = f"found an ambiguous text where {allowed} is declared"
         cure = "Write a range as [17, 25], decimals with a point, a month as 2024-05 and a day as 2024-05-01."
         self._refuse(source, spec, unclear, what, cure)
         return found
 
     def _refuse(self, source: Source, spec: ColumnSpec, rows: Sequence[NDArray[np.intp]], what: str, cure: str) -> None:
-        """One problem for all these rows, if there are any."""
+        """Report one problem for all these rows, if there are any."""
         if rows:
             at = np.concatenate(rows)
             self._problems.append(Problem(source.name, what, cure, spec.name, int(at.min()) + 1, int(at.size)))
@@ -215,7 +215,7 @@ class ColumnReader:
         return sorted(str(row[0]) for row in self._con.execute(query).fetchall())
 
     def _encode(self, source: Source, column: str, labels: Sequence[str]) -> NDArray[np.int32]:
-        """Each row's position in `labels`, -1 where the cell is missing or not listed."""
+        """Return each row's index into `labels`, -1 where the cell is missing or not listed."""
         if not labels:
             return np.full(source.rows, -1, dtype=np.int32)
         self._con.execute("CREATE TEMP TABLE known AS SELECT unnest(?::VARCHAR[]) AS label", [list(labels)])
@@ -252,20 +252,20 @@ class ColumnReader:
         return read
 
     def _notice_spellings(self, spec: ColumnSpec, source: Source, found: LabelRespelling) -> None:
-        """Tell of labels that differ by decimals only; where they could mean two of the original's, refuse them."""
+        """Report labels that differ only by zero decimals; if they could mean two original labels, report a problem."""
         if found.meant:
             self._notices.append(
                 f"column '{spec.name}' of {source.name}: {len(found.meant)} labels differ from whole numbers of the "
-                "original by decimals that are zero, and are read as those"
+                "original only by zero decimals, and are read as those numbers"
             )
         if found.unclear:
             codes = self._encode(source, spec.name, found.unclear)
             what = "found whole numbers with decimals, which could mean two labels of the original"
-            self._refuse(source, spec, [np.flatnonzero(codes >= 0)], what, "Spell the labels alike in all tables.")
+            self._refuse(source, spec, [np.flatnonzero(codes >= 0)], what, "Use the same spelling in all tables.")
 
 
 def _has_clock(times: NDArray[np.datetime64]) -> bool:
-    """Whether any time has a time of day other than midnight."""
+    """Whether any time has a clock time other than midnight."""
     known = times[~np.isnat(times)]
     return bool(np.any(known != known.astype("datetime64[D]")))
 
@@ -276,22 +276,22 @@ def _is_release(source: Source) -> bool:
 
 
 def _says_nothing(spec: ColumnSpec, source: Source, label: str, listed: set[str]) -> bool:
-    """Whether the label is suppression and no label of the original: stars or, in a release, a word for it."""
+    """Whether the label marks suppression and is not an original label: stars or, in a release, a word for it."""
     return label not in listed and (spec.says_nothing(label) or (_is_release(source) and is_gone(label)))
 
 
 def _ends(times: NDArray[np.datetime64]) -> tuple[datetime, datetime] | tuple[None, None]:
-    """The first and the last of the times, if there are any that a calendar has."""
+    """Return the first and the last of the times, if there are any that `datetime` supports."""
     known = times[~np.isnat(times)]
     ends = (known.min().item(), known.max().item()) if known.size else (None, None)
     return ends if all(isinstance(end, datetime) for end in ends) else (None, None)
 
 
 def _is_number(kind: str) -> bool:
-    """Whether DuckDB holds the column as numbers."""
+    """Whether DuckDB stores the column as numbers."""
     return kind in _WHOLE_TYPES or kind in _FLOAT_TYPES or kind.startswith("DECIMAL")
 
 
 def _filled(values: Any) -> NDArray[np.float64]:
-    """A plain float array of its own, NaN where DuckDB had NULL."""
+    """Return a new float array, NaN where DuckDB had NULL."""
     return np.array(np.ma.filled(values.astype(np.float64), np.nan))

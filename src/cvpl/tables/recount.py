@@ -1,4 +1,4 @@
-"""k, counted anew from a release as it is written, by nothing that the mechanisms use."""
+"""An independent count of k in a written release, which shares no code with the mechanisms."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from cvpl.tables.source import Reading, open_source, quoted
 
 
 def smallest_class(data: object, columns: Sequence[str], reading: Reading | None = None) -> int:
-    """The size of the smallest class: rows that are equal in all of `columns`, letter by letter, missing ones too.
+    """Return the size of the smallest class of rows that are equal in all of `columns`, as text and missing cells too.
 
-    A table is k-anonymous in these columns exactly up to this k. A column that the table lacks is refused.
+    This is the largest k for which the table is k-anonymous in these columns. Raises InputError if a column is missing.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 

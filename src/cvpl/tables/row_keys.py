@@ -1,4 +1,4 @@
-"""A number for each row of a table: equal for equal rows; for different ones with a chance of about 1 in 10^19."""
+"""Hash keys of a table's rows: equal for equal rows; equal for different rows with a chance of about 1 in 10^19."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cvpl.tables.row_hash import Keys, hash_columns
 
 
 def row_keys(table: Table) -> Keys:
-    """The sum of the columns' numbers, modulo 2^64; all columns of the table count."""
+    """Return the sum of the column keys modulo 2^64, over all columns of the table."""
     keys = np.zeros(table.rows, dtype=np.uint64)
     for number, spec in enumerate(table.specs):
         keys += column_keys(table.columns[spec.name], number)
@@ -19,7 +19,7 @@ def row_keys(table: Table) -> Keys:
 
 
 def keys_without_one(table: Table, whole: Keys) -> Iterator[Keys]:
-    """The rows' numbers with one column left out, column by column; `whole` are those of the whole rows."""
+    """Yield the row keys with one column left out, column by column; `whole` are the keys of the whole rows."""
     for number, spec in enumerate(table.specs):
         yield whole - column_keys(table.columns[spec.name], number)
 

@@ -1,7 +1,7 @@
-"""Whole rows of the tables as numbers, over every column that original and release share, declared or not.
+"""Hash keys of whole rows, over every column that original and release share, declared or not.
 
-Rows are compared as they are written. A copy that stands in the release in all these columns is seen here also where
-the configuration declares few of them.
+Rows are compared as written. An exact copy in all these columns is found even if the configuration declares few of
+them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Keys = NDArray[np.uint64]
 def shared_row_keys(
     con: duckdb.DuckDBPyConnection, sources: Sequence[Source], compared: Collection[str], left_out: Collection[str]
 ) -> dict[str, Keys]:
-    """A number for each row of each table, equal for equal rows; empty where the shared columns are all compared.
+    """Return a key for each row of each table, equal for equal rows; empty if the shared columns are all compared.
 
-    `left_out` are columns that tell who is who. A control that lacks a shared column has no numbers.
+    `left_out` are the identity columns. A control that lacks a shared column has no keys.
     """
     original, released = sources[:2]
     shared = [name for name in original.types if name in released.types and name not in left_out]

@@ -1,10 +1,10 @@
-"""Opening a file or a dataframe as a DuckDB table in which nothing has been guessed.
+"""Open a file or a dataframe as a DuckDB table without guessing anything.
 
-CSV fields arrive as the text that was written: no type is sniffed, "NA" stays "NA", "007" stays "007", an empty
-field is an empty text. What counts as missing is decided later, by the `Reading` that the configuration states.
+CSV fields are read as the text in the file: no type is sniffed, "NA" stays "NA", "007" stays "007", an empty field is
+an empty text. The `Reading` in the configuration decides later what counts as missing.
 
-Inside DuckDB the columns are called c0, c1, ...: DuckDB would take "Age" and "age" for one column, rename duplicates
-without a word, and know no column without a name.
+Inside DuckDB the columns are called c0, c1, ...: DuckDB would treat "Age" and "age" as one column, silently rename
+duplicates, and reject a column without a name.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     import duckdb
 
 BLANKS = " \t\r\n\f\v\u00a0"
-"""What `reading.strip` takes away, from cells and from the header alike."""
+"""The characters that `reading.strip` removes, from cells and from the header."""
 
 POSITION = "place_in_file"
-"""What a record's place in a Parquet file is called in DuckDB."""
+"""The DuckDB name of a record's position in a Parquet file."""
 
 _NEVER = "\x01\x02no such field\x02\x01"
-"""A spelling of NULL that no file holds, so that DuckDB turns no field into NULL by itself."""
+"""A text for NULL that no file contains, so that DuckDB turns no field into NULL by itself."""
 
 _REJECTS = {
     "MISSING COLUMNS": "found fewer fields than the header has",
     "TOO MANY COLUMNS": "found more fields than the header has",
-    "UNQUOTED VALUE": "found a quote that is not closed, or text behind a closing quote",
+    "UNQUOTED VALUE": "found a quote that is not closed, or text after a closing quote",
     "LINE SIZE OVER MAXIMUM": "found a record longer than two megabytes",
     "INVALID ENCODING": "found bytes that are not UTF-8",
 }
@@ -48,7 +48,7 @@ _REJECTS = {
 class Reading:
     """How fields are read: by default nothing is stripped, and only an empty field is missing.
 
-    `missing` is the whole list of spellings, after stripping: without "" in it an empty field is a value.
+    `missing` is the complete list of texts, after stripping: without "" in it an empty field is a value.
     """
 
     strip: bool = False
@@ -60,7 +60,7 @@ class Reading:
 class Source:
     """An opened table: its name for messages, its DuckDB table, its columns with their DuckDB types, its rows.
 
-    `position` is the SQL name of a record's place in the table, counted from 0.
+    `position` is the SQL name of a record's position in the table, counted from 0.
     """
 
     name: str
@@ -86,16 +86,16 @@ def literal(text: str) -> str:
 
 
 def display_name(data: object, fallback: str) -> str:
-    """What messages call a table: the file's name, or its part in the audit for a dataframe."""
+    """Return the name of a table in messages: the file name, or for a dataframe its role in the audit."""
     return Path(data).name if isinstance(data, str | Path) else fallback
 
 
 def open_source(
     con: duckdb.DuckDBPyConnection, data: object, role: str, reading: Reading, name: str | None = None
 ) -> Source:
-    """Load `data` (a path or anything that speaks Arrow) into the connection as the table `role`.
+    """Load `data` (a path or any object with an Arrow interface) into the connection as the table `role`.
 
-    Raises InputError with everything that is wrong with the file itself.
+    Raises InputError with every problem of the file itself.
     """
     name = name or display_name(data, role)
     fingerprint = None
@@ -117,7 +117,7 @@ def open_source(
 
 
 def is_csv(path: Path) -> bool:
-    """Whether the file is read as CSV, by the ending of its name."""
+    """Whether the file is read as CSV, by its file extension."""
     return path.name.lower().endswith((".csv", ".csv.gz"))
 
 
@@ -127,18 +127,18 @@ def _load_file(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: R
     if is_csv(path):
         return _load_csv(con, path, role, reading, name)
     cure = "Name a .csv, .csv.gz or .parquet file."
-    raise InputError([Problem(name, "the ending of the name is not one that is read", cure)])
+    raise InputError([Problem(name, "the file extension is not supported", cure)])
 
 
 def _only(path: Path) -> str:
-    """The path as an SQL string that names this file alone: DuckDB would take "[1]" or "*" for a pattern."""
+    """Return the path as an SQL string that names only this file: DuckDB would treat "[1]" or "*" as a pattern."""
     return literal("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
 
 
 def _checked(columns: Sequence[str], name: str, what: str) -> Sequence[str]:
-    """The column names, or a problem for every name that stands twice.
+    """Return the column names, or raise InputError with a problem for every duplicate name.
 
-    It is told by its place: where a file lacks a header, the "names" are the first record.
+    Messages give positions, not names: if a file lacks a header, the "names" are the first record.
     """
     places: dict[str, list[str]] = {}
     for number, column in enumerate(columns, start=1):
@@ -164,7 +164,7 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: s
     try:
         schema = con.execute(f"SELECT name, num_children FROM parquet_schema({_only(path)})").fetchall()
         columns = _checked(_outermost(schema), name, "columns")
-        # A view: each column is read from the file when it is asked for, so that the file may be larger than memory.
+        # A view: each column is read from the file on demand, so the file may be larger than memory.
         table = f"read_parquet({_only(path)}, hive_partitioning=false, file_row_number=true)"
         aliases = f"{_aliases(columns)}, {POSITION}"
         con.execute(f"CREATE TEMP VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
@@ -205,7 +205,7 @@ def disk_trouble(what: str) -> LimitError:
 
 
 def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
-    """The names of the columns from Parquet's list of all nodes, in which children follow their parent."""
+    """Return the column names from Parquet's list of all nodes, in which children follow their parent."""
     names, below = [], 0
     for column, children in schema[1:]:
         if not below:
@@ -237,14 +237,14 @@ def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Re
         raise disk_trouble(name) from None
     except duckdb.Error:
         cure = (
-            "Check that it is a UTF-8 text with one record a line and the same line ending throughout, and that "
+            "Check that it is a UTF-8 text with one record per line and the same line ending throughout, and that "
             "`reading.delimiter` is right."
         )
         raise InputError([Problem(name, "the file cannot be read as CSV", cure)]) from None
     finally:
         con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
     if rejected:
-        cure = "Mend the row, or set `reading.delimiter` if the table is not separated by commas."
+        cure = "Correct the row, or set `reading.delimiter` if the fields are not separated by commas."
         raise InputError(
             Problem(
                 name,
@@ -259,7 +259,7 @@ def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Re
 
 
 def text_of(path: Path) -> io.TextIOWrapper:
-    """The file as text; bytes that are not UTF-8 become lone surrogates, for whoever reads that far to see."""
+    """Open the file as text; bytes that are not UTF-8 become lone surrogates, which a later check finds."""
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     return io.TextIOWrapper(opener(path, "rb"), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
@@ -273,7 +273,7 @@ def _header(path: Path, reading: Reading, name: str) -> Sequence[str]:
         if path.suffix.lower() == ".gz":
             _check_whole(path)
         header = _first_record(path, reading.delimiter)
-        # DuckDB lets blanks stand before a quoted field, so the header may have them too.
+        # DuckDB allows spaces before a quoted field, so the header may have them too.
         if header and any(field.lstrip(" ").startswith('"') for field in header):
             header = _first_record(path, reading.delimiter, skip_blanks=True)
         "".join(header or ()).encode()
@@ -297,14 +297,14 @@ def _first_record(path: Path, delimiter: str, *, skip_blanks: bool = False) -> l
 
 
 def _check_whole(path: Path) -> None:
-    """Read a compressed file to its end and its checksum: DuckDB may take one that was cut off for a shorter table."""
+    """Read a compressed file to its end and its checksum: DuckDB may read a truncated file as a shorter table."""
     with gzip.open(path) as file:
         while file.read(1 << 20):
             pass
 
 
 def _record(path: Path, reading: Reading, line: int) -> int:
-    """The number of the record that DuckDB found in its `line`: it counts the header and blank lines, we do not."""
+    """Return the number of the record that DuckDB found in its `line`: DuckDB counts the header and blank lines."""
     try:
         with text_of(path) as file:
             records = csv.reader(file, delimiter=reading.delimiter)
@@ -325,9 +325,9 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
         _checked(columns, name, "columns")
     view = f"{role} frame"
     try:
-        # Cells of a mixed column are read as their text, not as what a sample of them suggests.
+        # Cells of a mixed column are read as their text, not as a type guessed from a sample.
         con.execute("SET pandas_analyze_sample = 0")
-        # pandas is handed over as it is: its own Arrow export needs pyarrow, which nobody else here does.
+        # pandas is passed directly: its own Arrow export needs pyarrow, which nothing else here does.
         con.register(view, readable(data) if is_pandas(data) else ArrowStream(data))
         if columns is None:
             columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]

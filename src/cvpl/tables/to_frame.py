@@ -1,4 +1,4 @@
-"""A whole table as arrays, for a mechanism to protect it; what the audit never needs is carried along unread."""
+"""A whole table as arrays, as input to a protection mechanism; columns that the audit never uses are kept as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WholeTable:
-    """A table's columns as arrays, and the names of those that were left out."""
+    """The columns of a table as arrays, and the names of the columns that were left out."""
 
     frame: Frame
     left_out: tuple[str, ...]
@@ -31,11 +31,11 @@ class WholeTable:
 def read_frame(
     data: object, specs: Sequence[ColumnSpec], carried: Sequence[str], reading: Reading, guessed: Sequence[str] = ()
 ) -> WholeTable:
-    """The table with the columns of `specs` by their types, and those of `carried` as they are.
+    """Read the columns of `specs` by their types, and those of `carried` as text.
 
     Columns of `guessed` have no declared type: they are numbers if every cell is one, else categories. Rows are people,
-    numbered from 0. Raises InputError with every problem: a column that the table lacks, a cell that cannot be read, or
-    one that is an interval already.
+    numbered from 0. Raises InputError with every problem: a missing column, a cell that cannot be read, or a cell that
+    is already an interval.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -47,7 +47,7 @@ def read_frame(
         reader = ColumnReader(con, reading, problems, [])
         for name in (*(spec.name for spec in specs), *carried, *guessed):
             if name not in source.types:
-                cure = "Correct the name, or take the column out of the configuration."
+                cure = "Correct the name, or remove the column from the configuration."
                 problems.append(Problem(source.name, "the table lacks this column", cure, name))
         if problems:
             raise InputError(problems)
@@ -55,7 +55,7 @@ def read_frame(
         for name, column in read.items():
             if not column.plain:
                 cure = "Protect the table that it was made from, or declare the column as a category."
-                problems.append(Problem(source.name, "found values that are generalized already", cure, name))
+                problems.append(Problem(source.name, "found values that are already generalized", cure, name))
         if problems:
             raise InputError(problems)
         read |= {name: _guess(con, reading, source, name) for name in guessed}
@@ -83,7 +83,7 @@ def read_frame(
 
 @dataclass(frozen=True, eq=False)
 class _ByKind:
-    """The columns of a frame, which keeps each kind by itself."""
+    """The columns of a frame, separated by kind."""
 
     numbers: dict[str, NDArray[np.float64]]
     times: dict[str, NDArray[np.datetime64]]
@@ -92,7 +92,7 @@ class _ByKind:
 
 @singledispatch
 def _sort_in(column: ColumnData, name: str, into: _ByKind) -> None:
-    raise TypeError(f"column '{name}': a frame has no place for {type(column).__name__}")
+    raise TypeError(f"column '{name}': a frame cannot hold {type(column).__name__}")
 
 
 @_sort_in.register(Numbers)
@@ -111,7 +111,7 @@ def _sort_in_labels(column: Labels, name: str, into: _ByKind) -> None:
 
 
 def _guess(con: duckdb.DuckDBPyConnection, reading: Reading, source: Source, name: str) -> ColumnData:
-    """A column as numbers if every cell is a plain one, else as labels."""
+    """Read a column as numbers if every cell is a plain number, else as labels."""
     problems: list[Problem] = []
     column = ColumnReader(con, reading, problems, []).read(ColumnSpec(name, "sensitive", "numeric"), [source])[0]
     if not problems and column.plain:
@@ -120,7 +120,7 @@ def _guess(con: duckdb.DuckDBPyConnection, reading: Reading, source: Source, nam
 
 
 def _as_it_is(con: duckdb.DuckDBPyConnection, reader: ColumnReader, source: Source, name: str) -> NDArray[np.object_]:
-    """The texts of a column, None where the cell is missing."""
+    """Return the texts of a column, None where the cell is missing."""
     values = con.sql(f"SELECT {reader.text(source, name)} AS v FROM {quoted(source.table)}").fetchnumpy()["v"]
     texts: NDArray[np.object_] = np.ma.getdata(values).astype(object)
     texts[np.ma.getmaskarray(values)] = None

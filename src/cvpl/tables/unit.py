@@ -1,6 +1,6 @@
-"""The unit at risk: which rows are one person, household or account. It is decided here, and only evaluation reads it.
+"""The unit at risk: which rows are one person, household or account. Only evaluation reads it.
 
-Rows of one unit are drawn together wherever people are sampled: in intervals, in paired differences, in a split.
+Rows of one unit are sampled together: in intervals, in paired differences, in a split.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """The unit of every row of originals and control, by table; None where every row is a unit of its own.
+    """The unit of every row of originals and control, by table; None if every row is a unit of its own.
 
-    Equal numbers are one unit, across tables too.
+    Equal numbers mean one unit, across tables too.
     """
 
     codes: Mapping[str, Ints] | None = None
@@ -38,7 +38,7 @@ class Unit:
         return self.codes is None
 
     def parted(self, stay: NDArray[np.intp], leave: NDArray[np.intp]) -> Unit:
-        """The same where some originals become the control."""
+        """Return the units after a split of the originals: rows `stay` remain, rows `leave` become the control."""
         if self.codes is None:
             return self
         return Unit({"original": self.codes["original"][stay], "control": self.codes["original"][leave]})
@@ -54,11 +54,11 @@ def read_unit(
     columns: Sequence[str],
     person: str | None = None,
 ) -> Unit:
-    """The unit of every row of every table.
+    """Read the unit of every row of every table.
 
-    Rows belong together if they agree on any of `columns`, or, inside one table, on `person`: the people of another
-    table are others, who may be numbered alike. A missing value agrees with nothing, and a column that a table lacks
-    says nothing of its rows.
+    Rows belong to one unit if they agree on any of `columns` or, within one table, on `person`: another table holds
+    other people, who may have the same numbers. A missing value agrees with nothing, and a column that a table lacks
+    joins none of its rows.
     """
     rows = np.cumsum([0, *(source.rows for source in sources)])
     found: list[Ints] = []
@@ -72,7 +72,7 @@ def read_unit(
         ]
         if not parts:
             continue
-        # Only names that stand more than once bind anything; an id that is unique never leaves the database.
+        # Only values that occur more than once join rows; a unique id never leaves the database.
         together = " UNION ALL ".join(parts)
         shared = f"SELECT name, apart, row_number() OVER () AS code FROM ({together}) AS a WHERE name IS NOT NULL"
         query = (
@@ -91,9 +91,9 @@ def read_unit(
 
 
 def joined_codes(codes: Sequence[Ints]) -> Ints:
-    """The finest numbering, from 0, under which records that share any of the codes share their number.
+    """Return the finest numbering, from 0, in which records that share any of the codes share a number.
 
-    Numbers follow the first record that has them, so they depend on nothing but who belongs together.
+    Numbers follow the first record of each group, so they depend only on which records belong together.
     """
     firsts = []
     for code in codes:

@@ -1,4 +1,4 @@
-"""What a person should hear of released labels that the original lacks."""
+"""Notices about released labels that the original lacks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cvpl.tables.columns import ColumnSpec, Labels
 from cvpl.tables.protected_values import read_number
 
 UNKNOWN_SHARE = 0.001
-"""From this share of the release's records on, labels that the original lacks and nothing explains are pointed out."""
+"""From this share of the release's records on, unexplained labels that the original lacks are reported."""
 COMPOSED_SHARE = 0.5
-"""From this share on, so are sets and masks, which only blocking by compatible keys understands."""
+"""From this share on, sets and masks are reported too: only blocking by compatible keys can use them."""
 
 
 def notices(spec: ColumnSpec, originals: set[str], released: Labels) -> Iterator[str]:
-    """Sentences on labels that keep a column from telling anything: unlisted in its hierarchy, or met nowhere else."""
+    """Yield notices about labels that make a column uninformative: not in its hierarchy, or not in the original."""
     unlisted = len([label for label in released.labels if label not in (spec.parents or ())])
     if spec.parents is not None and unlisted:
         yield (
@@ -34,23 +34,23 @@ def notices(spec: ColumnSpec, originals: set[str], released: Labels) -> Iterator
     explained = np.array([not known.isdisjoint(members) for members in allowed.members], dtype=bool)
     if (unknown := float(np.mean(~(explained | compared)[present]))) >= UNKNOWN_SHARE:
         cure = (
-            "if they are generalized, give a `separator` or a `hierarchy` file, and if they are spelled in another "
-            "way, spell them alike"
+            "if they are generalized, give a `separator` or a `hierarchy` file; if they are spelled differently, use "
+            "the same spelling"
         )
         if any(_is_range(label) for label in released.labels if label not in originals):
             cure = "some look like ranges: declare the column numeric"
         yield (
             f"column '{spec.name}': {unknown:.1%} of the release's values are labels that the original lacks and "
-            f"nothing explains, so they agree with nobody's; {cure}"
+            f"nothing explains, so they match no original value; {cure}"
         )
     if (composed := float(np.mean((explained & ~compared)[present]))) >= COMPOSED_SHARE:
         yield (
-            f"column '{spec.name}': {composed:.0%} of the release's values are sets or masks, which agree with "
-            "nobody's in the comparison; as keys they count under `blocking: compatible`"
+            f"column '{spec.name}': {composed:.0%} of the release's values are sets or masks, which match no original "
+            "value in the comparison; as keys they count under `blocking: compatible`"
         )
 
 
 def _is_range(label: str) -> bool:
-    """Whether a label is spelled as a range of numbers."""
+    """Whether a label is written as a range of numbers."""
     found = read_number(label, whole=False, smallest=-np.inf, largest=np.inf)
     return found is not None and found.low < found.high

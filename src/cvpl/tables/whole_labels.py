@@ -1,7 +1,7 @@
 """Labels that are whole numbers, written with decimals in one table and without in the other.
 
-A dataframe that holds a code column as floats writes 1 as 1.0. Read as they stand, the two would agree with nobody, and
-a release of unchanged values would look safe.
+A dataframe that holds a code column as floats writes 1 as 1.0. Without conversion the two would never match, and a
+release of unchanged values would look safe.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _WHOLE = re.compile(r"(-?[0-9]+)(?:\.0+)?")
 
 @dataclass(frozen=True)
 class LabelRespelling:
-    """By a table's own spelling the known label that it means, and the spellings that could mean two."""
+    """The known label for each spelling in a table, and the spellings that could mean two labels."""
 
     meant: dict[str, str]
     unclear: tuple[str, ...]
 
 
 def respelled(labels: Iterable[str], known: Iterable[str]) -> LabelRespelling:
-    """The labels that are not `known` themselves, but are but for decimals that are all zero.
+    """Find labels that are not `known` themselves, but equal a known label except for zero decimals.
 
     "1.0" and "1.00" mean "1" where that is known, and "1" means "1.0" where that is. "01.0" does not mean "1":
     leading zeros belong to a code. Where both "1" and "1.0" are known, "1.00" could mean either.

@@ -1,4 +1,4 @@
-"""What a look at whole tables shows, over all their columns, declared or not."""
+"""Facts about whole tables, over all their columns, declared or not."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class WholeTableFacts:
-    """Columns and rows of the tables as they were opened.
+    """Columns and rows of the opened tables.
 
     `lacking` names the columns to compare that a table does not have, `present` all columns of a table. `identifying`
-    are columns of the release that name people, `shared_rows` the rows as numbers over all columns that original and
-    release share (empty where these are all compared).
+    are columns of the release that identify people directly, `shared_rows` the row keys over all columns that original
+    and release share (empty if these are all compared).
     """
 
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class WholeTableFacts:
     shared_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     def parted(self, stay: Rows, leave: Rows) -> WholeTableFacts:
-        """The same where some originals become the control, whose columns are the original's."""
+        """Return the facts after a split of the originals; the control has the original's columns."""
         rows = self.shared_rows
         if "original" in rows:
             rows = {**rows, "original": rows["original"][stay], "control": rows["original"][leave]}
@@ -57,7 +57,7 @@ def whole_table_facts(
     specs: Sequence[ColumnSpec],
     identity: IdentityKeys | None,
 ) -> WholeTableFacts:
-    """Look at every column of the opened tables."""
+    """Collect the facts from every column of the opened tables."""
     keys = () if identity is None else (identity.original, identity.protected)
     return WholeTableFacts(
         lacking={

@@ -1,12 +1,12 @@
 """Utility: how much of the original's structure a release keeps (paper, table utility-metrics).
 
-    correlation_preservation    do the columns still hang together as they did?
-    marginal_similarity         does each column still have its distribution?
-    downstream_accuracy_ratio   does a model learned from the release still predict the originals?
-    distance_preservation       are people who were alike still alike?
+    correlation_preservation    are the correlations between columns preserved?
+    marginal_similarity         is the distribution of each column preserved?
+    downstream_accuracy_ratio   does a model trained on the release still predict the originals?
+    distance_preservation       are people who were similar still similar?
 
-Each lies in [0, 1], or is None where it is undefined; none of them alone is the utility of a release, and neither is
-their mean.
+Each is in [0, 1], or None if it is undefined; none of them alone is the utility of a release, and neither is their
+mean.
 """
 
 from cvpl.utility.combined import Utility, utility

@@ -20,7 +20,7 @@ Rows = NDArray[np.signedinteger]
 
 @dataclass(frozen=True)
 class Utility:
-    """How much of the original's structure a release keeps, in four ways, each with what it was made from."""
+    """How much of the original's structure a release keeps: four figures, each with its details."""
 
     correlation: CorrelationPreservation
     marginal: MarginalSimilarity
@@ -29,7 +29,7 @@ class Utility:
 
     @property
     def figures(self) -> Mapping[str, float | None]:
-        """The four figures, each in [0, 1] or None where it is undefined."""
+        """The four figures, each in [0, 1] or None if it is undefined."""
         return {
             "correlation_preservation": self.correlation.figure,
             "marginal_similarity": self.marginal.figure,
@@ -39,7 +39,7 @@ class Utility:
 
     @property
     def mean(self) -> float | None:
-        """The mean of those figures that are defined; None where none is."""
+        """The mean of the defined figures; None if there is none."""
         defined = [figure for figure in self.figures.values() if figure is not None]
         return float(np.mean(defined)) if defined else None
 
@@ -54,12 +54,12 @@ def utility(
     """The utility of a release by the four proxies of the paper (table utility-metrics).
 
     `vectorization` says how columns become features, one-hot and z-scored by default, and which features a datetime
-    has, none by default; give the attacker's own, so that risk and utility speak of the same structure. `matches` are
-    the rows of the same people in the original and in the release, where they are known; only distance preservation
-    uses them. `rng` chooses the people who are tested and the pairs whose distances are compared.
+    has, none by default; pass the attacker's own, so that risk and utility refer to the same structure. `matches` are
+    the rows of the same people in the original and in the release, if they are known; only distance preservation uses
+    them. `rng` samples the people to test and the pairs whose distances are compared.
 
-    Only columns that both tables hold are compared: one that the release dropped, or suppressed throughout, is not in
-    `pair`, and costs nothing here.
+    Only columns that both tables have are compared: a column that the release dropped, or suppressed fully, is not in
+    `pair`, and does not lower the figures.
     """
     vectorization = vectorization or Vectorization()
     space = vectorization.fit([pair.original, pair.protected])

@@ -1,4 +1,4 @@
-"""Which figures of utility several releases have in common, and their mean, by which the releases are compared."""
+"""The utility figures that several releases have in common, and their mean, by which releases are compared."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FIGURES = ("correlation_preservation", "marginal_similarity", "downstream_accura
 
 
 def shared_figures(found: Sequence[UtilityFigures]) -> list[str]:
-    """The figures that all releases have; none where there is no release.
+    """The figures that all releases have; empty without a release.
 
-    Distances count only where those of the same people were compared in every release, since distributions of distances
-    are close to 1 for almost anything.
+    Distances count only if those of the same people were compared in every release, since the figure for distributions
+    of distances is close to 1 for almost any release.
     """
     names = [name for name in FIGURES if found and all(getattr(item, name) is not None for item in found)]
     if any(item.distance_basis != "same_people" for item in found):
@@ -24,6 +24,6 @@ def shared_figures(found: Sequence[UtilityFigures]) -> list[str]:
 
 
 def mean_of(kept: UtilityFigures, names: Sequence[str]) -> float | None:
-    """The mean of the figures that are named and defined; None where there is none."""
+    """The mean of the named figures that are defined; None if there is none."""
     values = [value for name in names if (value := getattr(kept, name)) is not None]
     return float(np.mean(values)) if values else None

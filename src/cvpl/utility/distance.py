@@ -1,4 +1,4 @@
-"""Distance preservation: whether people who were alike in the original are alike in the release."""
+"""Distance preservation: whether people who are similar in the original are similar in the release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = NDArray[np.signedinteger]
 Basis = Literal["same_people", "distributions"]
 
 PAIRS = 5_000
-"""Pairs of people whose distances are compared: a correlation of 0.9 then has a standard error of 0.003."""
+"""The number of pairs of people compared: a correlation of 0.9 then has a standard error of 0.003."""
 QUANTILES = 100
 """Quantiles by which two distributions of distances are compared."""
 _AT_ONCE = 512
@@ -25,9 +25,9 @@ _AT_ONCE = 512
 
 @dataclass(frozen=True)
 class DistancePreservation:
-    """`correlation` is the raw figure in [-1, 1], None where it is undefined; `pairs` how many were compared.
+    """`correlation` is the raw figure in [-1, 1], None if undefined; `pairs` is the number of pairs compared.
 
-    `basis` says of what: the distances of the same pairs of people in both tables, or only their distributions.
+    `basis` says what was compared: the distances of the same pairs of people in both tables, or only distributions.
     """
 
     correlation: float | None
@@ -36,7 +36,7 @@ class DistancePreservation:
 
     @property
     def figure(self) -> float | None:
-        """The raw figure, a negative one as 0: distances turned round are not kept."""
+        """The raw figure, with negative values as 0: reversed distances are not preserved."""
         return None if self.correlation is None else max(0.0, self.correlation)
 
 
@@ -50,29 +50,29 @@ def distance_preservation(
 ) -> DistancePreservation:
     """rho(d, d'), Pearson's, over pairs of people (paper, table utility-metrics), d Euclidean between feature vectors.
 
-    With `matches`, the rows of the same people in the original and in the release, both tables are asked for the same
-    pairs of people: all pairs if there are no more than `pairs`, else so many at random, with replacement. A pair that
-    shares a record in either table is left out.
+    With `matches`, the rows of the same people in the original and in the release, the same pairs of people are used in
+    both tables: all pairs if there are at most `pairs`, else that many at random, with replacement. A pair that shares
+    a record in either table is left out.
 
-    Without matches, or with fewer than two pairs of them, nobody corresponds and the distributions are compared:
-    pairs are drawn from each table, and rho is that of the 100 quantiles at 0.005, 0.015, ... 0.995 of their distances.
-    This sees whether the release has near and far pairs in the same proportion, not whether they are the same pairs. It
-    is close to 1 for most releases; read it with that in mind, and never beside a figure of the other basis.
+    Without matches, or with fewer than two pairs of them, the distributions are compared: pairs are sampled from each
+    table, and rho is that of the 100 quantiles at 0.005, 0.015, ... 0.995 of their distances. This shows whether the
+    release has near and far pairs in the same proportion, not whether they are the same pairs. It is close to 1 for
+    most releases, and must not be compared with a figure of the other basis.
 
-    None where the original's distances do not vary; 0 where only the release's do not.
+    None if the original's distances do not vary; 0 if only the release's do not.
     """
     original, protected = space(pair.original), space(pair.protected)
-    # The same draws for all, so that a release that equals its original has equal distances on either basis.
+    # The same draws for both tables, so that a release equal to its original has equal distances on either basis.
     draws = rng.random((2, pairs))
     if matches is not None:
         order = np.lexsort((matches[1], matches[0]))
-        mine, theirs = matches[0][order], matches[1][order]
-        a, b = _chosen(len(mine), draws)
-        apart = (mine[a] != mine[b]) & (theirs[a] != theirs[b])
+        rows, released = matches[0][order], matches[1][order]
+        a, b = _chosen(len(rows), draws)
+        apart = (rows[a] != rows[b]) & (released[a] != released[b])
         a, b = a[apart], b[apart]
         if len(a) >= 2:
-            before = _distances(original, mine[a], mine[b])
-            after = _distances(protected, theirs[a], theirs[b])
+            before = _distances(original, rows[a], rows[b])
+            after = _distances(protected, released[a], released[b])
             return DistancePreservation(kept_correlation(before, after), "same_people", len(a))
     if min(len(original), len(protected)) < 2:
         return DistancePreservation(None, "distributions", 0)
@@ -84,7 +84,7 @@ def distance_preservation(
 
 
 def _chosen(count: int, draws: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Pairs of different places below `count`: all of them, or one for each draw where that is fewer."""
+    """Pairs of different positions below `count`: all of them, or one for each draw if that is fewer."""
     if count * (count - 1) // 2 <= draws.shape[1]:
         return np.triu_indices(count, 1)
     first = (draws[0] * count).astype(np.intp)

@@ -1,4 +1,4 @@
-"""Downstream accuracy: whether a model learned from the release predicts the originals as well as one of their own."""
+"""Downstream accuracy: whether a model trained on the release predicts originals as well as one trained on them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from cvpl.utility.ridge import LinearModel
 Floats = NDArray[np.float64]
 
 FEWEST_LABELS, MOST_LABELS = 2, 20
-"""A target has so many labels in the original: one is no question, and of many most are too rare to learn."""
+"""The number of labels of a target in the original: one leaves nothing to predict, and many are too rare to learn."""
 TESTED = 5_000
-"""So many originals are asked at most: an accuracy of 0.5 then has a standard error of 0.007."""
+"""The maximum number of originals to test: an accuracy of 0.5 then has a standard error of 0.007."""
 _TIED = 1e-9
 
 
 @dataclass(frozen=True)
 class TargetAccuracy:
-    """How often one column was predicted, from all others, for `tested` originals.
+    """The accuracy of predicting one column from all others, for `tested` originals.
 
-    `original` by a model of the other originals, `protected` by a model of the release, `commonest` by always guessing
-    the label that most of the tested have.
+    `original` is for a model of the other originals, `protected` for a model of the release, `commonest` for always
+    guessing the most common label of the tested records.
     """
 
     column: str
@@ -39,7 +39,7 @@ class TargetAccuracy:
 
 @dataclass(frozen=True)
 class DownstreamAccuracy:
-    """The accuracies for every target, and what follows from their means."""
+    """The accuracies for every target, and the figures derived from their means."""
 
     targets: tuple[TargetAccuracy, ...]
 
@@ -55,14 +55,14 @@ class DownstreamAccuracy:
 
     @property
     def commonest(self) -> float | None:
-        """What guessing reaches. A ratio near 1 means nothing where Acc(D) is no higher than this."""
+        """The accuracy of guessing. A ratio near 1 means nothing if Acc(D) is no higher than this."""
         return _mean([target.commonest for target in self.targets])
 
     @property
     def ratio(self) -> float | None:
-        """Acc(D') / Acc(D) (paper, table utility-metrics), above 1 where the release's model does better.
+        """Acc(D') / Acc(D) (paper, table utility-metrics), above 1 if the release's model is better.
 
-        None without a target, or where the originals' own models are never right.
+        None without a target, or if the originals' own models are never right.
         """
         if self.original is None or self.protected is None or self.original == 0:
             return None
@@ -77,17 +77,18 @@ class DownstreamAccuracy:
 def downstream_accuracy(pair: Pair, vectorization: Vectorization, rng: np.random.Generator) -> DownstreamAccuracy:
     """Predict each category with 2 to 20 labels in the original from all other columns, on held-out originals.
 
-    The model is linear: ridge regression of the labels' indicators on the features of the other columns, numbers
-    z-scored whatever `vectorization` says, intercept free, and the label with the highest value is the prediction;
-    t labels that tie at the top share the hit.
+    The model is linear: ridge regression of the labels' indicators on the features of the other columns, with numbers
+    always z-scored and the intercept not penalized. The prediction is the label with the highest value; t tied labels
+    share the hit.
 
     Each tested original is held out from the model of the originals: it is predicted by the model of all the *others*
-    (see `ridge`). The model of the release is learned from all its records. Those of the tested people are not taken
-    out, since who is who may not be known; where records correspond, this favours the release a little, and the more
-    so the fewer they are. An unchanged release therefore has a ratio of at least 1.
+    (see `ridge`). The model of the release is trained on all its records. The records of tested people are not removed,
+    since true matches may be unknown; if records correspond, this favours the release slightly, and more so the fewer
+    they are. An unchanged release therefore has a ratio of at least 1.
 
-    A released label that the original lacks counts evenly for the labels that it allows ("North/*"), for none if it
-    allows none. A missing label counts for none. `rng` chooses whom to test where there are more than `TESTED`.
+    A released label that the original lacks counts equally for the labels that it allows ("North/*"), and for none if
+    it allows none. A missing label counts for none. `rng` samples the originals to test if there are more than
+    `TESTED`.
     """
     if pair.original.rows < 2 or pair.protected.rows == 0:
         return DownstreamAccuracy(())
@@ -109,8 +110,9 @@ def downstream_accuracy(pair: Pair, vectorization: Vectorization, rng: np.random
             continue
         used = np.flatnonzero(is_base & ~space.restricted([target.spec.name]))
         places = np.arange(target.start, target.start + target.width)
-        mine, theirs = (LinearModel.solved(sums, centre, used, places) for sums in (own, released))
-        right = _accuracy(mine.held_out(tested, target.lookup()[codes]), label), _accuracy(theirs(tested), label)
+        by_own, by_release = (LinearModel.solved(sums, centre, used, places) for sums in (own, released))
+        held_out = by_own.held_out(tested, target.lookup()[codes])
+        right = _accuracy(held_out, label), _accuracy(by_release(tested), label)
         counts = np.bincount(label[label >= 0])
         share = float(counts.max() / counts.sum())
         found.append(TargetAccuracy(target.spec.name, int(counts.sum()), *right, share))
@@ -134,7 +136,7 @@ def _targets(original: Table, start: int) -> tuple[CategoryFeatures, ...]:
 
 @singledispatch
 def _target(column: ColumnData, spec: ColumnSpec, start: int) -> CategoryFeatures | None:
-    """The column as a target; None for what is not predicted: only categories of few labels are."""
+    """The column as a target; None if it is not predicted: only categories with few labels are."""
     return None
 
 
@@ -153,7 +155,7 @@ def _label_target(column: Labels, spec: ColumnSpec, start: int) -> CategoryFeatu
 
 
 def _accuracy(scores: Floats, label: NDArray[np.int64]) -> float:
-    """The share of records with a label whose label scores highest; t labels within 1e-9 of the top share a hit."""
+    """The share of labelled records whose label scores highest; t labels within 1e-9 of the top share a hit."""
     known = np.flatnonzero(label >= 0)
     top = scores >= scores.max(axis=1, keepdims=True) - _TIED
     return float((top[known, label[known]] / top[known].sum(axis=1)).mean())

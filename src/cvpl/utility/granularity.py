@@ -1,11 +1,11 @@
-"""What a released value still says: which of the original's values it allows.
+"""The information in a released value: which of the original's values it allows.
 
-A value that allows m of the column's M values says
+A value that allows m of the column's M values keeps the share
 
     said = (M - m) / (M - 1)
 
-of a value: all of it where m = 1, nothing where it allows everything. In between, a reader can do no better than to
-hold the values it allows for equally likely.
+of a value: all of it if m = 1, nothing if it allows every value. In between, a reader can only treat the allowed values
+as equally likely.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Ints = NDArray[np.intp]
 
 
 def said(allowed: Ints, values: int) -> NDArray[np.float64]:
-    """The share of a value that is said where `allowed` of the original's `values` remain possible.
+    """The share of a value that is kept if `allowed` of the original's `values` remain possible.
 
-    A value that allows none of them is another one, and one that is the only value allows nothing else: both are said
-    whole.
+    A value that allows none of them is a different value, and the only value of a column allows nothing else: both are
+    kept fully.
     """
     if values < 2:
         return np.ones(len(allowed))
@@ -33,7 +33,7 @@ def said(allowed: Ints, values: int) -> NDArray[np.float64]:
 
 
 class OriginalLabels:
-    """The labels that the original uses, to be looked up by what a released label allows."""
+    """The original's labels, to look up the ones that a released label allows."""
 
     def __init__(self, spec: ColumnSpec, labels: Iterable[tuple[int, str]]) -> None:
         self._spec = spec
@@ -47,10 +47,10 @@ class OriginalLabels:
                 self._below[path[:depth]].append(code)
 
     def allowed(self, label: str) -> Ints | None:
-        """The codes of the original's labels that `label` allows; None where it says nothing at all.
+        """The codes of the original's labels that `label` allows; None if it is fully suppressed.
 
-        A label that the original uses is itself. "North/*", or a group of the hierarchy file, allows the labels below
-        it; "123**" those that start in this way and are as long; "{A, B}" its members. Any other label allows none.
+        A label of the original allows itself. "North/*", or a group of the hierarchy file, allows the labels below it;
+        "123**" those of the same length with the same start; "{A, B}" its members. Any other label allows none.
         """
         if label in self._codes:
             return np.array([self._codes[label]], dtype=np.intp)

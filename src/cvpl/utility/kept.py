@@ -1,4 +1,4 @@
-"""How much of a pattern is kept: the correlation of what the release shows with what the original showed."""
+"""How much of a pattern is preserved: the correlation of figures of the release with those of the original."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _SAME = 1e-9
-"""Numbers that spread by no more than this, relative to the largest of them (or to 1), differ by rounding only."""
+"""Numbers whose spread, relative to the largest of them (or to 1), is at most this differ only by rounding."""
 
 
 def kept_correlation(original: Floats, protected: Floats) -> float | None:
@@ -16,8 +16,8 @@ def kept_correlation(original: Floats, protected: Floats) -> float | None:
 
     rho = sum (a - mean a)(b - mean b) / sqrt(sum (a - mean a)^2 * sum (b - mean b)^2)
 
-    None where the original's figures are fewer than two or do not vary: there was no pattern to keep. 0 where they vary
-    and the release's do not: nothing of it is kept, and leaving it undefined would spare the release.
+    None if the original has fewer than two figures or they do not vary: there is no pattern to preserve. 0 if they vary
+    and the release's do not: nothing is preserved, and leaving it undefined would favour the release.
     """
     if len(original) < 2 or not _varies(original):
         return None

@@ -1,4 +1,4 @@
-"""Marginal similarity: whether each column of the release has the distribution that it has in the original."""
+"""Marginal similarity: whether each column has the same distribution in the release as in the original."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cvpl.utility.granularity import OriginalLabels, said
 Floats = NDArray[np.float64]
 
 BINS = 20
-"""Numbers are compared on so many bins of equally many originals: enough for a shape, with 500 of 10,000 in each."""
+"""The number of equal-frequency bins for numbers: enough for a shape, with 500 of 10,000 originals in each."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class MarginalSimilarity:
 def marginal_similarity(pair: Pair, space: FeatureSpace) -> MarginalSimilarity:
     """1 - JSD(p, p') for each column (paper, table utility-metrics), base 2: the divergence, not its square root.
 
-    Categories are compared by label. Numbers and times are compared on bins that hold equally many originals, with two
-    more for what lies outside the original's range; up to 20 distinct originals are a bin each. A time is the mean over
-    its instants and those of its features (`hour`, `day_of_week`, `month`) that `space` uses.
+    Categories are compared by label. Numbers and times are compared on bins with equally many originals, plus two for
+    values outside the original's range; up to 20 distinct originals get a bin each. The figure of a time is the mean
+    over its instants and those of its features (`hour`, `day_of_week`, `month`) that `space` uses.
 
-    Missing and suppressed are one more value, "not said". A generalized value ("North/*", "30-39", "2024-05") that
-    allows m of the original's M distinct values gives the share (M - m) / (M - 1) of its weight to the values that it
-    allows, evenly, and the rest to "not said". So coarser values score less, and a value that allows everything scores
-    as a suppressed one. Both simpler ways fail at one end: shared out by the originals' own frequencies, a column that
-    says nothing would score 1; as a label of its own, "North/*" would score as little as "*".
+    Missing and suppressed count as one more value, "unknown". A generalized value ("North/*", "30-39", "2024-05") that
+    allows m of the original's M distinct values gives the share (M - m) / (M - 1) of its weight equally to the values
+    that it allows, and the rest to "unknown". So coarser values score less, and a value that allows everything scores
+    like a suppressed one. Both simpler ways fail at one end: distributed by the originals' own frequencies, a fully
+    suppressed column would score 1; as a label of its own, "North/*" would score as little as "*".
 
-    No column is compared where a table has no records.
+    No column is compared if a table has no records.
     """
     if min(pair.original.rows, pair.protected.rows) == 0:
         return MarginalSimilarity({})
@@ -68,13 +68,12 @@ def _relative(p: Floats, m: Floats) -> float:
 
 
 def _similarity(spec: ColumnSpec, pair: Pair, space: FeatureSpace) -> float:
-    mine, theirs = pair.original.columns[spec.name], pair.protected.columns[spec.name]
-    return _alike(mine, theirs, spec, space)
+    return _alike(pair.original.columns[spec.name], pair.protected.columns[spec.name], spec, space)
 
 
 @singledispatch
 def _alike(mine: ColumnData, theirs: ColumnData, spec: ColumnSpec, space: FeatureSpace) -> float:
-    """1 - JSD on the axis of the values, or the mean of this and those of the features that `space` makes of them."""
+    """1 - JSD of the values, or the mean of this and of the features that `space` derives from them."""
     views = [(_Ends(*mine.bounds(), mine.ordinal()), _Ends(*theirs.bounds(), theirs.ordinal()))]
     for feature in space.number_features:
         if feature.spec.name == spec.name and feature.name not in (None, "elapsed_days"):
@@ -93,7 +92,7 @@ def _alike_labels(mine: Labels, theirs: Labels, spec: ColumnSpec, space: Feature
 
 
 def _label_weights(spec: ColumnSpec, mine: Labels, theirs: Labels) -> tuple[Floats, Floats]:
-    """The weight of every label, and last of what is not said, in the original and in the release."""
+    """The weight of every label, and last that of "unknown", in the original and in the release."""
     labels = mine.labels
     p, counts = (_counted(column) for column in (mine, theirs))
     used = np.flatnonzero(p[:-1])
@@ -113,12 +112,12 @@ def _label_weights(spec: ColumnSpec, mine: Labels, theirs: Labels) -> tuple[Floa
 
 def _counted(column: Labels) -> Floats:
     counts = np.bincount(column.codes + 1, minlength=len(column.labels) + 1)
-    return np.roll(counts, -1).astype(np.float64)  # code -1 goes from the first place to the last
+    return np.roll(counts, -1).astype(np.float64)  # code -1 moves from the first place to the last
 
 
 @dataclass(frozen=True, eq=False)
 class _Ends:
-    """The smallest and the largest value that each cell allows, with the middle; NaN where the value is missing."""
+    """The smallest and the largest value that each cell allows, and the midpoint; NaN where the value is missing."""
 
     low: Floats
     high: Floats
@@ -127,10 +126,10 @@ class _Ends:
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """The original's distinct values, sorted, and the bins they fall into.
+    """The original's sorted distinct values, and their bins.
 
-    Bin i reaches from above `upper[i - 1]` up to `upper[i]`; `starts[i]` is the place of its first value. Behind the
-    bins stand three more cells: above the largest original, below the smallest, not said.
+    Bin i reaches from above `upper[i - 1]` up to `upper[i]`; `starts[i]` is the index of its first value. After the
+    bins come three more cells: above the largest original, below the smallest, unknown.
     """
 
     values: Floats
@@ -139,7 +138,7 @@ class _Values:
 
     @classmethod
     def of(cls, original: _Ends) -> _Values:
-        """From the exact values of the original; from the middles of its intervals, if it has nothing else."""
+        """Build from the exact values of the original, or from the midpoints of its intervals if there are none."""
         exact = original.middle[original.low == original.high]
         known = exact if len(exact) else original.middle[~np.isnan(original.middle)]
         values, counts = np.unique(known, return_counts=True)
@@ -151,11 +150,11 @@ class _Values:
         return cls(values, upper, starts)
 
     def weights(self, cells: _Ends) -> Floats:
-        """The weight in every bin and in the cells behind them; each record weighs 1."""
+        """The weight in every bin and in the cells after them; each record has weight 1."""
         wide = np.flatnonzero(cells.high > cells.low)
         low = np.searchsorted(self.values, cells.low[wide], side="left")
         high = np.searchsorted(self.values, cells.high[wide], side="right")
-        vague = high > low  # an interval without a single original value stands at its middle
+        vague = high > low  # an interval without any original value counts at its midpoint
         low, high = low[vague], high[vague]
         exact = np.delete(cells.middle, wide[vague])
         bins = len(self.upper)

@@ -1,4 +1,4 @@
-"""A linear model, solved from moments, that also predicts each record as if it had not learned from it."""
+"""A linear model fitted from moments, with exact leave-one-out predictions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PENALTY = 1.0
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Ridge regression of some features, y, on others, x: the intercept is free, the coefficients W are penalized.
+    """Ridge regression of some features, y, on others, x: only the coefficients W are penalized, not the intercept.
 
     W = (S + penalty I)^-1 sum (x - mean x)(y - mean y)^T,   S = sum (x - mean x)(x - mean x)^T
 
-    `coefficients`, `root` and `centre` have a row for every feature of the space, 0 for those that are not used;
-    `root` R has R R^T = (S + penalty I)^-1.
+    `coefficients`, `root` and `centre` have a row for every feature of the space, 0 for unused ones; `root` R satisfies
+    R R^T = (S + penalty I)^-1.
     """
 
     records: float
@@ -35,7 +35,7 @@ class LinearModel:
 
     @classmethod
     def solved(cls, sums: Moments, about: Floats, used: Places, targets: Places) -> LinearModel:
-        """The model of the features at `targets` from those at `used`, from moments about `about`; needs a record."""
+        """Fit the features at `targets` on those at `used`, from moments about `about`; needs at least one record."""
         total, first, second = sums
         scatter = second[np.ix_(used, used)] - np.outer(first[used], first[used]) / total
         cross = second[np.ix_(used, targets)] - np.outer(first[used], first[targets]) / total
@@ -54,12 +54,12 @@ class LinearModel:
         return self.intercept + vectors.project(self.coefficients, self.centre)
 
     def held_out(self, vectors: Vectors, truth: Floats) -> Floats:
-        """The prediction for each record by the model of all others; the model must have learned from all of `vectors`.
+        """Predict each record by the model of all others; the model must be trained on all of `vectors`.
 
         prediction without i = (prediction_i - h_i y_i) / (1 - h_i),
         h_i = 1/n + (x_i - mean x)^T (S + penalty I)^-1 (x_i - mean x)
 
-        This is exact for ridge regression, and needs a second record: alone, h = 1.
+        This is exact for ridge regression, and needs at least two records: with one, h = 1.
         """
         count = len(self.intercept)
         both = vectors.project(np.hstack([self.coefficients, self.root]), self.centre)

@@ -1,4 +1,4 @@
-"""Mechanisms that turn a table into its release; each is a frozen value with `protect(frame, rng)`."""
+"""Mechanisms that turn a table into its release; each is an immutable value with `protect(frame, rng)`."""
 
 from cvpl.laboratory.mechanisms.copula import GaussianCopula
 from cvpl.laboratory.mechanisms.full_domain import KAnonymity

@@ -1,14 +1,14 @@
 """Synthetic rows from a Gaussian copula (paper, section 7.4, family C).
 
 Each column is turned into normal scores: its values are ranked, ties in random order, and rank r of n becomes the
-normal quantile of about r / n. A category takes the share of [0, 1) that its rows fill, and a missing value is one more
-value. Labels have no order of their own, so they get the one that keeps most: that of the first axis of a homogeneity
-analysis, along which all columns hang together best. The correlations of the scores are all that the model keeps of
-that; new scores are drawn from them and read back through each column's own sorted values.
+normal quantile of about r / n. A category takes the share of [0, 1) that its rows fill, and a missing value counts as
+one more value. Labels have no natural order, so they get the one that keeps most dependence: that of the first axis of
+a homogeneity analysis, along which all columns are associated most strongly. The model keeps only the correlations of
+the scores; new scores are drawn from them and mapped back through each column's own sorted values.
 
-Three limits follow. Columns with many ties, above all categories, lose part of their correlation even when all of it is
-retained. Only dependence that is monotone, along one axis, survives: a purchase hour no longer follows the age. And the
-values of a column are the original ones, so that a telling value can reappear, though beside those of other people.
+Three limits follow. Columns with many ties, above all categories, lose part of their correlation even at full
+retention. Only monotone dependence along one axis survives: a purchase hour no longer depends on age. And the values of
+a column are the original ones, so an identifying value can reappear, though next to other people's values.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from cvpl.laboratory.frame import MISSING_CODE, NOBODY, Coded, Frame
 STRENGTHS = (0.95, 0.90, 0.85, 0.80, 0.75, 0.70, 0.60)
 """The retentions of the paper's family C (paper, section 7.4)."""
 ROUNDS = 20
-"""After so many the axis no longer turns visibly."""
+"""After this many rounds the axis hardly changes."""
 ORDERED_BY = 20_000
 CHUNK = 1_000_000  # rows whose scores are multiplied at once, in double precision
 
 
 @dataclass(frozen=True)
 class GaussianCopula:
-    """As many synthetic rows as the table has: each column's distribution kept, correlations times `retention`.
+    """As many synthetic rows as the table has, with each column's distribution and correlations times `retention`.
 
     R = retention * C + (1 - retention) * I, where C holds the correlations of the normal scores. Any retention in
-    [0, 1] leaves a valid correlation matrix; at 0 the columns are independent. No row belongs to anyone: all people are
-    -1, unknown, and columns that are carried along are empty.
+    [0, 1] gives a valid correlation matrix; at 0 the columns are independent. No row belongs to a person: all people
+    are -1, unknown, and carried columns are empty.
     """
 
     retention: float = 0.95
@@ -47,7 +47,7 @@ class GaussianCopula:
         if not (number and 0 <= self.retention <= 1):
             raise ValueError(
                 f"GaussianCopula: retention is {self.retention!r}; allowed is a number from 0 (independent columns) "
-                "to 1 (all correlation kept). Set it inside."
+                "to 1 (all correlation kept). Set it in this range."
             )
 
     def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
@@ -55,7 +55,7 @@ class GaussianCopula:
         orders = _orders(table)
         codes = {name: _places(orders[name])[column.codes] for name, column in table.categories.items()}
         columns: dict[str, NDArray[Any]] = {**table.numbers, **table.times, **codes}
-        # Single precision halves the largest array and still tells the ranks of ten million rows apart.
+        # Single precision halves the largest array and still distinguishes the ranks of ten million rows.
         scores = np.empty((len(columns), len(table)), dtype=np.float32)
         for row, column in zip(scores, columns.values(), strict=True):
             row[:] = _normal_scores(column, rng)
@@ -79,11 +79,12 @@ class GaussianCopula:
 
 
 def _orders(table: Frame) -> dict[str, NDArray[np.intp]]:
-    """Of each category the codes, in the order of the axis along which all columns hang together best.
+    """The codes of each category, in the order of the axis along which all columns are associated most strongly.
 
-    Everybody has a place on the axis: the mean of what their values say. A label says the mean place of those who have
-    it, a number its rank, as far as rank and place go together. Started from the first column and repeated, this
-    settles on the first axis of a homogeneity analysis. Some of the rows, evenly spaced, are enough for an order.
+    Every record has a position on the axis: the mean of the positions of its values. The position of a label is the
+    mean position of the records with it; that of a number is its rank times the correlation of rank and position.
+    Started from the first column and repeated, this converges to the first axis of a homogeneity analysis. A sample of
+    evenly spaced rows is enough for an order.
     """
     some = table.take(np.arange(0, len(table), max(1, len(table) // ORDERED_BY)))
     numbers = [*some.numbers.values(), *some.times.values()]
@@ -94,24 +95,24 @@ def _orders(table: Frame) -> dict[str, NDArray[np.intp]]:
         for name, own in codes.items()
     }
     place = ranks[0] if ranks else _standard(next(iter(codes.values()), np.zeros(len(some))))
-    said: dict[str, NDArray[np.float64]] = {name: np.zeros(len(count)) for name, count in counts.items()}
+    means: dict[str, NDArray[np.float64]] = {name: np.zeros(len(count)) for name, count in counts.items()}
     for _ in range(ROUNDS if len(some) else 0):
         for name, own in codes.items():
-            said[name] = np.bincount(own, weights=place, minlength=len(counts[name])) / counts[name]
+            means[name] = np.bincount(own, weights=place, minlength=len(counts[name])) / counts[name]
         total = sum((rank * (rank @ place / len(some)) for rank in ranks), start=np.zeros(len(some)))
-        place = _standard(sum((said[name][own] for name, own in codes.items()), start=total))
-    return {name: np.argsort(mean[1:], kind="stable") for name, mean in said.items()}
+        place = _standard(sum((means[name][own] for name, own in codes.items()), start=total))
+    return {name: np.argsort(mean[1:], kind="stable") for name, mean in means.items()}
 
 
 def _places(order: NDArray[np.intp]) -> NDArray[np.int32]:
-    """The place of each code in an order; code -1, a missing value, finds the -1 at the end."""
+    """The place of each code in an order; code -1, a missing value, indexes the -1 at the end."""
     places = np.full(len(order) + 1, MISSING_CODE, dtype=np.int32)
     places[order] = np.arange(len(order))
     return places
 
 
 def _standard(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Values with mean 0 and standard deviation 1; a constant is 0."""
+    """Values scaled to mean 0 and standard deviation 1; a constant becomes 0."""
     centred = values - (values.mean() if len(values) else 0.0)
     spread = centred.std() if len(values) else 0.0
     return np.asarray(centred / spread if spread > 0 else centred, dtype=np.float64)
@@ -119,7 +120,7 @@ def _standard(values: NDArray[Any]) -> NDArray[np.float64]:
 
 @cache
 def _normal_table() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Normal quantiles and their probabilities on a grid; interpolation between them errs by less than 1e-6."""
+    """Normal quantiles and their probabilities on a grid; the interpolation error is below 1e-6."""
     quantiles = np.linspace(-6.5, 6.5, 13_001)
     return quantiles, np.array([0.5 * erfc(-z / sqrt(2)) for z in quantiles.tolist()])
 

@@ -1,13 +1,14 @@
-"""k-anonymity by full-domain generalization: every column is coarsened to one level, and rows in small classes go.
+"""k-anonymity by full-domain generalization: every column is coarsened to one level, and small classes are removed.
 
-A node names a level for each column. At a node the rows fall into classes of equal cells; rows in classes smaller than
-k are removed, at most a share of the table. Of the nodes that suffice, the one is taken that loses least:
+A node is a choice of one level for each column. At a node the rows form classes of equal cells; rows in classes smaller
+than k are removed, at most a share of the table. Among the nodes that meet this limit, the one with the least loss is
+used:
 
     loss = (sum over rows kept of their cells' losses + number of columns x rows removed) / (rows x columns)
 
-A cell's loss only grows with its level, and a removed row loses all of its cells. So the mean loss of a node's cells,
-removal left aside, is a lower bound on the node's loss, and on those of all nodes above it. Nodes are opened in the
-order of this bound; once it reaches the best loss found, nothing better can come, and what was found is the optimum.
+A cell's loss grows with its level, and a removed row loses all of its cells. So the mean loss of a node's cells without
+removal is a lower bound on the node's loss, and on that of all nodes above it. Nodes are opened in the order of this
+bound; once it reaches the best loss found, no better node is left, and the best found is the optimum.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ Node = tuple[int, ...]
 STRENGTHS = (2, 3, 5, 7, 10, 15, 20, 30, 50)
 """The k of the paper's family A (paper, section 7.4)."""
 MOST_NODES = 200_000
-"""So many nodes are opened at most; a column with fewer levels, or fewer columns, need fewer."""
+"""The maximum number of nodes to open; fewer columns, or fewer levels per column, need fewer."""
 
 
 @dataclass(frozen=True)
 class FullDomain:
-    """What a search found: the level of each column, how many rows go, what is lost, and how many nodes were opened."""
+    """The result of a search: the level of each column, the rows removed, the loss, and the number of nodes opened."""
 
     k: int
     levels: Mapping[str, str]
@@ -46,10 +47,10 @@ class FullDomain:
 
 @dataclass(frozen=True)
 class KAnonymity:
-    """Every combination of values in the columns of `hierarchies` is shared by at least k rows.
+    """Full-domain k-anonymity: at least k rows share every combination of values in the columns of `hierarchies`.
 
-    `hierarchies` gives the levels of each column, for the rows of the table to be protected; see `hierarchies`. At most
-    a share `removal` of the rows is removed. Rows are shuffled; other columns stay as they are. A missing value is a
+    `hierarchies` gives the levels of each column, for the rows of the table to protect; see `hierarchies`. At most a
+    share `removal` of the rows is removed. Rows are shuffled; other columns stay unchanged. A missing value counts as a
     value of its own.
     """
 
@@ -59,23 +60,23 @@ class KAnonymity:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 2:
-            raise ValueError(f"KAnonymity: k is {self.k!r}; allowed is a whole number from 2. Set it inside.")
+            raise ValueError(f"KAnonymity: k is {self.k!r}; allowed is a whole number from 2. Set it in this range.")
         if not 0 <= self.removal < 1:
             raise ValueError(
-                f"KAnonymity: removal is {self.removal!r}; allowed is a share from 0 to below 1. Set it inside."
+                f"KAnonymity: removal is {self.removal!r}; allowed is a share from 0 to below 1. Set it in this range."
             )
         if not self.hierarchies:
-            raise ValueError("KAnonymity: no column is to be generalized. Name the quasi-identifiers.")
+            raise ValueError("KAnonymity: there is no column to generalize. Name the quasi-identifiers.")
 
     def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
         """The release of `table`, shuffled."""
         return self.apply(table, self.search(len(table)), rng)
 
     def search(self, rows: int) -> FullDomain:
-        """The node with the least loss; a k that no node reaches is refused."""
+        """The node with the least loss; raises ValueError if no node reaches k."""
         if rows < self.k:
             raise ValueError(
-                f"KAnonymity: k is {self.k} where the table has {rows} rows. Choose a k up to the number of rows."
+                f"KAnonymity: k is {self.k}, but the table has {rows} rows. Choose a k up to the number of rows."
             )
         names = list(self.hierarchies)
         columns = [list(self.hierarchies[name]) for name in names]
@@ -114,14 +115,15 @@ class KAnonymity:
         if best is None:
             raise ValueError(
                 f"KAnonymity: even with every column suppressed, more than {self.removal:.0%} of the rows are in "
-                f"classes below {self.k}, since missing values stand apart. Allow more removal, or choose a smaller k."
+                f"classes below {self.k}, since missing values form their own classes. Allow more removal, or choose a "
+                "smaller k."
             )
         loss, node, removed_rows = best
         levels = {name: columns[at][node[at]].name for at, name in enumerate(names)}
         return FullDomain(self.k, levels, removed_rows, rows, loss, opened)
 
     def apply(self, table: Frame, found: FullDomain, rng: np.random.Generator) -> Frame:
-        """The table at the levels that were found, without the rows in small classes, shuffled."""
+        """The table at the levels found, without the rows in small classes, shuffled."""
         chosen = {
             name: next(level for level in levels if level.name == found.levels[name])
             for name, levels in self.hierarchies.items()
@@ -141,7 +143,7 @@ class KAnonymity:
 
 
 def _at_level(table: Frame, name: str, level: Level) -> Frame:
-    """A column on a level: times stay times, everything else becomes a category."""
+    """A column at a level: times stay times, other columns become categories."""
     if isinstance(level.values, np.ndarray):
         values = np.append(level.values, np.datetime64("NaT")).astype(level.values.dtype)
         return replace(table, times={**table.times, name: values[level.codes]})
@@ -163,11 +165,11 @@ def _classes(levels: Sequence[Level]) -> Ints:
 
 
 def _loss(levels: Sequence[Level], removed: NDArray[np.bool_]) -> float:
-    """The mean loss of a cell, with all cells of a removed row lost."""
+    """The mean loss of a cell, where all cells of a removed row are lost."""
     total = sum((level.row_loss() for level in levels), start=np.zeros(len(removed)))
     return float(np.where(removed, len(levels), total).mean() / len(levels))
 
 
 def _covers(node: Node, other: Node) -> bool:
-    """Whether `node` is on no column below `other`."""
+    """Whether `node` is at or above `other` on every column."""
     return all(a >= b for a, b in zip(node, other, strict=True))

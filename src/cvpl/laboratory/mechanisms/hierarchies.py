@@ -1,10 +1,9 @@
-"""Hierarchies: how the values of a column become coarser, step by step, until nothing is left.
+"""Hierarchies: the increasingly coarse levels of a column, from the value itself to full suppression.
 
-Level 0 is the value itself and the last level is a star. Between them lie a number's intervals, a time's calendar
-units, a label's groups. On each level every value of level 0 has one group, and the groups of a level are unions of
-those of the level below. The loss of a cell is Iyengar's: of the values that the column has, the share that a cell
-allows besides its own, (allowed - 1) / (all - 1); 0 for the value itself, 1 for a star. Numbers and times count in
-length instead.
+Level 0 is the value itself and the last level is a star. Between them are a number's intervals, a time's calendar
+units, a label's groups. At each level every value of level 0 has one group, and the groups of a level are unions of
+those of the level below. The loss of a cell is Iyengar's: the share of the column's values that a cell allows besides
+its own, (allowed - 1) / (all - 1); 0 for the value itself, 1 for a star. For numbers and times it is a share of length.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ _MOST_BINS = 20
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A level of a hierarchy, for the rows of one column: a code a row, -1 where the value is missing.
+    """A level of a hierarchy, for the rows of one column: one code per row, -1 where the value is missing.
 
-    `values` are what is written: texts, or times in the column's own type. `loss` is the loss of each code's cells.
+    `values` are the values to write: texts, or times in the column's own type. `loss` is the loss of each code's cells.
     """
 
     name: str
@@ -44,7 +43,7 @@ class Level:
     loss: Floats
 
     def mean_loss(self) -> float:
-        """The mean loss of a cell; a missing value loses nothing."""
+        """The mean loss of a cell; a missing value has loss 0."""
         return float(_of(self.loss, self.codes).mean()) if len(self.codes) else 0.0
 
     def row_loss(self) -> Floats:
@@ -53,14 +52,15 @@ class Level:
 
 
 def _of(loss: Floats, codes: Codes) -> Floats:
-    return np.append(loss, 0.0)[codes]  # code -1 finds the 0 at the end
+    return np.append(loss, 0.0)[codes]  # code -1 indexes the 0 at the end
 
 
 def number_levels(values: NDArray[Any], widths: Sequence[float] | None = None, *, whole: bool) -> list[Level]:
-    """A number, its intervals [b w, (b + 1) w) for each width w, and a star.
+    """The levels of a number: itself, its intervals [b w, (b + 1) w) for each width w, and a star.
 
-    Without `widths` these are 1, 2 or 5 times a power of ten, such that there are at most twenty intervals, and its
-    doubles as long as there is more than one. Each width must be a multiple of the one before, or levels would cross.
+    Without `widths`, the first width is 1, 2 or 5 times a power of ten that gives at most twenty intervals, followed by
+    its doubles while there is more than one interval. Each width must be a multiple of the one before, or levels would
+    overlap.
     """
     known = values[~np.isnan(values)].astype(np.float64)
     distinct, codes = _distinct(values)
@@ -78,16 +78,16 @@ def number_levels(values: NDArray[Any], widths: Sequence[float] | None = None, *
 
 
 def time_levels(times: Times, units: Sequence[str] = USUAL_UNITS) -> list[Level]:
-    """A time, the beginning of its hour, day, week (from Monday), month and year, and a star.
+    """The levels of a time: itself, the start of its hour, day, week (from Monday), month and year, and a star.
 
-    Months do not consist of weeks, so that a column has either. The loss is the unit's share of the time the column
-    spans.
+    Months do not consist of whole weeks, so a column has either. The loss is the unit's share of the column's time
+    span.
     """
     wrong = [unit for unit in units if unit not in TIME_UNITS]
     if wrong or list(units) != sorted(units, key=TIME_UNITS.index):
         raise ValueError(f"time levels: allowed are {', '.join(TIME_UNITS)}, each coarser than the one before")
     if "week" in units and ("month" in units or "year" in units):
-        raise ValueError("time levels: a month or a year does not consist of weeks. Choose week, or month and year")
+        raise ValueError("time levels: months and years do not consist of whole weeks. Choose week, or month and year")
     distinct, codes = _distinct(times)
     seconds = distinct.astype("datetime64[s]").astype(np.int64)
     span = float(seconds.max() - seconds.min()) + 1 if len(seconds) else 1.0
@@ -104,7 +104,7 @@ _SECONDS = {"hour": 3_600, "day": 86_400, "week": 604_800, "month": 2_629_800, "
 
 
 def floor_time(times: Times, unit: str) -> Times:
-    """The beginning of each time's hour, day, week, month or year; NaT stays NaT."""
+    """The start of each time's hour, day, week, month or year; NaT stays NaT."""
     if unit != "week":
         return times.astype(f"datetime64[{_NUMPY_UNITS[unit]}]").astype(times.dtype)
     day = times.astype("datetime64[D]")
@@ -116,10 +116,10 @@ def floor_time(times: Times, unit: str) -> Times:
 def label_levels(
     column: Coded, path: Callable[[str], tuple[str, ...]], written: Callable[[tuple[str, ...]], str]
 ) -> list[Level]:
-    """A label, its groups from the narrowest to the widest, and a star.
+    """The levels of a label: itself, its groups from the narrowest to the widest, and a star.
 
-    `path` gives a label's groups from the widest down to the label itself; a shorter path ends in its label on all
-    levels below. `written` is how a group on the way is spelled.
+    `path` gives a label's groups from the widest down to the label itself; a shorter path keeps its label at all levels
+    below. `written` gives the text of a group.
     """
     paths = [path(label) for label in column.labels]
     depth = max((len(item) for item in paths), default=1)
@@ -138,24 +138,24 @@ def label_levels(
 
 
 def star_level(codes: Codes) -> Level:
-    """Everything suppressed; a missing value stays missing."""
+    """The level with every value suppressed; a missing value stays missing."""
     return Level(STAR, np.where(codes >= 0, 0, MISSING_CODE).astype(np.int32), (STAR,), np.ones(1))
 
 
 def check_nested(name: str, levels: Sequence[Level]) -> None:
-    """Refuse levels whose groups cut across those of the level below."""
+    """Raise ValueError if a level's groups are not unions of the groups below."""
     for finer, coarser in pairwise(levels):
         known = finer.codes >= 0
         pairs = np.unique(np.column_stack([finer.codes[known], coarser.codes[known]]), axis=0)
         if len(np.unique(pairs[:, 0])) != len(pairs):
             raise ValueError(
-                f"column {name!r}: the groups of {coarser.name!r} cut across those of {finer.name!r}. "
-                "Let each level join whole groups of the level below."
+                f"column {name!r}: the groups of {coarser.name!r} split those of {finer.name!r}. "
+                "Make each group a union of groups of the level below."
             )
 
 
 def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
-    """The distinct known values, ascending, and a code a row."""
+    """The sorted distinct known values, and one code per row."""
     missing = np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)
     codes = np.full(len(values), MISSING_CODE, dtype=np.int32)
     distinct, codes[~missing] = np.unique(values[~missing], return_inverse=True)
@@ -163,7 +163,7 @@ def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 
 
 def _recode(group: NDArray[np.integer[Any]], codes: Codes) -> Codes:
-    """The groups of the rows, from those of the values that `codes` counts."""
+    """The groups of the rows, from the groups of the values that `codes` indexes."""
     return np.append(group, MISSING_CODE).astype(np.int32)[codes]
 
 
@@ -179,17 +179,17 @@ def _usual_widths(span: float, *, whole: bool) -> list[float]:
 
 
 def _nested(widths: Sequence[float]) -> list[float]:
-    """The widths, ascending; refused where one is no multiple of the one before."""
+    """The sorted widths; raises ValueError if one is not a multiple of the one before."""
     ordered = sorted(float(width) for width in widths)
     for finer, coarser in pairwise([None, *ordered]):
         if coarser is not None and coarser <= 0:
-            raise ValueError(f"a width of {coarser:g} holds no number; widths are above 0")
+            raise ValueError(f"a width of {coarser:g} is not allowed; widths must be above 0")
         if finer is not None and coarser is not None:
             ratio = coarser / finer
             if ratio < 2 or abs(ratio - round(ratio)) > 1e-9:
                 raise ValueError(
-                    f"a width of {coarser:g} is no multiple of {finer:g}, so that its intervals would cut across those "
-                    "below. Choose widths that divide each other, such as 5, 10 and 20."
+                    f"a width of {coarser:g} is not a multiple of {finer:g}, so its intervals would split those of the "
+                    "level below. Choose widths that divide each other, such as 5, 10 and 20."
                 )
     return ordered
 

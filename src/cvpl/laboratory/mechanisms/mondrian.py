@@ -1,11 +1,11 @@
-"""k-anonymity by Mondrian: the table is cut in two again and again, as long as both sides keep k rows.
+"""k-anonymity by Mondrian: the table is cut in two repeatedly, while both sides keep at least k rows.
 
-Each part is cut along the column in which it is widest, its span as a share of the whole table's, at the median: rows
-with smaller values go left. A column along which no cut leaves k rows on both sides is passed over; a part that no
-column can cut is a class. Numbers and times span a length; labels stand in the order of their groups, so that a cut
-keeps neighbours together, and span a number of values.
+Each part is cut at the median along its widest column, by its span as a share of the whole table's: rows with smaller
+values go left. A column along which no cut leaves k rows on both sides is skipped; a part that no column can cut is a
+class. The span of numbers and times is a length; labels are sorted by their groups, so that a cut keeps neighbours
+together, and their span is a number of values.
 
-A class is written as what all of its rows share: a number's least and greatest value, a time's span, a label's
+A class is written as what all of its rows share: a number's smallest and largest value, a time span, a label's
 narrowest common group, or else the set of labels.
 """
 
@@ -27,11 +27,12 @@ Path = Callable[[str], tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Mondrian:
-    """Every combination of values in `columns` is shared by at least k rows; nobody is removed.
+    """Mondrian k-anonymity: at least k rows share every combination of values in `columns`; no row is removed.
 
-    `paths` gives for a category the way from a label's widest group down to the label, `written` how a group on the way
-    is spelled; a category without a path is written as a set of labels. A missing value is the least of its column, and
-    a class of which only some miss it is written as a star. Rows are shuffled; other columns stay as they are.
+    For a category, `paths` gives the path from a label's widest group down to the label, and `written` the text of a
+    group; a category without a path is written as a set of labels. A missing value is sorted below all values of its
+    column, and a class in which only some values are missing is written as a star. Rows are shuffled; other columns
+    stay unchanged.
     """
 
     k: int
@@ -41,15 +42,15 @@ class Mondrian:
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 2:
-            raise ValueError(f"Mondrian: k is {self.k!r}; allowed is a whole number from 2. Set it inside.")
+            raise ValueError(f"Mondrian: k is {self.k!r}; allowed is a whole number from 2. Set it in this range.")
         if not self.columns:
-            raise ValueError("Mondrian: no column is to be generalized. Name the quasi-identifiers.")
+            raise ValueError("Mondrian: there is no column to generalize. Name the quasi-identifiers.")
 
     def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
-        """The release of `table`, shuffled; a table with fewer than k rows is refused."""
+        """The release of `table`, shuffled; raises ValueError for a table with fewer than k rows."""
         if len(table) < self.k:
             raise ValueError(
-                f"Mondrian: k is {self.k} where the table has {len(table)} rows. Choose a k up to the number of rows."
+                f"Mondrian: k is {self.k}, but the table has {len(table)} rows. Choose a k up to the number of rows."
             )
         ranks = np.column_stack([self._ranks(table, name) for name in self.columns])
         classes = cut(ranks, self.k)
@@ -58,13 +59,13 @@ class Mondrian:
         return table.take(rng.permutation(len(table)))
 
     def _ranks(self, table: Frame, name: str) -> NDArray[np.float64]:
-        """A column as numbers to cut: values, seconds, or places in the order of labels; -inf where missing."""
+        """A column as numbers to cut: values, seconds, or positions in the order of labels; -inf where missing."""
         if name in table.categories:
             codes, labels = table.categories[name]
             path = self.paths.get(name)
-            ways = [(label,) if path is None else path(label) for label in labels]
-            place = np.full(len(labels) + 1, -np.inf)  # code -1 finds the last
-            place[sorted(range(len(labels)), key=ways.__getitem__)] = np.arange(len(labels))
+            paths = [(label,) if path is None else path(label) for label in labels]
+            place = np.full(len(labels) + 1, -np.inf)  # code -1 indexes the last entry
+            place[sorted(range(len(labels)), key=paths.__getitem__)] = np.arange(len(labels))
             ranks: NDArray[np.float64] = place[codes]
             return ranks
         if name in table.times:
@@ -75,7 +76,7 @@ class Mondrian:
         return np.where(np.isnan(values), -np.inf, values)
 
     def _written(self, table: Frame, name: str, classes: Sequence[Ints]) -> Coded:
-        """The column with every class's rows spelled alike."""
+        """The column with the same text for all rows of a class."""
         if name in table.categories:
             codes, labels = table.categories[name]
             path = self.paths.get(name)
@@ -115,13 +116,13 @@ class Mondrian:
 
 
 def cut(ranks: NDArray[np.float64], k: int) -> list[Ints]:
-    """The rows of every class: parts of at least k rows that no cut at a median, along any column, divides further."""
+    """The rows of every class: parts of at least k rows that no cut at a median along any column divides further."""
     finite = np.where(np.isfinite(ranks), ranks, np.nan)
     with np.errstate(all="ignore"):
         least = np.fmin.reduce(finite, axis=0, initial=np.inf)
         most = np.fmax.reduce(finite, axis=0, initial=-np.inf)
     width = np.where(most > least, most - least, 1.0)
-    # A missing value stands one whole width below the least, so that it is cut off first.
+    # A missing value is placed one full width below the smallest value, so that it is cut off first.
     placed = np.where(np.isfinite(ranks), ranks, np.where(np.isfinite(least), least, 0.0) - width) / width
     classes: list[Ints] = []
     parts: list[Ints] = [np.arange(len(ranks), dtype=np.int64)]
@@ -143,7 +144,7 @@ def cut(ranks: NDArray[np.float64], k: int) -> list[Ints]:
 
 
 def _left_side(values: NDArray[np.float64], k: int) -> NDArray[np.bool_] | None:
-    """The rows below the median, or up to it where too few are below; None where neither leaves k on both sides."""
+    """The rows below the median, or up to it if too few are below; None if neither leaves k on both sides."""
     middle = np.partition(values, len(values) // 2)[len(values) // 2]
     for left in (values < middle, values <= middle):
         if k <= left.sum() <= len(values) - k:

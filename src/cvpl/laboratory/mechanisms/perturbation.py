@@ -1,4 +1,4 @@
-"""Noise on numbers and times, swapped categories (paper, section 7.4, family B)."""
+"""Noise on numbers and times, and swapped categories (paper, section 7.4, family B)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from cvpl.laboratory.frame import Coded, Frame
 
 
 class Noise(NamedTuple):
-    """How strong a level is: seconds of noise on times, the probability of a swap, and the noise on numbers.
+    """The strength of a level: seconds of noise on times, the probability of a swap, and the noise on numbers.
 
-    `named` are the standard deviations for the paper's own columns; `share` is that for any other number, as a share of
-    the column's own.
+    `named` are the standard deviations for the paper's own columns; `share` is the standard deviation for any other
+    number, as a share of the column's own.
     """
 
     seconds: float
@@ -26,7 +26,7 @@ class Noise(NamedTuple):
 
 
 # Age and seconds are the paper's (appendix C), and so is the share: its age noise over its standard deviation of 15.
-# Lag and swap are left open there and chosen to grow alongside.
+# Lag and swap are not given there and chosen to grow in proportion.
 LEVELS = {
     "low": Noise(3_600, 0.02, 1 / 15, {"age": 1, "days_after_ad": 0.5}),
     "medium": Noise(86_400, 0.05, 3 / 15, {"age": 3, "days_after_ad": 1}),
@@ -37,13 +37,13 @@ _MOST_DECIMALS = 6
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Normal noise on numbers and on every time; each category at times replaced by another record's.
+    """Normal noise on numbers and times, and random swaps of categories with another record's value.
 
     `noise` gives the numbers that get noise, with its standard deviation; without it these are `age` and
-    `days_after_ad`, as in the paper. Other numbers are left as they are. People are kept and rows shuffled. Whole
-    numbers are rounded and stay in the column's range; others keep its decimals, and stay at or above 0 where all were.
-    A missing number or time stays missing. A swap draws from the column itself, missing values among them, so that the
-    shares of its values stay.
+    `days_after_ad`, as in the paper. Other numbers stay unchanged. People are kept and rows shuffled. Whole numbers are
+    rounded and stay in the column's range; others keep its decimals, and stay at or above 0 if all were. A missing
+    number or time stays missing. A swap draws from the column itself, including missing values, so the shares of its
+    values are preserved.
     """
 
     level: Literal["low", "medium", "high"] = "medium"
@@ -57,11 +57,11 @@ class Perturbation:
         for name, sd in (self.noise or {}).items():
             if not (np.isfinite(sd) and sd >= 0):
                 raise ValueError(
-                    f"Perturbation: the noise on {name!r} is {sd!r}; allowed is a number from 0. Set it inside."
+                    f"Perturbation: the noise on {name!r} is {sd!r}; allowed is a number from 0. Set it in this range."
                 )
 
     def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
-        """The perturbed release of `table`; a table in which a column to get noise is no number is refused."""
+        """The perturbed release of `table`; raises ValueError if a column to get noise is not numeric."""
         strength = LEVELS[self.level]
         numbers = {
             name: _noisy(table.number(name), sd, rng, whole=name in table.whole)
@@ -74,7 +74,7 @@ class Perturbation:
 
 
 def usual_noise(table: Frame, names: Iterable[str], level: str) -> dict[str, float]:
-    """Standard deviations for the noise on some number columns: a share of each column's own; 0 for a constant."""
+    """Standard deviations of the noise on some number columns: a share of each column's own; 0 for a constant."""
     spread = {name: np.nanstd(table.number(name)) if len(table) else 0.0 for name in names}
     return {name: float(np.nan_to_num(LEVELS[level].share * sd)) for name, sd in spread.items()}
 
@@ -90,7 +90,7 @@ def _noisy(values: NDArray[Any], sd: float, rng: np.random.Generator, *, whole: 
 
 
 def _decimals(values: NDArray[Any]) -> int:
-    """The fewest decimals that spell all of the values, six at most."""
+    """The fewest decimals that represent all of the values, at most six."""
     places = (n for n in range(_MOST_DECIMALS) if np.array_equal(np.round(values, n), values))
     return next(places, _MOST_DECIMALS)
 

@@ -1,4 +1,4 @@
-"""Age to intervals, region to its first level, times floored, alike for every record (paper, section 7.4, family A)."""
+"""Age to intervals, region to its first level, times rounded down, for all records (paper, section 7.4, family A)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ALLOWED: dict[str, tuple[object, ...]] = {
 
 @dataclass(frozen=True)
 class Rounding:
-    """Full-domain generalization: every value of a column is coarsened to the same grain.
+    """Full-domain generalization: every value of a column is coarsened to the same granularity.
 
-    age            width of the intervals: 33 becomes "30-39" at 10, "30-34" at 5; `age` turns into a category
-    region_level   1 keeps the first level, "North/*"; 2 keeps the region as it is
-    time           grain to which times are floored; weeks begin on Monday
+    age            width of the intervals: 33 becomes "30-39" at 10, "30-34" at 5; `age` becomes a category
+    region_level   1 keeps the first level, "North/*"; 2 keeps the region unchanged
+    time           unit to which times are rounded down; weeks start on Monday
 
-    Ids are kept and rows shuffled. A missing value stays missing. The grain is given, not the size of the groups that
-    come of it: this promises no k.
+    Ids are kept and rows shuffled. A missing value stays missing. The granularity is fixed, not the size of the
+    resulting groups: this does not guarantee any k.
     """
 
     age: Literal[5, 10] = 10
@@ -43,7 +43,7 @@ class Rounding:
                 )
 
     def protect(self, table: Frame, rng: np.random.Generator) -> Frame:
-        """The rounded release of `table`; a table that has no numeric age or no region is refused."""
+        """The rounded release of `table`; raises ValueError for a table without a numeric age or without a region."""
         region = table.category("region")
         table = table.coded("age", _intervals(table.number("age"), self.age))
         if self.region_level == 1:
@@ -67,5 +67,5 @@ def _intervals(age: NDArray[Any], width: int) -> Coded:
 def _first_level(region: Coded) -> Coded:
     coarse = [f"{label.partition('/')[0]}/*" for label in region.labels]
     labels = tuple(dict.fromkeys(coarse))
-    recode = np.array([*map(labels.index, coarse), -1], dtype=np.int32)  # code -1 finds the -1 at the end
+    recode = np.array([*map(labels.index, coarse), -1], dtype=np.int32)  # code -1 indexes the -1 at the end
     return Coded(recode[region.codes], labels)

@@ -1,4 +1,4 @@
-"""Simulated tables of people, for whom the truth is known."""
+"""Simulated tables of people with known true matches."""
 
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
 

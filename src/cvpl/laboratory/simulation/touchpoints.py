@@ -1,10 +1,10 @@
 """People who saw an advertisement and bought something (paper, sections 7.1 to 7.3).
 
 The population is a finite table: every combination of age, gender, region and channel has a known probability, and
-every further column has a known distribution given those. A draw reads these tables; nothing is learned from data.
+every further column has a known distribution given those. Sampling uses these tables; nothing is learned from data.
 
-Each dependence is written as a tilt, the log-odds by which a group leans towards a value. `_conditional` scales the
-tilts so that the shares over all people come out exactly as declared: 30% come by Search, however the young lean.
+Each dependence is a tilt, the log-odds by which a group prefers a value. `_conditional` scales the tilts so that the
+shares over all people are exactly as declared: 30% come from Search, whatever the young prefer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ORDER = (
 
 AGES = np.arange(18, 81)
 AGE = NormalDist(42, 15)
-BAND_STARTS = np.array([18, 30, 40, 50, 60, 70])  # the age groups whose habits differ
+BAND_STARTS = np.array([18, 30, 40, 50, 60, 70])  # age groups with different behaviour
 GENDERS = {"M": 0.485, "F": 0.495, "Other": 0.02}
 COMPASS = {"North": 0.28, "South": 0.30, "East": 0.22, "West": 0.20}
 SETTLEMENTS = {"Urban": 0.50, "Suburban": 0.32, "Rural": 0.18}
@@ -47,7 +47,7 @@ REGIONS = {f"{c}/{s}": COMPASS[c] * SETTLEMENTS[s] for c in COMPASS for s in SET
 CHANNELS = {"Search": 0.30, "Social": 0.25, "Video": 0.20, "Display": 0.15, "Email": 0.10}
 RARE_CHANNELS = ("Podcast", "Billboard")
 PLACES = {"Online": 0.42, "Supermarket": 0.26, "Mall": 0.16, "Specialist": 0.10, "Outlet": 0.06}
-NICHE_PRODUCTS = 200  # sold to anomalous people only, so that at 10,000 records most of them have one buyer
+NICHE_PRODUCTS = 200  # sold only to anomalous people, so that with 10,000 records most have one buyer
 
 START = np.datetime64("2024-01-01", "s")  # a Monday
 WEEKS = 52  # the weeks in which advertisements are shown
@@ -83,12 +83,12 @@ DAY_BY_PLACE = np.array(  # percent, from Monday
 
 @dataclass(frozen=True)
 class Touchpoints:
-    """The marketing scenario: one purchase a person, after one advertisement.
+    """The marketing scenario: one purchase per person, after one advertisement.
 
     records         people, one row each, ids 0 to records - 1 in random order
     anomaly_rate    share of people with one planted anomaly, spread evenly over the four kinds (paper, section 7.3)
-    missing_rate    probability that a value is missing, each column but the id on its own
-    products        products in the ordinary range
+    missing_rate    probability that a value is missing, independently in each column except the id
+    products        number of ordinary products
     product_alpha   the r-th most popular product has a share proportional to r ** -alpha
     """
 
@@ -105,13 +105,14 @@ class Touchpoints:
             if not number or isinstance(value, bool) or not low <= value <= high:
                 words = "a whole number" if whole else "a number"
                 raise ValueError(
-                    f"Touchpoints: {name} is {value!r}; allowed is {words} from {low:,} to {high:,}. Set it inside."
+                    f"Touchpoints: {name} is {value!r}; allowed is {words} from {low:,} to {high:,}. Set it in this "
+                    "range."
                 )
 
     def draw(self, rng: np.random.Generator) -> Frame:
-        """Draw the table, in the order of the paper's section 7.2: who, by which channel, how late, what, where, when.
+        """Draw the table in the order of the paper's section 7.2: person, channel, lag, product, place, time.
 
-        The same generator state gives the same table. Two draws are different people, though both count ids from 0.
+        The same generator state gives the same table. Two draws are different people, though both number ids from 0.
         """
         n = self.records
         population = _population()
@@ -161,11 +162,12 @@ class Touchpoints:
         )
 
     def _products(self, population: Floats) -> Floats:
-        """Chances of each product, one row per group of age group, gender, settlement and channel."""
+        """Probabilities of each product, one row per combination of age group, gender, settlement and channel."""
         shape = (len(BAND_STARTS), len(GENDERS), len(SETTLEMENTS), len(CHANNELS))
         share = np.add.reduceat(population.sum(axis=2), BAND_STARTS - AGES[0], axis=0)
         popularity = np.arange(1, self.products + 1) ** -self.product_alpha
-        # Products stand on a circle, neighbours in rank far apart by the golden ratio; each group faces a part of it.
+        # Products lie on a circle, spaced by the golden ratio so that neighbours in rank are far apart; each group
+        # prefers a part of it.
         angle = 2 * np.pi * (np.arange(self.products) * 0.6180339887 % 1)
         b, g, s, c = (index[..., None] for index in np.indices(shape))
         tilt = (
@@ -185,8 +187,8 @@ class Touchpoints:
     ) -> None:
         """Give round(anomaly_rate * records) people one anomaly each, in place (paper, section 7.3).
 
-        Half of the odd times are nights, half holidays; half of the odd lags are instant, half months long. An odd lag
-        leaves the purchase time alone: the advertisement was seen at another time instead.
+        Half of the unusual times are at night, half on holidays; half of the unusual lags are instant, half months
+        long. An unusual lag leaves the purchase time unchanged: the advertisement was seen at another time instead.
         """
         chosen = rng.choice(self.records, round(self.anomaly_rate * self.records), replace=False)
         channel, product, moment, delay = np.array_split(chosen, 4)
@@ -211,7 +213,7 @@ class Touchpoints:
         time: NDArray[np.datetime64],
         codes: dict[str, NDArray[np.int32]],
     ) -> None:
-        """Make each value missing with probability `missing_rate`, in place; numbers turn into floats, to hold NaN."""
+        """Make each value missing with probability `missing_rate`, in place; numbers become floats, to hold NaN."""
         if not self.missing_rate:
             return
         for name, array in numbers.items():
@@ -233,7 +235,7 @@ _BOUNDS = {  # whether whole, lowest, highest
 def _pick(rng: np.random.Generator, chances: Floats, given: NDArray[np.integer[Any]]) -> Ints:
     """One value per person: value k with probability chances[g, k], where g is the person's group in `given`.
 
-    The rows' cumulative chances are laid end to end, group g over [g, g + 1), so that one search serves all people.
+    The rows' cumulative probabilities are joined, group g over [g, g + 1), so that one search handles all people.
     """
     groups, values = chances.shape
     cumulative = chances.cumsum(axis=1)
@@ -247,7 +249,7 @@ def _pick(rng: np.random.Generator, chances: Floats, given: NDArray[np.integer[A
 
 
 def _conditional(tilt: Floats, share: Floats, marginal: Floats) -> Floats:
-    """Chances P(value | group) that lean as `tilt` says and average to `marginal` over groups with these shares.
+    """Probabilities P(value | group), tilted by `tilt`, that average to `marginal` over groups with these shares.
 
     P(k | g) = a_k exp(tilt[g, k]) / sum over j of a_j exp(tilt[g, j]), with a found by proportional fitting.
     """
@@ -277,7 +279,7 @@ def _bands() -> NDArray[np.int8]:
 def _population() -> Floats:
     """P(age, gender, compass, settlement, channel) as an array with these five axes, summing to 1.
 
-    Whole ages follow the normal distribution cut off at 17.5 and 80.5, then rounded.
+    Whole ages follow the normal distribution truncated at 17.5 and 80.5, then rounded.
     """
     x = _standardized()
     age = np.array([AGE.cdf(a + 0.5) - AGE.cdf(a - 0.5) for a in AGES.tolist()])
@@ -302,23 +304,23 @@ def _population() -> Floats:
 
 
 def _places(population: Floats) -> Floats:
-    """Chances of each place, one row per group of settlement and channel."""
+    """Probabilities of each place, one row per combination of settlement and channel."""
     tilt = PLACE_BY_SETTLEMENT[:, None] + PLACE_BY_CHANNEL
     return _conditional(tilt.reshape(-1, len(PLACES)), population.sum(axis=(0, 1, 2)).ravel(), _shares(PLACES))
 
 
 def _hours() -> Floats:
-    """Chances of each hour given age group, weekend and online, as rows in this order of groups.
+    """Probabilities of each hour given age group, weekend and online, as rows in this order of groups.
 
-    A late-morning and an evening hill, the first growing and the second coming earlier with age; shops are all but
-    shut from 22 to 7, the web is not.
+    There is a late-morning peak, which grows with age, and an evening peak, which comes earlier with age; shops are
+    almost closed from 22 to 7, online shops are not.
     """
     shape = (len(BAND_STARTS), 2, 2)
     band, weekend, online = (index[..., None] for index in np.indices(shape))
     hour = np.arange(24)
 
     def hill(centre: NDArray[Any], width: float) -> Floats:
-        away = (hour - centre + 12) % 24 - 12  # the shorter way round the clock
+        away = (hour - centre + 12) % 24 - 12  # the shorter distance around the clock
         return np.asarray(np.exp(-0.5 * (away / width) ** 2), dtype=np.float64)
 
     morning = (0.5 + 0.2 * band + 0.4 * weekend) * hill(10.5 + weekend, 2.2)
@@ -331,7 +333,7 @@ def _hours() -> Floats:
 def _purchase_time(
     rng: np.random.Generator, lag: Floats, place: Ints, band: NDArray[np.int8]
 ) -> NDArray[np.datetime64]:
-    """Exposure plus lag gives the week of the purchase; within it day and hour follow the place and the age group."""
+    """The purchase time: exposure plus lag gives the week; day and hour depend on the place and the age group."""
     reached = rng.random(len(lag)) * (WEEKS * 7) + lag
     seconds = (reached // 7).astype(np.int64) * (7 * 86400)
     day = _pick(rng, DAY_BY_PLACE / DAY_BY_PLACE.sum(axis=1, keepdims=True), place)
@@ -343,7 +345,7 @@ def _purchase_time(
 
 
 def _income(rng: np.random.Generator, age: NDArray[Any], gender: NDArray[Any], settlement: NDArray[Any]) -> Floats:
-    """A log-normal income that peaks at 50 and leans to town; sensitive, and known to no attacker."""
+    """A log-normal income that peaks at age 50 and is higher in towns; sensitive, and not known to any attacker."""
     middle = 10.6 - ((AGES - 50) / 40) ** 2
     logarithm = middle[age] + np.array([0.06, -0.06, -0.03])[gender] + np.array([0.12, 0.04, -0.12])[settlement]
     income: Floats = np.round(np.exp(rng.normal(logarithm, 0.45)), 2)

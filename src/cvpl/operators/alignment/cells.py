@@ -1,4 +1,4 @@
-"""Ranges that a release writes in place of values, and which of them a value is brought to."""
+"""Ranges that a release writes in place of values, and the mapping of values to them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The distinct ranges [low, high] of a release, both ends included, and the values that it still has as they are.
+    """The distinct ranges [low, high] of a release, both ends included, and its unchanged values (`plain`).
 
-    Values are floats, or whole numbers (microseconds). The line is cut at the ends of all ranges; `starts` are the
-    beginnings of its pieces, ascending, and `owner` is the range to which a value of the piece is brought, -1 for none.
+    Values are floats, or integers (microseconds). The number line is cut at the ends of all ranges; `starts` are the
+    sorted starts of its pieces, and `owner` is the range that a value in the piece is mapped to, -1 for none.
     """
 
     low: Values
@@ -29,10 +29,10 @@ class Cells:
 
     @classmethod
     def of(cls, low: Values, high: Values) -> tuple[Cells, Ints]:
-        """From the ends of every released value; also one row of each range.
+        """Build the ranges from the ends of every released value; also return one row of each range.
 
-        A value that lies in several ranges is brought to the one that holds most released records; ties go to the
-        narrowest, then to the lowest.
+        A value in several ranges is mapped to the one with most released records; ties go to the narrowest, then to the
+        lowest.
         """
         wide = np.flatnonzero(low < high)
         first, counts, _ = _distinct(low[wide], high[wide])
@@ -43,7 +43,7 @@ class Cells:
         return cls(*ends, np.unique(low[low == high]), starts, owner), wide[first]
 
     def find(self, values: Values) -> Ints:
-        """The range that each value is brought to; -1 for a plain value, one outside of all ranges, and NaN."""
+        """The range that each value is mapped to; -1 for a plain value, a value outside all ranges, and NaN."""
         if not len(self.starts):
             return np.full(len(values), -1, dtype=np.int64)
         piece = np.searchsorted(self.starts, values, side="right") - 1
@@ -52,11 +52,11 @@ class Cells:
         return found
 
     def has(self, values: Values) -> NDArray[np.bool_]:
-        """Whether the release has each value as it is."""
+        """Whether the release has each value unchanged."""
         return _among(values, self.plain)
 
     def holds(self, low: Values, high: Values) -> NDArray[np.bool_]:
-        """Which of some ranges the release has as they are."""
+        """Which of the given ranges the release has."""
         known = set(zip(self.low.tolist(), self.high.tolist(), strict=True))
         first, _, codes = _distinct(low, high)
         distinct = zip(low[first].tolist(), high[first].tolist(), strict=True)
@@ -64,7 +64,7 @@ class Cells:
 
 
 def _among(values: Values, known: Values) -> NDArray[np.bool_]:
-    """Whether each value is among `known`, which ascend."""
+    """Whether each value is in `known`, which is sorted."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
@@ -77,11 +77,11 @@ def _after(high: Values) -> Values:
 
 
 def _distinct(low: Values, high: Values) -> tuple[Ints, Ints, Ints]:
-    """Of the distinct pairs the row where each stands first and how many there are; and the code of every row."""
+    """The first row and the count of each distinct pair, and the code of every row."""
     lows, highs = np.unique(low), np.unique(high)
     pairs = np.searchsorted(lows, low) * len(highs) + np.searchsorted(highs, high)
     if len(lows) * len(highs) <= 4 * len(low) + 1024:
-        # Counting is faster than sorting where the pairs are not too many to be counted.
+        # Counting is faster than sorting if there are not too many possible pairs.
         counts = np.bincount(pairs, minlength=len(lows) * len(highs))
         found = np.flatnonzero(counts)
         codes = (np.cumsum(counts > 0) - 1)[pairs]
@@ -93,7 +93,7 @@ def _distinct(low: Values, high: Values) -> tuple[Ints, Ints, Ints]:
 
 
 def _pieces(low: Values, after: Values, rank: Ints) -> tuple[Values, Ints]:
-    """Sweep over the line: where a range begins or is over, the best-ranked of those that are open owns the piece."""
+    """Sweep over the number line: at each start or end of a range, the best-ranked open range owns the piece."""
     starts = np.unique(np.concatenate([low, after]))
     owner = np.full(len(starts), -1, dtype=np.int64)
     coming = np.argsort(low, kind="stable")

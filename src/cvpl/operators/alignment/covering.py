@@ -1,10 +1,10 @@
-"""Which labels a released label stands for, as far as its spelling or the column's levels tell.
+"""The labels that a released label covers, by its spelling or the column's levels.
 
 West/*  West        the labels whose path begins with it, by a separator or a hierarchy file
-123**   1*3         a mask: the labels that differ in the starred places only; one star at the end stands for any rest
+123**   1*3         a mask: the labels that differ only where it has stars; one star at the end matches any rest
 {A, B}  A, B        a set of labels
-123                 a beginning, where all released labels are beginnings of one length
-30-39   [30, 40)    a range, where the labels are numbers
+123                 a prefix, if all released labels are prefixes of one length
+30-39   [30, 40)    a range, if the labels are numbers
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BETWEEN = (",", ";", "|")
 
 @dataclass(frozen=True)
 class LabelCover:
-    """A released label, the labels that it stands for (codes), and how to call that."""
+    """A released label, the codes of the labels that it covers, and the name of this kind of cover."""
 
     code: int
     members: tuple[int, ...]
@@ -34,10 +34,10 @@ class LabelCover:
 
 
 def covers(spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags) -> list[LabelCover]:
-    """Every released label that stands for others; `own` and `released` say in which table a label occurs.
+    """Every released label that covers others; `own` and `released` say in which table a label occurs.
 
-    By levels a label may cover others whether or not the attacker has it too. A spelling is read as a mask, a set or a
-    range only where the attacker does not have it as a label of their own.
+    By levels a label may cover others even if the attacker has it too. A text is read as a mask, a set or a range only
+    if the attacker does not have it as a label.
     """
     there = [int(code) for code in np.flatnonzero(released)]
     foreign = [code for code in there if not own[code]]
@@ -65,14 +65,14 @@ def _by_levels(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) ->
 
 
 def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
-    """Labels that a mask fits; masks with stars in the same places are looked up together."""
+    """Labels that match a mask; masks with stars in the same positions are looked up together."""
     shapes: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for code in foreign:
         label = labels[code]
         if "*" in label and label.strip("*"):
             shapes[len(label), tuple(at for at, sign in enumerate(label) if sign != "*")].append(code)
     for (length, kept), codes in shapes.items():
-        # One star at the end may stand for any rest.
+        # One star at the end may match any rest.
         any_rest = kept == tuple(range(length - 1))
         fitting: dict[str, list[int]] = defaultdict(list)
         for code in exact:
@@ -88,7 +88,7 @@ def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int
 
 
 def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
-    """Labels that a set lists: in braces, or bare where every part is a label."""
+    """Labels that a set lists: in braces, or without braces if every part is a label."""
     place = {labels[code]: code for code in exact}
     for code in foreign:
         label = labels[code].strip()
@@ -104,7 +104,7 @@ def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]
 
 
 def _members(parts: Sequence[str], sign: str, place: dict[str, int]) -> tuple[list[int], bool]:
-    """The labels that the parts spell, joined where a label holds the sign itself; and whether some spell none."""
+    """The labels in the parts, rejoined if a label contains the separator; and whether some part is not a label."""
     longest = 1 + max((label.count(sign) for label in place), default=0)
     members, at, strange = [], 0, False
     while at < len(parts):
@@ -148,7 +148,7 @@ def _number(label: str) -> float | None:
 def _by_beginnings(
     labels: Sequence[str], foreign: Sequence[int], there: Sequence[int], exact: Sequence[int]
 ) -> Iterator[LabelCover]:
-    """Labels that begin with a released one, where every released label is the beginning of some, all of one length."""
+    """Labels that start with a released one, if every released label is a prefix of some label, all of one length."""
     lengths = {len(labels[code]) for code in foreign}
     if len(foreign) < len(there) or len(lengths) != 1:
         return

@@ -1,4 +1,4 @@
-"""Which way of rounding turns the attacker's values into the released ones: the one whose histogram overlaps most."""
+"""The rounding that turns the attacker's values into the released ones: the one with the largest histogram overlap."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SURPRISE = 10.0
-"""So many released values off a grid must be expected, were the attacker's values released as they are, before the
-absence of all of them counts as rounding: by chance that happens once in 20,000 times (e^-10)."""
+"""The number of released values off a grid that must be expected from unrounded values before the absence of all of
+them counts as rounding: by chance that happens once in 20,000 times (e^-10)."""
 EXPLAINED = 0.1
-"""The rounding must raise the overlap of the histograms by at least this share of the values that it moves."""
+"""The rounding must increase the histogram overlap by at least this share of the values that it moves."""
 PILED = 5.0
-"""So many standard deviations more records than expected at the release's last value count as piled up there."""
+"""An excess of this many standard deviations at the release's last value counts as a cut-off."""
 SAMPLE = 200_000
-"""Of larger tables so many values, evenly spaced, decide which way of rounding fits."""
+"""For larger tables, the number of evenly spaced values used to choose the rounding."""
 FEWEST_POINTS = 3
-"""Fewer released numbers are no grid; natural steps of time need no more than one."""
+"""Fewer released numbers do not define a grid; natural time steps need only one."""
 MOST_DIGITS = 4
 SAME = 1e-12
 """Two doubles that differ by less, relative to their size, are the same number."""
@@ -48,14 +48,14 @@ Candidate = TypeVar("Candidate", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Distinct values, ascending, and how many records have each."""
+    """Sorted distinct values, and the number of records with each."""
 
     values: Values
     counts: Ints
 
     @classmethod
     def of(cls, values: Values, most: int | None = None) -> Histogram:
-        """Of all values, or of at most so many, evenly spaced."""
+        """Count all values, or at most `most` of them, evenly spaced."""
         if most is not None and len(values) > most:
             values = values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
         found, counts = np.unique(values, return_counts=True)
@@ -63,7 +63,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return int(self.counts.sum())
 
     def mapped(self, change: Callable[[Values], Values]) -> Histogram:
@@ -75,64 +75,64 @@ class Histogram:
         """Sum over values of the smaller of the two shares: 1 for equal distributions, 0 for disjoint ones."""
         if not self.total or not other.total:
             return 0.0
-        _, mine, theirs = np.intersect1d(self.values, other.values, assume_unique=True, return_indices=True)
-        shares = self.counts[mine] / self.total, other.counts[theirs] / other.total
+        _, here, there = np.intersect1d(self.values, other.values, assume_unique=True, return_indices=True)
+        shares = self.counts[here] / self.total, other.counts[there] / other.total
         return float(np.minimum(*shares).sum())
 
 
 def fit_numbers(own: Floats, released: Floats) -> NumberRounding | None:
-    """The way of rounding that turns the attacker's numbers into the released ones; None where none does."""
+    """The rounding that turns the attacker's numbers into the released ones; None if there is none."""
     points = np.unique(released)
     candidates: list[NumberRounding] = [*_grids(points), *_digits(points)]
     return _best(own, released, candidates)
 
 
 def fit_times(own: Ints, released: Ints) -> TimeRounding | None:
-    """The same for instants, in microseconds."""
+    """The same as `fit_numbers` for instants, in microseconds."""
     points = np.unique(released)
     candidates: list[TimeRounding] = [*_clocks(points), *_calendars(points), *_largest_step(points)]
     return _best(own, released, candidates)
 
 
 def _best(own: Values, released: Values, candidates: Sequence[Candidate]) -> Candidate | None:
-    """The candidate with the largest overlap, of those that explain what the release lacks.
+    """The candidate with the largest overlap, among those that explain which values the release lacks.
 
-    A candidate is looked at where the attacker's values are clearly finer: with the share of them that it moves, the
-    release of as many records as there are would hold SURPRISE values that it would move as well, and holds none.
+    A candidate is considered if the attacker's values are clearly finer: given the share of them that it moves, at
+    least SURPRISE released values should be off its grid, and none is.
     """
     if not candidates or not len(own):
         return None
-    mine, theirs = Histogram.of(own, SAMPLE), Histogram.of(released, SAMPLE)
-    unchanged = mine.overlap(theirs)
+    own_counts, released_counts = Histogram.of(own, SAMPLE), Histogram.of(released, SAMPLE)
+    unchanged = own_counts.overlap(released_counts)
     best: tuple[float, Candidate] | None = None
     for candidate in candidates:
-        moved = candidate(mine.values) != mine.values
-        share = float(mine.counts[moved].sum()) / mine.total
+        moved = candidate(own_counts.values) != own_counts.values
+        share = float(own_counts.counts[moved].sum()) / own_counts.total
         if share * len(released) < SURPRISE:
             continue
-        overlap = _overlap(candidate, mine, theirs)
+        overlap = _overlap(candidate, own_counts, released_counts)
         if overlap - unchanged >= EXPLAINED * share and (best is None or overlap > best[0]):
             best = overlap, candidate
     return None if best is None else best[1]
 
 
-def _overlap(change: Callable[[Values], Values], mine: Histogram, theirs: Histogram) -> float:
-    """The overlap once the attacker's values are changed.
+def _overlap(change: Callable[[Values], Values], own: Histogram, released: Histogram) -> float:
+    """The overlap after the attacker's values are changed.
 
-    Where the change would move the release's own first or last value, that is an end at which values are cut off.
+    If the change would move the release's own first or last value, that value is a cut-off.
     """
-    moved = change(theirs.values)
-    same = np.abs(moved - theirs.values) <= SAME * np.abs(theirs.values)
-    # The same number but for its last bits is spelled like the changed ones.
-    points = Histogram(np.where(same, moved, theirs.values), theirs.counts)
-    low, high = (None if fits else end for fits, end in zip(same[[0, -1]], theirs.values[[0, -1]], strict=True))
+    moved = change(released.values)
+    same = np.abs(moved - released.values) <= SAME * np.abs(released.values)
+    # Numbers that differ only in their last bits are given the bits of the changed ones.
+    points = Histogram(np.where(same, moved, released.values), released.counts)
+    low, high = (None if fits else end for fits, end in zip(same[[0, -1]], released.values[[0, -1]], strict=True))
     if low is None and high is None:
-        return mine.mapped(change).overlap(points)
-    return mine.mapped(lambda values: np.clip(change(values), low, high)).overlap(points)
+        return own.mapped(change).overlap(points)
+    return own.mapped(lambda values: np.clip(change(values), low, high)).overlap(points)
 
 
 def _grids(points: Floats) -> list[NumberGrid]:
-    """Grids on which all released numbers lie, or all but the first or last, which may be where values are cut off."""
+    """Grids that contain all released numbers, or all but the first or last, which may be cut-offs."""
     if len(points) < FEWEST_POINTS:
         return []
     places = decimal_places(points)
@@ -149,13 +149,13 @@ def _grids(points: Floats) -> list[NumberGrid]:
 
 
 def _steps(whole: Ints) -> list[int]:
-    """The largest step that leads from any of the numbers to any other, and parts of it."""
+    """The largest common step of the numbers, and fractions of it."""
     largest = int(np.gcd.reduce(np.diff(whole)))
     return [largest // part for part in _DIVISORS if largest % part == 0]
 
 
 def _digits(points: Floats) -> list[Digits]:
-    """Numbers of significant digits that all released numbers keep to."""
+    """Numbers of significant digits that fit all released numbers."""
     if len(points) < FEWEST_POINTS:
         return []
     kept = range(1, MOST_DIGITS + 1)
@@ -169,7 +169,7 @@ def _digits(points: Floats) -> list[Digits]:
 
 
 def _clocks(points: Ints) -> list[TimeGrid]:
-    """Grids of natural steps on which all released instants lie."""
+    """Grids of natural time steps that contain all released instants."""
     found = [
         natural_grid for natural_grid in natural_grids() if not np.any((points - natural_grid[1]) % natural_grid[0])
     ]
@@ -177,7 +177,7 @@ def _clocks(points: Ints) -> list[TimeGrid]:
 
 
 def _largest_step(points: Ints) -> list[TimeGrid]:
-    """Grids of the largest step that leads from any released instant to any other."""
+    """Grids of the largest common step of the released instants."""
     if len(points) < FEWEST_POINTS:
         return []
     step = _steps(points)[0]
@@ -185,7 +185,7 @@ def _largest_step(points: Ints) -> list[TimeGrid]:
 
 
 def _calendars(points: Ints) -> list[Calendar]:
-    """Calendar units that all released instants begin."""
+    """Calendar units that start at all released instants."""
     ways = [rounding for rounding in ROUNDINGS if rounding.way in ("down", "up") or rounding == Rounding("nearest")]
     units: tuple[Any, ...] = ("month", "quarter", "year")
     fitting = [unit for unit in units if np.array_equal(Calendar(unit, ways[0])(points), points)]
@@ -193,11 +193,11 @@ def _calendars(points: Ints) -> list[Calendar]:
 
 
 def cut_offs(own: Values, released: Values) -> tuple[Any, Any]:
-    """The least and the most that the release lets through, each None where it cuts nothing off.
+    """The lower and upper cut-off of the release, each None if there is none.
 
-    It does where the attacker has values beyond the release's last one, and the release piles up there: it holds more
-    records than the attacker's share of that value makes expect, by PILED standard deviations and by at least half
-    of those that lie beyond.
+    There is one if the attacker has values beyond the release's last value, and released records pile up there: more
+    than expected from the attacker's share of that value, by PILED standard deviations and by at least half of the
+    records that lie beyond.
     """
     if not len(own) or not len(released):
         return None, None

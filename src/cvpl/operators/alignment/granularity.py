@@ -1,4 +1,4 @@
-"""What the release still distinguishes, column by column, and bringing a table to it."""
+"""The granularity of a release, column by column, and the generalization of a table to it."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, 
 
 
 class ColumnGranularity(Protocol):
-    """The grain of one column."""
+    """The granularity of one column."""
 
     def apply(self, column: Any, /) -> ColumnData:
-        """A column of the kind it was detected on, brought to it; the column itself where nothing changes."""
+        """Generalize a column of the same kind; the column itself if nothing changes."""
         ...
 
     @property
     def words(self) -> str:
-        """What is done, for a person, without any value of the data."""
+        """A description for people, without any value of the data."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Granularity:
-    """The grain of every column that the release has coarser than the attacker, and the shares that it suppresses.
+    """The granularity of every column that is coarser in the release, and the suppressed shares.
 
-    `suppressed` is, of each column that the release lacks more often than the attacker, the share of its records
-    without a value. A missing value is neutral, so nothing is done about it.
+    `suppressed` is the share of released records without a value, for each column that is missing more often in the
+    release than in the attacker's table. A missing value is neutral, so it needs no treatment.
     """
 
     grains: Mapping[str, ColumnGranularity]
     suppressed: Mapping[str, float]
 
     def apply(self, table: Table) -> Table:
-        """The table as the release would write it: g(g(t)) = g(t).
+        """Generalize the table as the release does: g(g(t)) = g(t).
 
-        Only columns that change are made anew, and kept as the table keeps its own; where none does, it is the table
+        Only columns that change are copied, in the table's kind of storage; if none changes, this returns the table
         itself.
         """
         return table.altered({name: grain.apply for name, grain in self.grains.items() if name in table.columns})
 
     def describe(self) -> list[tuple[str, str]]:
-        """A column and what is done to it, without any value of the data; steps, widths and shares are told."""
+        """List columns and their treatment, with steps, widths and shares, but no value of the data."""
         text = []
         for name in dict.fromkeys((*self.grains, *self.suppressed)):
             parts = [self.grains[name].words] if name in self.grains else []
@@ -57,10 +57,10 @@ class Granularity:
 
 
 def detect(original: Table, protected: Table) -> Granularity:
-    """The grain of the release, from the values of the two tables alone.
+    """Estimate the granularity of the release from the values of the two tables alone.
 
-    A column is looked at by itself, over all records; a column in which nothing is coarser than the attacker's own has
-    no grain. See `Cells.of` for intervals and spans, `fitting` for grids, `covering` for labels.
+    Each column is analysed separately, over all records; a column that is not coarser than the attacker's has no entry.
+    See `Cells.of` for intervals and time spans, `fitting` for grids, `covering` for labels.
     """
     grains: dict[str, ColumnGranularity] = {}
     suppressed: dict[str, float] = {}

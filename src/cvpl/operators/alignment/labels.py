@@ -1,4 +1,4 @@
-"""The grain of a released category: groups, masks, sets and ranges that stand in place of labels."""
+"""The granularity of a released category: groups, masks, sets and ranges that replace labels."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from cvpl.tables.columns import ColumnSpec, Labels
 
 @dataclass(frozen=True, eq=False)
 class LabelGranularity:
-    """How the release writes labels: `recode` is the code that each code is brought to, -1 (missing) at its end."""
+    """How the release writes labels: `recode` is the code that each code is mapped to; the last is -1 (missing)."""
 
     recode: NDArray[np.int32]
     kinds: tuple[str, ...]
 
     @classmethod
     def detect(cls, spec: ColumnSpec, own: Labels, released: Labels) -> LabelGranularity | None:
-        """From the labels of both tables; None where no label has to change.
+        """Estimate it from the labels of both tables; None if no label has to change.
 
-        A label that the release has stays. Another is brought to the released label that covers it; of several, to the
-        one that holds most released records, then to the one that covers the fewest labels, then to the first. A label
-        that the release covers nowhere stays.
+        A label that the release has stays. Another is mapped to the released label that covers it; if there are
+        several, to the one with most released records, then to the one that covers the fewest labels, then to the
+        first. A label that no released label covers stays.
         """
         labels = released.labels
         here, there = (_counts(column) for column in (own, released))
@@ -44,13 +44,13 @@ class LabelGranularity:
         return cls(np.append(recode, -1).astype(np.int32), tuple(sorted(set(kinds.values()))))
 
     def apply(self, column: Labels) -> Labels:
-        """The column as the release would write it; the column itself where nothing changes."""
+        """Generalize the column as the release does; the column itself if nothing changes."""
         codes = self.recode[column.codes]
         return column if np.array_equal(codes, column.codes) else Labels(codes, column.labels)
 
     @property
     def words(self) -> str:
-        """What is done, for a person, without any label."""
+        """A description for people, without any label."""
         return ", ".join(self.kinds)
 
 

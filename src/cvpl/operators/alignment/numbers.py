@@ -1,4 +1,4 @@
-"""The grain of a released column of numbers: intervals, a grid, and ends beyond which nothing is let through."""
+"""The granularity of a released numeric column: intervals, a grid, and cut-offs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 class NumberGranularity:
     """How the release writes numbers.
 
-    `cells` are its intervals, which stand at `middle`; what lies in none of them is rounded (`rounding`) and cut off
-    (`least`, `most`). `points` are the released numbers as doubles, where these are not those of their spelling.
+    `cells` are its intervals, represented by `middle`; other values are rounded (`rounding`) and cut off (`least`,
+    `most`). `points` are the released numbers as doubles, if they differ from the doubles of the grid.
     """
 
     cells: Cells | None = None
@@ -32,7 +32,7 @@ class NumberGranularity:
 
     @classmethod
     def detect(cls, own: Numbers, released: Numbers) -> NumberGranularity | None:
-        """From the values of both tables; None where the release is as fine as the attacker's own."""
+        """Estimate it from the values of both tables; None if the release is as fine as the attacker's table."""
         known = released.known()
         cells, middle, left = None, None, own.values[own.known()]
         plain = released.values[known]
@@ -55,7 +55,7 @@ class NumberGranularity:
         return cls(cells, middle, rounding, least, most, points)
 
     def apply(self, column: Numbers) -> Numbers:
-        """The column as the release would write it; the column itself where nothing changes."""
+        """Generalize the column as the release does; the column itself if nothing changes."""
         values, low, high = column.values, column.low, column.high
         moved = self._rounded(values)
         exact = low == high
@@ -92,14 +92,14 @@ class NumberGranularity:
             near = np.where(np.abs(moved - below) <= np.abs(above - moved), below, above)
             moved = np.where(np.abs(near - moved) <= SAME * np.abs(moved), near, moved)
         if self.least is not None or self.most is not None:
-            # The end itself may lie off the grid, and is a released value like any other.
+            # The cut-off itself may lie off the grid, and is a released value like any other.
             ends = [end for end in (self.least, self.most) if end is not None]
             moved = np.where(np.isin(values, ends), values, np.clip(moved, self.least, self.most))
         return moved
 
     @property
     def words(self) -> str:
-        """What is done, for a person, without any value of the data."""
+        """A description for people, without any value of the data."""
         parts = []
         if self.cells is not None:
             width = self.cells.high - self.cells.low

@@ -1,6 +1,6 @@
-"""Ways of rounding: to the steps of a grid, to significant digits, to calendar units.
+"""Rounding to the steps of a grid, to significant digits, and to calendar units.
 
-Each leaves what it has rounded as it is. Numbers are floats, times whole microseconds since 1970.
+Each is idempotent. Numbers are floats, times are integer microseconds since 1970.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Unit = Literal["month", "quarter", "year"]
 
 _ULP = float(np.finfo(np.float64).eps)
 _SLACK = 8 * _ULP
-"""Relative error up to which a product counts as whole: it is off by a few roundings at most."""
+"""Relative error up to which a product counts as whole: it is off by a few rounding errors at most."""
 _MONTHS: dict[Unit, int] = {"month": 1, "quarter": 3, "year": 12}
 _WORDS: dict[Way, str] = {
     "down": "rounded down to",
@@ -45,15 +45,15 @@ _CUT: dict[Way, str] = {
 
 @dataclass(frozen=True)
 class Rounding:
-    """Which neighbour on the grid a value goes to; `tie` says which one from the middle, where it is the nearest."""
+    """The grid neighbour that a value is rounded to; `tie` decides midpoints when `way` is "nearest"."""
 
     way: Way
     tie: Tie = "up"
 
     def moved(self, below: Values, rest: Values, step: float, negative: NDArray[np.bool_]) -> Values:
-        """The number of the grid point: `below` of the one below the value, plus one where it goes up.
+        """The index of the grid point: `below`, the index of the point below the value, plus one if it is rounded up.
 
-        `rest` is what the value has above the point below it.
+        `rest` is the distance from the point below to the value.
         """
         if self.way == "down":
             return below
@@ -79,14 +79,14 @@ ROUNDINGS = (
     Rounding("up"),
     Rounding("toward zero"),
 )
-"""The ways that are tried; of several that fit alike the first is taken. On a grid with an offset even may be odd."""
+"""The roundings to try; if several fit equally well, the first is used. On a grid with an offset, even may be odd."""
 
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """The numbers (offset + n step) / scale; offset, step and scale are whole, the scale a power of ten.
+    """The numbers (offset + n step) / scale; offset, step and scale are integers, the scale a power of ten.
 
-    So a grid point is the double that its decimal spelling reads as.
+    So a grid point is the double closest to its decimal notation.
     """
 
     step: int
@@ -95,7 +95,7 @@ class NumberGrid:
     rounding: Rounding
 
     def __call__(self, values: Floats) -> Floats:
-        """Every number brought to the grid; NaN stays NaN."""
+        """Round every number to the grid; NaN stays NaN."""
         scaled = values * self.scale
         whole = np.rint(scaled)
         scaled = np.where(np.abs(scaled - whole) <= _SLACK * np.abs(whole), whole, scaled)
@@ -113,13 +113,13 @@ class NumberGrid:
 
 @dataclass(frozen=True)
 class Digits:
-    """Numbers of so many significant digits."""
+    """Numbers with a fixed number of significant digits."""
 
     digits: int
     rounding: Rounding
 
     def __call__(self, values: Floats) -> Floats:
-        """Every number rounded to its first digits; 0 and NaN stay."""
+        """Round every number to its first digits; 0 and NaN stay."""
         size = np.abs(values)
         plain = np.isfinite(size) & (size > 0)
         power = np.floor(np.log10(size, out=np.zeros_like(size), where=plain))
@@ -149,7 +149,7 @@ class TimeGrid:
     rounding: Rounding
 
     def __call__(self, values: Ints) -> Ints:
-        """Every instant brought to the grid."""
+        """Round every instant to the grid."""
         below, rest = np.divmod(values - self.offset, self.step)
         number = self.rounding.moved(below, rest, self.step, np.zeros(len(values), dtype=bool))
         return np.asarray(self.offset + number * self.step, dtype=np.int64)
@@ -166,13 +166,13 @@ class TimeGrid:
 
 @dataclass(frozen=True)
 class Calendar:
-    """The beginnings of months, quarters or years."""
+    """The starts of months, quarters or years."""
 
     unit: Unit
     rounding: Rounding
 
     def __call__(self, values: Ints) -> Ints:
-        """Every instant brought to the beginning of a unit."""
+        """Round every instant to the start of a unit."""
         months = values.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
         size = _MONTHS[self.unit]
         number = np.floor_divide(months, size)
@@ -200,7 +200,7 @@ def _instants(months: Ints) -> Ints:
 
 
 def decimal_places(values: Floats, most: int = 9) -> int | None:
-    """How many decimals all of the values have at most; None if more than `most`, or too large to tell."""
+    """The largest number of decimals of the values; None if above `most`, or if the values are too large to tell."""
     for places in range(most + 1):
         scaled = values * 10.0**places
         if np.abs(scaled).max(initial=0.0) > 2.0**52:
@@ -212,7 +212,7 @@ def decimal_places(values: Floats, most: int = 9) -> int | None:
 
 
 def natural_grids() -> tuple[tuple[int, int], ...]:
-    """Step and offset of the grids that people round times to, in microseconds, the finest first."""
+    """Step and offset of the usual grids for times, in microseconds, the finest first."""
     minutes = (item * _NATURAL["minute"] for item in (5, 10, 15, 20, 30))
     hours = (item * _NATURAL["hour"] for item in (2, 3, 4, 6, 8, 12))
     since_midnight = (item for name, item in _NATURAL.items() if name != "week")

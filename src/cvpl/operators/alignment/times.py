@@ -1,4 +1,4 @@
-"""The grain of a released column of times: spans, or steps of the clock and the calendar."""
+"""The granularity of a released column of times: time spans, or steps of the clock and the calendar."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DAY = 86_400e6
 
 @dataclass(frozen=True, eq=False)
 class TimeGranularity:
-    """How the release writes times: `cells` are its spans; what lies in none of them is rounded (`rounding`)."""
+    """How the release writes times: `cells` are its time spans; times outside them are rounded (`rounding`)."""
 
     cells: Cells | None
     rounding: TimeRounding | None
 
     @classmethod
     def detect(cls, own: Times, released: Times) -> TimeGranularity | None:
-        """From the values of both tables; None where the release is as fine as the attacker's own."""
+        """Estimate it from the values of both tables; None if the release is as fine as the attacker's table."""
         left = _whole(own.middle())[own.known()]
         known = released.known()
         plain = _whole(released.first)[known]
@@ -41,7 +41,7 @@ class TimeGranularity:
         return None if cells is None and rounding is None else cls(cells, rounding)
 
     def apply(self, column: Times) -> Times:
-        """The column as the release would write it; the column itself where nothing changes."""
+        """Generalize the column as the release does; the column itself if nothing changes."""
         first = _whole(column.first)
         last = first if column.plain else _whole(column.last)
         known = column.known()
@@ -65,13 +65,13 @@ class TimeGranularity:
             times = moved.astype("datetime64[us]")
             return Times(times, times if column.plain else np.where(exact, times, column.last))
         ends = moved, np.where(exact, moved, last)
-        assert self.cells is not None  # noqa: S101 - nothing is inside of no span
+        assert self.cells is not None  # noqa: S101 - a value can only be inside an existing span
         ends[0][inside], ends[1][inside] = self.cells.low[cell[inside]], self.cells.high[cell[inside]]
         return Times(ends[0].astype("datetime64[us]"), ends[1].astype("datetime64[us]"))
 
     @property
     def words(self) -> str:
-        """What is done, for a person, without any value of the data."""
+        """A description for people, without any value of the data."""
         parts = []
         if self.cells is not None:
             width = (self.cells.high - self.cells.low + 1) / _DAY
@@ -83,5 +83,5 @@ class TimeGranularity:
 
 
 def _whole(times: NDArray[np.datetime64]) -> Ints:
-    """Microseconds since 1970; a missing time is the least whole number."""
+    """Microseconds since 1970; a missing time is the smallest integer."""
     return times.astype("datetime64[us]").astype(np.int64)

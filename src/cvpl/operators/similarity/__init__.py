@@ -1,4 +1,4 @@
-"""Similarity: how alike two records are.
+"""Similarity of two records.
 
     cosine        <a, b> / (|a| |b|), in [-1, 1]; a zero vector has similarity 0 to everything
     euclidean     1 / (1 + |a - b|)
@@ -8,10 +8,10 @@
                   log((1-m)/(1-u)) where it does not, 0 where either value is missing; no upper limit of its own
     rarity        the sum of log(1/frequency) over the columns on which a pair agrees; no upper limit of its own
 
-`fit` returns a `Measure`, and a measure makes a `Scorer` of two sets of records (`measure`). A scorer has two ways to
-the same figure: `pairs`, the formula itself, one pair at a time and to the same bits wherever the pair stands; and
-`tile`, a whole rectangle at once by matrix products, within `tolerance` of it, which only ever serves to find the pairs
-that the formula is then applied to.
+`fit` returns a `Measure`, and a measure makes a `Scorer` of two sets of records (`measure`). A scorer computes the same
+score in two ways: `pairs`, the formula itself, one pair at a time, with the same bits for a pair in any position; and
+`tile`, a whole rectangle at once by matrix products, within `tolerance` of it, which is used only to find the pairs to
+which the formula is then applied.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ _BY_NAME: Mapping[str, SimilarityOperator] = {
 
 
 def similarity_operator(similarity: Similarity) -> SimilarityOperator:
-    """The operator that the settings name, or are."""
+    """The operator for the settings, given by name or as settings."""
     return _BY_NAME[similarity] if isinstance(similarity, str) else similarity
 
 

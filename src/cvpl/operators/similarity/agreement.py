@@ -1,8 +1,8 @@
-"""Scores made of agreement, column by column: what agreeing on a value is worth, and who agrees on it.
+"""Agreement scores: the sum over columns of a weight for each value on which two records agree.
 
-A record is a row of codes, one a column, -1 where its value is missing. For each code that a query can have, a table
-says which codes of candidates agree with it (a range of them, since numbers may agree within a tolerance) and what that
-is worth.
+A record is a row of codes, one per column, -1 where its value is missing. For each code of a query, a table gives the
+range of candidate codes that agree with it (a range, since numbers may agree within a tolerance) and the weight of that
+agreement.
 
     score(x, y) = sum over columns of   worth(x_c) if y_c agrees with x_c,   differ_c if not,   0 if either is missing
 """
@@ -26,9 +26,9 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class AgreementWeights:
-    """For every column the table of its queries' codes, one table behind the other; column c's begins at start[c].
+    """The tables of all columns by query code, one after the other; the table of column c starts at start[c].
 
-    A candidate's code from `first` to `last` agrees, which is worth `agree`; `differ` is for a whole column.
+    A candidate code from `first` to `last` agrees, with the weight `agree`; `differ` is one weight per column.
     """
 
     start: NDArray[np.int64]
@@ -39,7 +39,7 @@ class AgreementWeights:
 
     @property
     def most(self) -> float:
-        """The highest score there can be."""
+        """The highest possible score."""
         best = [
             max(float(self.agree[begin:end].max(initial=0.0)), float(differ), 0.0)
             for begin, end, differ in zip(self.start[:-1], self.start[1:], self.differ, strict=True)
@@ -48,13 +48,13 @@ class AgreementWeights:
 
     @property
     def least(self) -> float:
-        """The lowest score there can be."""
+        """The lowest possible score."""
         return float(np.minimum(self.differ, 0.0).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedColumn:
-    """One column of two tables: their codes, and the worth of agreement by the query's code."""
+    """One column of two tables: their codes, and the weight of agreement by query code."""
 
     queries: Codes
     candidates: Codes
@@ -64,7 +64,7 @@ class ComparedColumn:
 
     @classmethod
     def of(cls, one: ColumnData, other: ColumnData, tolerance: float) -> tuple[ComparedColumn, Keys]:
-        """The codes of two columns, values up to `tolerance` apart agreeing; and the distinct values of the queries."""
+        """The codes of two columns, where values up to `tolerance` apart agree, and the distinct query values."""
         plain = one.plain and other.plain
         known = one.known(), other.known()
         asked, queries = np.unique(one.keys(plain=plain)[known[0]], return_inverse=True)
@@ -89,7 +89,7 @@ def _spread(codes: NDArray[np.intp], known: NDArray[np.bool_]) -> Codes:
 
 @dataclass(frozen=True, eq=False)
 class AgreementScorer:
-    """The agreement of two tables' records, from a code a column; see the module."""
+    """Agreement scores of two tables' records, from one code per column; see the module."""
 
     a: Codes
     b: Codes
@@ -107,7 +107,7 @@ class AgreementScorer:
     def of(
         cls, columns: Sequence[ComparedColumn], differ: Floats, queries: Table, candidates: Table
     ) -> AgreementScorer:
-        """From compared columns."""
+        """Build the scorer from compared columns."""
         sizes = [len(column.agree) for column in columns]
         worth = AgreementWeights(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
@@ -124,17 +124,17 @@ class AgreementScorer:
 
     @property
     def queries(self) -> int:
-        """How many query records there are."""
+        """The number of query records."""
         return len(self.a)
 
     @property
     def candidates(self) -> int:
-        """How many candidate records there are."""
+        """The number of candidate records."""
         return len(self.b)
 
     @property
     def columns(self) -> int:
-        """How many columns are compared."""
+        """The number of columns compared."""
         return int(self.a.shape[1])
 
     @property
@@ -147,7 +147,7 @@ class AgreementScorer:
         return replace(self, a=self.a[queries], b=self.b[candidates])
 
     def tile(self, queries: slice, candidates: slice) -> Floats:
-        """Every query with every candidate, column by column."""
+        """Scores of every query with every candidate, column by column."""
         a, b = self.a[queries], self.b[candidates]
         scores = np.zeros((len(a), len(b)))
         for column in range(self.columns):
@@ -175,7 +175,7 @@ class AgreementScorer:
         return np.where((there >= first) & (there <= last), agree, differs)
 
     def _asked(self, column: int, codes: Codes) -> tuple[Codes, Codes, Floats, NDArray[np.bool_]]:
-        """For queries' codes: the range that agrees, its worth, and whether there is a value; else a range of none."""
+        """For query codes: the range that agrees, its weight, and whether there is a value; if not, an empty range."""
         known = codes >= 0
         if not known.any():
             nothing = np.zeros(len(codes))

@@ -1,4 +1,4 @@
-"""Cosine: the inner product of two embeddings that were brought to unit length."""
+"""Cosine: the inner product of two embeddings scaled to unit length."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Cosine:
     by_distance: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> CosineMeasure:
-        """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
+        """Fit the zero norm: norms up to 1e-9 of the root mean square norm of both tables count as zero."""
         return CosineMeasure.of_mean_square(tables.mean_square())
 
 
@@ -41,18 +41,18 @@ class CosineMeasure:
 
     @classmethod
     def of_mean_square(cls, mean_square: float) -> CosineMeasure:
-        """Norms up to 1e-9 of the root mean square norm of both tables count as zero."""
+        """Build the measure: norms up to 1e-9 of the root mean square norm of both tables count as zero."""
         return cls(_ZERO_NORM * float(np.sqrt(max(0.0, mean_square))))
 
     def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> Source:
-        """Scores that embed only whom they are asked for, where the projection allows it."""
+        """Scores that embed only the requested records, if the projection allows it."""
         a, b = queries.on_demand(), candidates.on_demand()
         if a is None or b is None:
             return self.scorer(queries.embeddings(), candidates.embeddings())
         return CosinesOnDemand(self, a, b)
 
     def scorer(self, queries: Floats, candidates: Floats) -> CosineScorer:
-        """Both sides brought to unit length."""
+        """A scorer of both sides, scaled to unit length."""
         return CosineScorer(self._unit(queries), self._unit(candidates))
 
     def _unit(self, vectors: Floats) -> Floats:
@@ -69,9 +69,9 @@ class CosineMeasure:
 
 @dataclass(frozen=True, eq=False)
 class CosinesOnDemand:
-    """Cosines of the records of two tables, without their embeddings: those that are asked for are made when they are.
+    """Cosines of the records of two tables, which embed records on request.
 
-    So the embeddings of a table never stand in memory as a whole, and equal records get equal bits all the same.
+    So the embeddings of a whole table are never in memory, and equal records still get equal bits.
     """
 
     measure: CosineMeasure
@@ -82,12 +82,12 @@ class CosinesOnDemand:
 
     @property
     def queries(self) -> int:
-        """How many query records there are."""
+        """The number of query records."""
         return len(self.a)
 
     @property
     def candidates(self) -> int:
-        """How many candidate records there are."""
+        """The number of candidate records."""
         return len(self.b)
 
     @property
@@ -100,7 +100,7 @@ class CosinesOnDemand:
         return self.measure.scorer(self.a.embed(queries), self.b.embed(candidates))
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
-        """The formula, some pairs at a time; a query that stands many times in a row is embedded once."""
+        """The formula, some pairs at a time; a query repeated in consecutive pairs is embedded once."""
         result = np.empty(len(queries))
         for start in range(0, len(queries), _PAIRS_AT_ONCE):
             at = slice(start, start + _PAIRS_AT_ONCE)

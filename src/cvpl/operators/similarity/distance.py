@@ -24,7 +24,7 @@ class Euclidean:
     by_distance: ClassVar[bool] = True
 
     def fit(self, tables: FittingTables) -> DistanceMeasure:
-        """Plain distances."""
+        """Fit the centre for plain distances."""
         return fit_euclidean(tables.embeddings())
 
 
@@ -36,7 +36,7 @@ class Mahalanobis:
     by_distance: ClassVar[bool] = True
 
     def fit(self, tables: FittingTables) -> DistanceMeasure:
-        """Whitening by the covariance of the fitted embeddings."""
+        """Fit the whitening by the covariance of the fitted embeddings."""
         return fit_mahalanobis(tables.embeddings())
 
 
@@ -54,9 +54,9 @@ class DistanceMeasure:
         return self.scorer(queries.embeddings(), candidates.embeddings())
 
     def scorer(self, queries: Floats, candidates: Floats) -> DistanceScorer | CosineScorer:
-        """Both sides moved to the centre, which keeps the rounding small, and whitened.
+        """A scorer of both sides, centred to keep rounding errors small, and whitened.
 
-        Without a single dimension there is nothing to compare by, and every similarity is 0.
+        Without any dimension there is nothing to compare, and every similarity is 0.
         """
         if not queries.shape[1]:
             return CosineScorer(queries, candidates)
@@ -67,12 +67,12 @@ class DistanceMeasure:
 
 
 def fit_euclidean(fitted_on: Floats) -> DistanceMeasure:
-    """Plain distances."""
+    """Fit the centre for plain distances."""
     return DistanceMeasure(fitted_on.mean(axis=0) if fitted_on.size else np.zeros(fitted_on.shape[1]), None)
 
 
 def fit_mahalanobis(fitted_on: Floats) -> DistanceMeasure:
-    """Whitening by the covariance (1/N) of the fitted embeddings; directions without variance are dropped."""
+    """Fit the whitening by the covariance (1/N) of the fitted embeddings; directions without variance are dropped."""
     centre = fitted_on.mean(axis=0) if fitted_on.size else np.zeros(fitted_on.shape[1])
     offset = fitted_on - centre
     values, vectors = np.linalg.eigh(offset.T @ offset / max(1, len(offset)))
@@ -82,7 +82,7 @@ def fit_mahalanobis(fitted_on: Floats) -> DistanceMeasure:
 
 
 def _product(matrix: Floats, loadings: Floats) -> Floats:
-    """A matrix product summed in a fixed order, row by row the same bits."""
+    """A matrix product summed in a fixed order, so that equal rows get equal bits."""
     result = np.zeros((len(matrix), loadings.shape[1]))
     for column, row in zip(matrix.T, loadings, strict=True):
         result += column[:, None] * row

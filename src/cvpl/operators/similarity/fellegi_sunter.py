@@ -1,4 +1,4 @@
-"""The Fellegi-Sunter weight as a similarity: the same worth for every value of a column."""
+"""The Fellegi-Sunter weight as a similarity: the same weight for every value of a column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROBABILITY_FLOOR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class AgreementMeasure:
-    """The weights of agreement and disagreement of each column, and what makes two values of it equal."""
+    """The weights of agreement and disagreement of each column."""
 
     columns: tuple[str, ...]
     agree: Floats
@@ -33,7 +33,7 @@ class AgreementMeasure:
         return self.scorer(queries.values(), candidates.values())
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
-        """Both tables as codes that are equal where the values are."""
+        """A scorer of both tables as codes, equal for equal values."""
         compared = []
         for name, worth in zip(self.columns, self.agree, strict=True):
             column, _ = ComparedColumn.of(queries.columns[name], candidates.columns[name], 0.0)
@@ -42,17 +42,17 @@ class AgreementMeasure:
 
     @property
     def most(self) -> float:
-        """The highest weight there can be."""
+        """The highest possible weight."""
         return float(np.maximum(self.agree, self.differ).sum())
 
     @property
     def least(self) -> float:
-        """The lowest weight there can be."""
+        """The lowest possible weight."""
         return float(np.minimum(np.minimum(self.agree, self.differ), 0.0).sum())
 
 
 class AgreementSettings(Settings):
-    """m, the chance that a match agrees, and u, that a non-match does: one value, or one for each column.
+    """m, the probability that a match agrees, and u, that a non-match does: one value, or one for each column.
 
     A column without its own `u` gets the chance agreement of the two tables, the sum over values of their two shares.
     """
@@ -71,7 +71,7 @@ class Agreement(Settings):
     by_distance: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> AgreementMeasure:
-        """The weights log(m/u) and log((1-m)/(1-u)) of every column."""
+        """Fit the weights log(m/u) and log((1-m)/(1-u)) of every column."""
         agree, differ = [], []
         for name in tables.columns:
             m = self.agreement.m.get(name, 0.9) if isinstance(self.agreement.m, Mapping) else self.agreement.m
@@ -83,7 +83,7 @@ class Agreement(Settings):
 
 
 def _chance(one: ColumnData, other: ColumnData) -> float:
-    """The chance that a record of each table agree, kept away from 0 and 1."""
+    """The probability that a record of one table agrees with a record of the other, kept away from 0 and 1."""
     column, _ = ComparedColumn.of(one, other, 0.0)
     left, right = column.queries[column.queries >= 0], column.candidates[column.candidates >= 0]
     if not left.size or not right.size:

@@ -1,4 +1,4 @@
-"""Jaccard: the ones that two records share over all their ones, on 0/1 features without a projection."""
+"""Jaccard: the ones that two records share, divided by all their ones, on 0/1 features without a projection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Jaccard:
     by_distance: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> JaccardMeasure:
-        """Nothing is fitted."""
+        """Return the measure; nothing is fitted."""
         return JaccardMeasure()
 
 

@@ -1,8 +1,8 @@
-"""A similarity before and after it is fitted, and what it is handed for that.
+"""The interfaces of a similarity before and after fitting, and of its input.
 
-An operator (the settings of a similarity, or what their name stands for) is fitted and becomes a measure; a measure
-makes a scorer of two sets of records. Each asks its caller for the form of the records that it compares, and only that
-form is made. So a new similarity is one file with an operator and a measure, and an entry in the package.
+An operator (the settings of a similarity, or the operator of that name) is fitted and becomes a measure; a measure
+makes a scorer of two sets of records. Each requests the form of the records that it compares, and only that form is
+computed. So a new similarity is one file with an operator and a measure, and an entry in the package.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from cvpl.tables.columns import Table
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Compared = Literal["embeddings", "binary features", "values"]
-"""What a similarity looks at: projected vectors, 0/1 features without a projection, or the values of the columns."""
+"""What a similarity compares: projected vectors, 0/1 features without a projection, or the values of the columns."""
 
 
 class EmbeddedOnDemand(Protocol):
-    """Records whose embeddings are made for those who are asked for, and not kept."""
+    """Records whose embeddings are computed on request and not kept."""
 
     def __len__(self) -> int: ...
 
@@ -36,35 +36,35 @@ class EmbeddedOnDemand(Protocol):
 
 
 class ComparedRecords(Protocol):
-    """One side of a comparison: some records, in whichever form the measure asks for."""
+    """One side of a comparison: some records, in the form that the measure requests."""
 
     def values(self) -> Table:
         """Their columns."""
 
     def embeddings(self) -> Floats:
-        """Their embeddings, or their 0/1 features under a similarity that does without a projection."""
+        """Their embeddings, or their 0/1 features for a similarity without a projection."""
 
     def on_demand(self) -> EmbeddedOnDemand | None:
-        """The same, each when it is asked for; None where a projection embeds whole tables only."""
+        """The same on request; None if the projection embeds only whole tables."""
 
 
 class Measure(Protocol):
-    """A fitted similarity. `least` and `most` are the lowest and the highest score that two records can have."""
+    """A fitted similarity. `least` and `most` are the lowest and the highest possible score of two records."""
 
     @property
     def least(self) -> float:
-        """The lowest score there can be."""
+        """The lowest possible score."""
 
     @property
     def most(self) -> float:
-        """The highest score there can be."""
+        """The highest possible score."""
 
     def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> Source:
-        """Scores the queries against the candidates."""
+        """Scores of the queries against the candidates."""
 
 
 class FittingTables(Protocol):
-    """What a similarity can be fitted on."""
+    """The input for fitting a similarity."""
 
     @property
     def original(self) -> Table:
@@ -76,7 +76,7 @@ class FittingTables(Protocol):
 
     @property
     def reference(self) -> Table | None:
-        """People outside the release whom the attacker knows of, if there are any."""
+        """People outside the release whom the attacker knows, if any."""
 
     @property
     def columns(self) -> Sequence[str]:
@@ -89,19 +89,19 @@ class FittingTables(Protocol):
         """The embeddings of the tables that the projection was fitted on."""
 
     def tolerances(self, measure: Any) -> Mapping[str, float]:
-        """For each column, how far apart values agree, found from the release under a measure of exact agreement."""
+        """For each column, the distance within which values agree, estimated by a measure of exact agreement."""
 
 
 class SimilarityOperator(Protocol):
-    """A similarity before it is fitted.
+    """A similarity before fitting.
 
-    `unit` says that scores are inner products of unit vectors: a tree can search them, records can be embedded when
-    they are asked for, and a score is a sum over features. `by_distance` says that a block is searched pair by pair.
+    `unit` says that scores are inner products of unit vectors: a tree can search them, records can be embedded on
+    request, and a score is a sum over features. `by_distance` says that a block is searched pair by pair.
     """
 
     @property
     def compares(self) -> Compared:
-        """What it looks at."""
+        """What it compares."""
 
     @property
     def unit(self) -> bool:
@@ -109,7 +109,7 @@ class SimilarityOperator(Protocol):
 
     @property
     def by_distance(self) -> bool:
-        """Whether scores are distances, of which every pair has to be scored."""
+        """Whether scores are distances, so that every pair has to be scored."""
 
     def fit(self, tables: FittingTables) -> Measure:
         """Fit it on two tables."""

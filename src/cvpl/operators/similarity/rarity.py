@@ -1,12 +1,13 @@
-"""Rarity: agreeing on what few people have says more than agreeing on what most have.
+"""Rarity: agreement on a rare value counts more than agreement on a common one.
 
     score(x, y) = sum of log(1 / frequency(x_c)) over the columns on which x and y agree
 
-The frequency is the share of the release's records, and of the reference people's where there are any, that agree with
-x_c; one is added to the count and to the total, so that a value nobody has counts as had by one more. The originals do
-not enter: whoever is counted himself looks commoner than a stranger, and the comparison with strangers would be bent.
+The frequency is the share of records in the release, and in the reference table if there is one, that agree with x_c;
+one is added to the count and to the total, so an unseen value counts as occurring once. The originals are not counted:
+an original would count itself and look more common than a control record, which would bias the comparison with the
+control.
 
-Numbers and times agree within a tolerance, 0 where the release left them alone; `cvpl.attack.tolerances` finds it.
+Numbers and times agree within a tolerance, 0 if the release left them unchanged; `cvpl.attack.tolerances` estimates it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Rows = NDArray[np.intp]
 
 
 class RaritySettings(Settings):
-    """`tolerance`: `release` finds it from the release; a number is in standard deviations, 0 is exact agreement."""
+    """`tolerance`: `release` estimates it from the release; a number is in standard deviations, 0 means exact."""
 
     tolerance: Literal["release"] | Annotated[float, Field(ge=0)] = "release"
 
@@ -45,7 +46,7 @@ class Rarity(Settings):
     by_distance: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> RarityMeasure:
-        """Count the values of the release and of the reference people; tolerances as set, or found from the release."""
+        """Count the values of the release and the reference; tolerances are as set, or estimated from the release."""
         counted = [tables.protected] if tables.reference is None else [tables.protected, tables.reference]
         known = tuple(ValueCounts.of(name, counted) for name in tables.columns)
         exact = RarityMeasure(tuple(tables.columns), known, {})
@@ -59,14 +60,14 @@ class Rarity(Settings):
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """The known values of a column in the tables that are counted, sorted, and how many records there are."""
+    """The sorted known values of a column in the counted tables, as points and as ranges."""
 
     values: Keys
     ranges: Keys
 
     @classmethod
     def of(cls, name: str, tables: Sequence[Table]) -> ValueCounts:
-        """Values as points, where they are, and as ranges."""
+        """Collect the values as points and, if some are ranges, as ranges."""
         columns = [table.columns[name] for table in tables]
         values = np.sort(np.concatenate([column.keys(plain=True)[column.known()] for column in columns]))
         if all(column.plain for column in columns):
@@ -74,7 +75,7 @@ class ValueCounts:
         return cls(values, np.sort(np.concatenate([column.keys(plain=False)[column.known()] for column in columns])))
 
     def shares(self, asked: Keys, tolerance: float) -> Floats:
-        """(count + 1) / (all + 1) of those within `tolerance` of each value."""
+        """(count + 1) / (all + 1), where count is the number of values within `tolerance` of each value."""
         counted = self.ranges if np.iscomplexobj(asked) and len(self.ranges) else self.values
         if np.iscomplexobj(asked) and not len(self.ranges):
             counted = np.asarray(self.values + 1j * self.values)
@@ -85,7 +86,7 @@ class ValueCounts:
 
 @dataclass(frozen=True, eq=False)
 class RarityMeasure:
-    """What is counted in each column, and the tolerance within which its values agree (absent: exactly)."""
+    """The value counts of each column, and the tolerance within which its values agree (absent: exactly)."""
 
     columns: tuple[str, ...]
     counted: tuple[ValueCounts, ...]
@@ -95,7 +96,7 @@ class RarityMeasure:
 
     @property
     def most(self) -> float:
-        """The highest score there can be: agreement on values that nobody has."""
+        """The highest possible score: agreement on unseen values."""
         return float(sum(np.log(len(counted.values) + 1.0) for counted in self.counted))
 
     def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer:
@@ -103,7 +104,7 @@ class RarityMeasure:
         return self.scorer(queries.values(), candidates.values())
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
-        """Both tables as codes, with what agreeing on each value is worth."""
+        """A scorer of both tables as codes, with the weight of agreement on each value."""
         compared = []
         for name, counted in zip(self.columns, self.counted, strict=True):
             one, other = queries.columns[name], candidates.columns[name]
@@ -114,7 +115,7 @@ class RarityMeasure:
 
 
 def spread(table: Table, name: str) -> float:
-    """The standard deviation of a numeric or datetime column; 0 for labels and ranges, which agree or do not."""
+    """The standard deviation of a numeric or datetime column; 0 for labels and ranges, which agree only exactly."""
     column = table.columns[name]
     if not column.ordered or not column.plain or not column.known().any():
         return 0.0

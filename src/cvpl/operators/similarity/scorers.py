@@ -1,4 +1,4 @@
-"""Scorers: the similarity of two sets of records, a pair at a time by the formula or a rectangle at once."""
+"""Scorers: the similarity of two sets of records, pair by pair with the formula, or for a rectangle at once."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _PAIRS_AT_ONCE = 2048
 
 
 class Source(Protocol):
-    """Scores pairs of queries and candidates, and makes scorers of some of them."""
+    """Scores of pairs of queries and candidates, and scorers of subsets of them."""
 
     @property
     def queries(self) -> int:
-        """How many query records there are."""
+        """The number of query records."""
 
     @property
     def candidates(self) -> int:
-        """How many candidate records there are."""
+        """The number of candidate records."""
 
     @property
     def record_bytes(self) -> int:
-        """Bytes that one record takes in a scorer."""
+        """Bytes per record in a scorer."""
 
     @property
     def unit(self) -> bool:
@@ -52,7 +52,7 @@ class Scorer(Source, Protocol):
 
     @property
     def tolerance(self) -> float:
-        """How far an entry of `tile` may lie from the formula."""
+        """The largest deviation of an entry of `tile` from the formula."""
 
     @property
     def unit_vectors(self) -> CosineScorer | None:
@@ -64,7 +64,7 @@ class Scorer(Source, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class VectorScorer:
-    """Scores that come from inner products of two matrices, one row a record."""
+    """Scores from inner products of two matrices, one row per record."""
 
     a: Floats
     b: Floats
@@ -73,12 +73,12 @@ class VectorScorer:
 
     @property
     def queries(self) -> int:
-        """How many query records there are."""
+        """The number of query records."""
         return len(self.a)
 
     @property
     def candidates(self) -> int:
-        """How many candidate records there are."""
+        """The number of candidate records."""
         return len(self.b)
 
     @property
@@ -88,7 +88,7 @@ class VectorScorer:
 
     @property
     def unit_vectors(self) -> CosineScorer | None:
-        """None unless they have unit length."""
+        """None unless the vectors have unit length."""
         return None
 
     def sorted(self, queries: Rows, candidates: Rows) -> Self:
@@ -96,7 +96,7 @@ class VectorScorer:
         return replace(self, a=taken(self.a, queries), b=taken(self.b, candidates))
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
-        """The formula, in pieces that stay in the cache."""
+        """The formula, in pieces that fit in the cache."""
         result = np.empty(len(queries))
         for start in range(0, len(queries), _PAIRS_AT_ONCE):
             at = slice(start, start + _PAIRS_AT_ONCE)
@@ -114,7 +114,7 @@ class CosineScorer(VectorScorer):
 
     unit: ClassVar[bool] = True
     one: float = 1.0 - 1e-12
-    """What lies above differs from 1 by rounding alone."""
+    """Values above this differ from 1 only by rounding."""
 
     @property
     def unit_vectors(self) -> CosineScorer:
@@ -123,7 +123,7 @@ class CosineScorer(VectorScorer):
 
     @property
     def tolerance(self) -> float:
-        """The rounding of a sum of single-precision products of unit vectors, and of the vectors themselves."""
+        """The rounding error of a sum of single-precision products of unit vectors, and of the vectors themselves."""
         return float(2.0**-24 * (self.a.shape[1] + 8))
 
     def tile(self, queries: slice, candidates: slice) -> Scores:
@@ -133,7 +133,7 @@ class CosineScorer(VectorScorer):
     def formula(self, a: Floats, b: Floats) -> Floats:
         """The sum of products, component by component, clipped to [-1, 1].
 
-        What rounding alone keeps from 1 is 1, so that equal records are linked at every threshold.
+        Values that differ from 1 only by rounding are set to 1, so that equal records are linked at every threshold.
         """
         cosine = inner(a, b)
         return np.where(cosine > self.one, 1.0, np.maximum(cosine, -1.0))
@@ -145,7 +145,7 @@ class DistanceScorer(VectorScorer):
 
     @property
     def tolerance(self) -> float:
-        """Near d = 0 the square root magnifies the rounding of |a|^2 + |b|^2 - 2<a, b>."""
+        """The rounding error of |a|^2 + |b|^2 - 2<a, b>, which the square root magnifies near d = 0."""
         longest = max(_longest(self.a), _longest(self.b))
         return float(np.sqrt(16 * (self.a.shape[1] + 2) * np.finfo(np.float64).eps) * longest)
 
@@ -157,14 +157,14 @@ class DistanceScorer(VectorScorer):
         return scores
 
     def formula(self, a: Floats, b: Floats) -> Floats:
-        """From the differences themselves."""
+        """The score from the differences themselves."""
         difference = a - b
         return 1 / (1 + np.sqrt(inner(difference, difference)))
 
 
 @dataclass(frozen=True, eq=False)
 class JaccardScorer(VectorScorer):
-    """Shared ones over all ones; whole numbers throughout, hence exact both ways."""
+    """Shared ones divided by all ones; all sums are whole numbers, so both ways are exact."""
 
     tolerance: float = 0.0
 
@@ -175,13 +175,13 @@ class JaccardScorer(VectorScorer):
         return _ratio(shared, a.sum(axis=1)[:, None] + b.sum(axis=1) - shared)
 
     def formula(self, a: Floats, b: Floats) -> Floats:
-        """From the counts of one pair."""
+        """The score from the counts of one pair."""
         shared = inner(a, b)
         return _ratio(shared, a.sum(axis=1) + b.sum(axis=1) - shared)
 
 
 def taken(vectors: Floats, rows: Rows) -> Floats:
-    """Some of the rows; rows that follow one another are not copied."""
+    """Some of the rows; consecutive rows are not copied."""
     count = len(rows)
     if count and rows[-1] - rows[0] == count - 1 and bool((np.diff(rows) == 1).all()):
         return vectors[int(rows[0]) : int(rows[0]) + count]
@@ -189,7 +189,7 @@ def taken(vectors: Floats, rows: Rows) -> Floats:
 
 
 def inner(a: Floats, b: Floats) -> Floats:
-    """Row-wise inner products, summed in the order of the components: the same bits wherever a row stands."""
+    """Row-wise inner products, summed in the order of the components: the same bits for a row in any position."""
     total = np.zeros(len(a))
     for component in range(a.shape[1]):
         total += a[:, component] * b[:, component]

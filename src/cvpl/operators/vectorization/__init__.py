@@ -1,15 +1,14 @@
-"""Vectorization: from a record to a vector of features, the same for every table.
+"""Vectorization of records to feature vectors, the same for every table.
 
     numbers and datetime features   scaled with the statistics of both tables together
     categories                      one-hot, the label's share, or one-hot on every level of a hierarchy
 
-The one-hot matrix is never built unless somebody asks for it (`Vectors.dense`). A category stays a code; its features
-are a row of a small lookup table. Moments come from sums and contingency counts, and a projection is a sum of looked-up
-rows plus a small product for the numbers. Of a table that is larger than the memory not even codes and numbers are held
-(`VectorsOnDemand`).
+The one-hot matrix is built only on request (`Vectors.dense`). A category stays a code; its features are a row of a
+small lookup table. Moments come from sums and contingency counts, and a projection is a sum of looked-up rows plus a
+small product for the numbers. For a table larger than memory not even codes and numbers are held (`VectorsOnDemand`).
 
-A missing value's features stand at the pooled mean, so that it pulls a record neither towards nor away from any other
-and leaves no trace of its own; `missing: indicator` adds the trace on purpose.
+The features of a missing value are set to the pooled mean, so that it moves a record neither towards nor away from any
+other and leaves no trace; `missing: indicator` adds a feature for it.
 """
 
 from cvpl.operators.vectorization.features import CategoryFeatures, Feature, NumberFeature

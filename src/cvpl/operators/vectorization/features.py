@@ -1,4 +1,4 @@
-"""Features: what one column adds to the vectors, once it is fitted."""
+"""The fitted features of one column."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Floats = NDArray[np.float64]
 Feature = Literal["hour", "day_of_week", "month", "elapsed_days"]
 
 MOST_LABELS = 3_000
-"""The covariance of more one-hot features than this would take minutes to decompose and say little."""
+"""The covariance of more one-hot features than this would take minutes to decompose, for little information."""
 
 _NOTHING_ABOVE = float(np.finfo(np.float64).max)
-"""The median of a column without a single value: nobody lies above it."""
+"""The median of a column without any value: no record lies above it."""
 
 
 @dataclass(frozen=True, eq=False)
 class NumberFeature:
-    """One numeric feature: (raw - centre) * factor; `neutral` stands in for a missing value."""
+    """One numeric feature: (raw - centre) * factor; `neutral` replaces a missing value."""
 
     spec: ColumnSpec
     name: Feature | None
@@ -44,7 +44,7 @@ class NumberFeature:
         return _raw(column, self)
 
     def values(self, column: ColumnData) -> Floats:
-        """The scaled numbers, a missing one at the neutral value."""
+        """The scaled numbers, with the neutral value where missing."""
         scaled = (self.raw(column) - self.centre) * self.factor
         return np.where(np.isnan(scaled), self.neutral, scaled)
 
@@ -53,8 +53,8 @@ class NumberFeature:
 class CategoryFeatures:
     """The 0/1 features of one category column: row `code` of `table`, `mean` where the value is missing.
 
-    Where a label says nothing about a level ("North/*"), its row of `table` holds the level's mean already; `known`
-    marks the entries that are 0/1 facts (None: all are). A label that the fitted tables lack has an all-zero row.
+    If a label does not show a level ("North/*"), its row of `table` holds the level's mean; `known` marks the entries
+    that are 0/1 facts (None: all are). A label that the fitted tables lack has an all-zero row.
     """
 
     spec: ColumnSpec
@@ -67,7 +67,7 @@ class CategoryFeatures:
 
     @property
     def width(self) -> int:
-        """How many features the column has."""
+        """The number of features of the column."""
         return int(self.table.shape[1])
 
     def codes(self, column: Any) -> NDArray[np.int32]:
@@ -78,7 +78,7 @@ class CategoryFeatures:
         return codes
 
     def lookup(self) -> Floats:
-        """The features of every code; the last row, which code -1 finds, is the missing value's."""
+        """The features of every code; the last row, for code -1, is the missing value's."""
         missing = np.zeros((1, self.width)) if self.encoding == "indicator" else self.mean[None, :]
         return np.vstack([self.table, missing])
 
@@ -108,8 +108,8 @@ def _raw_times(column: Times, feature: NumberFeature) -> Floats:
 def time_feature(column: Times, feature: Feature | None, origin: np.datetime64 | None) -> Floats:
     """One feature of times, NaN where it is not known.
 
-    It is known only where the whole span agrees on it: "2024-05" has a month and no hour. Elapsed days are counted at
-    the midpoint, from the earliest time of both tables.
+    It is known only if it is the same in the whole span: "2024-05" has a month and no hour. Elapsed days are counted
+    from the earliest time of both tables to the midpoint.
     """
     if feature == "elapsed_days" and origin is not None:
         elapsed = (column.middle() - origin) / np.timedelta64(1, "us")
@@ -161,9 +161,9 @@ def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, star
 
 
 def check_width(spec: ColumnSpec, width: int) -> None:
-    """Refuse a column whose labels would make more features than can be projected."""
+    """Raise LimitError if a column's labels would make more features than can be projected."""
     if width > MOST_LABELS:
         raise LimitError(
-            f"column '{spec.name}': {width} labels would each become a feature, and {MOST_LABELS} is the most that is "
-            "projected. Set `encode: frequency` for the column, shorten its labels, or set `vectorize: false`."
+            f"column '{spec.name}': {width} labels would each become a feature, and the limit is {MOST_LABELS}. "
+            "Set `encode: frequency` for the column, shorten its labels, or set `vectorize: false`."
         )

@@ -1,4 +1,4 @@
-"""The layout of a feature space: which features there are, in which order, and where each column's stand."""
+"""The layout of a feature space: its features, their order, and the position of each column's features."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class FeatureLayout:
-    """Fitted features in the order of the columns, `width` of them all together."""
+    """Fitted features in the order of the columns, `width` in total."""
 
     parts: tuple[NumberFeature | CategoryFeatures, ...]
     width: int
@@ -32,12 +32,12 @@ class FeatureLayout:
 
     @property
     def number_places(self) -> NDArray[np.intp]:
-        """Where the numeric features stand among all features."""
+        """The positions of the numeric features among all features."""
         return np.array([part.start for part in self.number_features], dtype=np.intp)
 
     @property
     def neutral(self) -> Floats:
-        """The vector of a record of which nothing is known: the pooled mean of every feature."""
+        """The vector of a record without any known value: the pooled mean of every feature."""
         vector = np.zeros(self.width)
         for part in self.parts:
             if isinstance(part, NumberFeature):

@@ -1,4 +1,4 @@
-"""The moments and the centre of feature vectors, from sums and counts instead of the matrix of them."""
+"""The moments and the centre of feature vectors, from sums and counts instead of the whole matrix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cvpl.operators.vectorization.layout import FeatureLayout
 Floats = NDArray[np.float64]
 
 CHUNK = 1 << 16
-"""Records of a piece, wherever the vectors are kept: sums then come to the same bits."""
+"""Records per piece, in memory and on disk, so that sums have the same bits."""
 
 
 class Piece(Protocol):
@@ -22,7 +22,7 @@ class Piece(Protocol):
 
     @property
     def numbers(self) -> Floats:
-        """The scaled numbers, a row for each record."""
+        """The scaled numbers, one row per record."""
 
     @property
     def codes(self) -> tuple[NDArray[np.int32], ...]:
@@ -33,16 +33,16 @@ class Piece(Protocol):
 
 
 class ChunkedVectors(Protocol):
-    """Vectors that can be gone through some records at a time, or feature by feature."""
+    """Vectors that can be read in pieces, or feature by feature."""
 
     def __len__(self) -> int: ...
 
     @property
     def space(self) -> FeatureLayout:
-        """What the features are."""
+        """The layout of the features."""
 
     def pieces(self) -> Iterator[tuple[slice, Piece]]:
-        """So many records as `CHUNK` says at a time, with their places."""
+        """The records in pieces of `CHUNK`, with their positions."""
 
     def number(self, feature: int) -> Floats:
         """One of the numeric features, for all records."""
@@ -52,7 +52,7 @@ class ChunkedVectors(Protocol):
 
 
 def chunks(rows: int, size: int = CHUNK) -> Iterator[slice]:
-    """The places of all rows, so many at a time."""
+    """The positions of all rows, `size` at a time."""
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))
 
@@ -60,8 +60,8 @@ def chunks(rows: int, size: int = CHUNK) -> Iterator[slice]:
 def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Floats] | None = None) -> Moments:
     """Sum of weights, of u, and of u u^T over the records, where u = v - centre; without `weigh` each record weighs 1.
 
-    Numbers by products over pieces; a category's part from counts, and a pair of categories' from their contingency
-    table, so that the cost does not depend on the number of labels.
+    Numbers use products over pieces; a category uses counts, and a pair of categories their contingency table, so that
+    the cost does not depend on the number of labels.
     """
     space = vectors.space
     places = space.number_places
@@ -78,7 +78,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
         total += float(weight.sum())
         first[places] += weighted.sum(axis=0)
         second[np.ix_(places, places)] += numbers.T @ weighted
-        # The missing value, code -1, is counted in the last place.
+        # Missing values, code -1, are counted in the last entry.
         coded = [np.where(codes < 0, size - 1, codes) for codes, size in zip(piece.codes, sizes, strict=True)]
         for a, codes in enumerate(coded):
             counts[a] += np.bincount(codes, weights=weight, minlength=sizes[a])
@@ -103,7 +103,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
 
 
 def direction_moments(vectors: ChunkedVectors, centre: Floats) -> Moments:
-    """The moments with the weight 1 / |u|^2, so that each record counts by its direction; one at the centre by none."""
+    """The moments with the weight 1 / |u|^2, so that only the direction counts; a record at the centre has weight 0."""
     return moments(vectors, centre, lambda piece: _inverse(piece.squared_norms(centre)))
 
 

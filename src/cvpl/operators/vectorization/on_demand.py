@@ -1,4 +1,4 @@
-"""The vectors of a table that is not in memory: made from its columns for those records that are asked for."""
+"""The vectors of a table that is not in memory, computed from its columns on request."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class VectorsOnDemand:
-    """Does what `Vectors` does, to the same bits, and holds none of them.
+    """The same vectors as `Vectors`, to the same bits, without holding them.
 
-    `at` says where each record stands in `table`, if that has an order of its own: the order in which the records will
-    be asked for, so that those of a block are read in one go.
+    `at` is the position of each record in `table`, if the table is reordered: records of a block are then adjacent and
+    read at once.
     """
 
     space: FeatureLayout
@@ -39,7 +39,7 @@ class VectorsOnDemand:
         return vectorized(self.space, self.table.take(rows if self.at is None else self.at[rows]))
 
     def pieces(self) -> Iterator[tuple[slice, Vectors]]:
-        """The records some at a time, with their places."""
+        """The records in pieces, with their positions."""
         for at in chunks(len(self)):
             yield at, self.take(np.arange(at.start, at.stop))
 
@@ -69,11 +69,11 @@ class VectorsOnDemand:
         return result
 
     def moments(self, centre: Floats) -> Moments:
-        """How many records there are, and the sums of u and of u u^T over them, where u = v - centre."""
+        """The number of records, and the sums of u and of u u^T over them, where u = v - centre."""
         return moments(self, centre)
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same of the directions u / |u|."""
+        """The same for the directions u / |u|."""
         return direction_moments(self, centre)
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
@@ -81,7 +81,7 @@ class VectorsOnDemand:
         return robust_centre([self, *others])
 
     def arranged(self, blocks: Rows) -> VectorsOnDemand:
-        """The same vectors, their table written once more in the order of the records' blocks."""
+        """The same vectors, with their table rewritten in the order of the records' blocks."""
         order = np.argsort(blocks, kind="stable")
         width = np.int32 if len(order) <= np.iinfo(np.int32).max else np.int64
         at: NDArray[np.signedinteger] = np.empty(len(order), dtype=width)

@@ -1,4 +1,4 @@
-"""The settings of vectorization, and fitting them to tables."""
+"""The settings of vectorization, and their fit to tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IQR_OF_NORMAL = 1.349
 
 
 class ColumnChoice(Settings):
-    """What the configuration says of one column: its encoding, the features of a datetime, whether it takes part."""
+    """The settings of one column: its encoding, the features of a datetime, and whether it is vectorized."""
 
     encode: Encoding | None = None
     features: tuple[Feature, ...] = ()
@@ -38,7 +38,7 @@ class ColumnChoice(Settings):
 
 
 class Vectorization(Settings):
-    """How columns become features; `columns` holds the choices that differ from the rest."""
+    """How columns become features; `columns` holds settings for single columns."""
 
     scale: Scaling = "z_score"
     encode: Encoding = "one_hot"
@@ -46,7 +46,7 @@ class Vectorization(Settings):
     columns: Mapping[str, ColumnChoice] = {}
 
     def compared(self, table: Table) -> list[str]:
-        """The columns that are compared at all."""
+        """The columns that are compared."""
         return [spec.name for spec in table.specs if self.columns.get(spec.name, ColumnChoice()).vectorize]
 
     def fit(self, tables: Sequence[Table]) -> FeatureSpace:
@@ -54,7 +54,7 @@ class Vectorization(Settings):
         return self.fit_columns(tables[0].specs, lambda name: PooledColumn([table.columns[name] for table in tables]))
 
     def fit_columns(self, specs: Sequence[ColumnSpec], column: Callable[[str], ColumnSummary]) -> FeatureSpace:
-        """The same from what is known of each column, by its name, over all tables."""
+        """The same as `fit`, from a summary of each column over all tables, looked up by name."""
         parts: list[NumberFeature | CategoryFeatures] = []
         start = 0
         for spec in specs:

@@ -1,4 +1,4 @@
-"""The feature space: the fitted vectorization, and the way from a table to its vectors."""
+"""The feature space: the fitted vectorization, which maps a table to vectors."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ AnyVectors = Vectors | VectorsOnDemand
 
 @dataclass(frozen=True, eq=False)
 class FeatureSpace(FeatureLayout):
-    """The fitted vectorization: features in the order of the columns, and the way from a table to vectors."""
+    """The fitted vectorization: features in the order of the columns, and the map from a table to vectors."""
 
     def __call__(self, table: Table) -> AnyVectors:
-        """The vectors of a table's records; of a table on disk, each when it is asked for."""
+        """The vectors of a table's records; for a table on disk, computed on request."""
         return self.of(table) if table.place.in_memory else VectorsOnDemand(self, table)
 
     def of(self, table: Table) -> Vectors:
-        """The vectors of a table's records; a label that was not there on fitting has no feature of its own."""
+        """The vectors of a table's records; a label not seen in fitting has no feature."""
         return vectorized(self, table)
 
     def binary(self, table: Table) -> Floats:
-        """Unprojected 0/1 features: categories as they are, numbers above their pooled median, 0 where missing."""
+        """Unprojected 0/1 features: categories unchanged, numbers above their pooled median, 0 where missing."""
         result = np.zeros((table.rows, self.width))
         for part in self.parts:
             column = table.columns[part.spec.name]

@@ -1,7 +1,7 @@
-"""What fitting has to know of a column: small values over the records of all tables together.
+"""Summaries of a column over the records of all tables, as input for fitting.
 
-Fitting itself never sees a column. It asks a `ColumnSummary`; the one here looks through columns in this process, and
-another engine may answer from where its data is.
+Fitting never reads a column. It uses a `ColumnSummary`; the one here computes it in this process, and another engine
+may compute it where its data is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NumberSummary:
-    """The location and spread of a feature's known numbers; `quartiles` only where they were asked for."""
+    """The location and spread of a feature's known numbers; `quartiles` only if requested."""
 
     mean: float
     deviation: float
@@ -29,7 +29,7 @@ class NumberSummary:
 
 
 class ColumnSummary(Protocol):
-    """Answers about one column over all tables. Only categories have labels, and only datetimes an earliest time."""
+    """A summary of one column over all tables. Only categories have labels, and only datetimes an earliest time."""
 
     def has_missing(self) -> bool:
         """Whether some record has no value."""
@@ -38,13 +38,13 @@ class ColumnSummary(Protocol):
         """The labels of a category."""
 
     def label_counts(self) -> Floats:
-        """How many records have each of the labels."""
+        """The number of records with each label."""
 
     def earliest(self) -> np.datetime64:
         """The first time."""
 
     def numbers(self, feature: NumberFeature, *, quartiles: bool) -> NumberSummary | None:
-        """The summary of a feature's unscaled numbers; None where none is known."""
+        """The summary of a feature's unscaled numbers; None if none is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class PooledColumn:
         return labels
 
     def label_counts(self) -> Floats:
-        """How many records have each of the labels."""
+        """The number of records with each label."""
         counts: Floats = np.sum([column.counts() for column in self.columns], axis=0).astype(np.float64)
         return counts
 
@@ -72,7 +72,7 @@ class PooledColumn:
         return earliest(self.columns)
 
     def numbers(self, feature: NumberFeature, *, quartiles: bool) -> NumberSummary | None:
-        """The summary of a feature's unscaled numbers, from all of them at once."""
+        """The summary of a feature's unscaled numbers in all tables."""
         raw = np.concatenate([feature.raw(column) for column in self.columns])
         missing = np.isnan(raw)
         known = raw[~missing] if missing.any() else raw

@@ -1,4 +1,4 @@
-"""Vectors: the records of a table in the space of the fitted features, without the matrix of them."""
+"""The feature vectors of a table, stored without the feature matrix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cvpl.tables.columns import Table
 Floats = NDArray[np.float64]
 
 _PROJECTED = 1 << 11
-"""Records that are projected at a time: their vectors stay in the cache until they are whole."""
+"""Records projected at a time: their vectors stay in the cache until they are complete."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Vectors:
     def project(self, loadings: Floats, centre: Floats, rows: NDArray[np.intp] | None = None) -> Floats:
         """(v - centre) times `loadings` (features x components) for all records or some, without the matrix of v.
 
-        Elementwise sums only, in a fixed order: equal records get equal bits wherever they stand, and a record at the
+        Elementwise sums only, in a fixed order: equal records get equal bits in any position, and a record at the
         centre is exactly zero.
         """
         tables = []
@@ -84,11 +84,11 @@ class Vectors:
         return total
 
     def moments(self, centre: Floats) -> Moments:
-        """How many records there are, and the sums of u and of u u^T over them, where u = v - centre."""
+        """The number of records, and the sums of u and of u u^T over them, where u = v - centre."""
         return moments(self, centre)
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same of the directions u / |u|."""
+        """The same for the directions u / |u|."""
         return direction_moments(self, centre)
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
@@ -96,17 +96,17 @@ class Vectors:
         return robust_centre([self, *others])
 
     def arranged(self, blocks: NDArray[np.intp]) -> Vectors:
-        """The same vectors, kept so that those of a block are read in one go; in memory they already are."""
+        """The same vectors, arranged so that a block is read at once; in memory nothing needs to change."""
         return self
 
     def pieces(self) -> Iterator[tuple[slice, Vectors]]:
-        """The records some at a time, with their places."""
+        """The records in pieces, with their positions."""
         for at in chunks(len(self)):
             yield at, Vectors(self.space, self.numbers[at], tuple(codes[at] for codes in self.codes))
 
 
 def vectorized(space: FeatureLayout, table: Table) -> Vectors:
-    """The vectors of a table's records; a label that was not there on fitting has no feature of its own."""
+    """The vectors of a table's records; a label not seen in fitting has no feature."""
     numbers = [part.values(table.columns[part.spec.name]) for part in space.number_features]
     stacked = np.column_stack(numbers) if numbers else np.zeros((table.rows, 0))
     codes = tuple(part.codes(table.columns[part.spec.name]) for part in space.category_features)
@@ -117,7 +117,7 @@ Loop = Callable[..., None]
 
 
 def _loops(count: int) -> tuple[Loop, Loop]:
-    """The two loops of a projection, compiled where there are many records."""
+    """The two loops of a projection, compiled if there are many records."""
     if worth_it(count):
         from cvpl.operators import compiled  # noqa: PLC0415 - slow to load
 

@@ -1,1 +1,1 @@
-"""Candidates by compatibility: which generalized keys allow which values."""
+"""Candidates with compatible keys: generalized keys that allow a common value."""

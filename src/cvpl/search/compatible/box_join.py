@@ -1,7 +1,7 @@
-"""Which boxes meet: an interval join in several dimensions.
+"""Find overlapping boxes: an interval join in several dimensions.
 
-Few boxes are held against each other one by one. Of many, those of the candidates go into trees (`box_tree`), so that
-the work follows the pairs that meet, not the product of both sides. Either way the same pairs are found.
+Few boxes are compared one by one. For many, the candidates' boxes go into trees (`box_tree`), so that the work grows
+with the pairs that overlap, not with the product of both sides. Both ways find the same pairs.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 TREE_PAIRS = 20_000_000
-"""From so many pairs of boxes on, loading the compiler pays."""
+"""From this number of pairs of boxes on, the trees repay loading the compiler."""
 _AT_ONCE = 1 << 20
-"""Pairs that are held against each other at a time."""
+"""Pairs compared at a time."""
 
 
 def meeting_boxes(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Every pair of a box (low, high) and another box that meet on all axes, ends included, once, by their rows.
+    """Every pair of a box (low, high) and another box that overlap on all axes, ends included, once, by their rows.
 
-    Some pairs at a time, in no particular order.
+    Yields some pairs at a time, in no particular order.
     """
     if len(low) * len(other_low) < TREE_PAIRS:
         return _one_by_one(low, high, other_low, other_high)

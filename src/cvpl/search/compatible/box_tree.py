@@ -1,11 +1,11 @@
-"""Boxes in trees, so that a query is held against few of them.
+"""Boxes in trees, so that a query is compared with few of them.
 
-They are sorted along a space-filling curve, so that neighbours stand next to each other, and put into nodes of four,
-these into nodes of four, and so on, each with the box around its members. A query goes on into a node only if it meets
+The boxes are sorted along a space-filling curve, so that neighbours are adjacent, and grouped into nodes of four, these
+again into nodes of four, and so on, each with the box around its members. A query enters a node only if it overlaps
 that box on every axis.
 
-Boxes that reach from end to end on an axis (a suppressed value) would make every node do so. They are kept apart, by
-the axes that they leave open, each such lot in a tree over the other axes.
+Boxes that span a whole axis (a suppressed value) would make every node do so. They are grouped by the axes they leave
+open, each group in a tree over the other axes.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _PAIRS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class BoxTree:
-    """Some boxes over some axes: the nodes of all levels, the top first, and where each level begins.
+    """Some boxes over some axes: the nodes of all levels, the top first, and the start of each level.
 
-    The last level are the boxes themselves, `rows` their rows.
+    The last level holds the boxes themselves, and `rows` their rows.
     """
 
     axes: Ints
@@ -56,7 +56,7 @@ class BoxTree:
         return cls(axes, rows[order], below, above, levels)
 
     def meeting(self, low: Floats, high: Floats) -> Iterator[tuple[Ints, Ints]]:
-        """Every pair of a query, a row of `low` and `high`, and a box that meet; some at a time."""
+        """Every overlapping pair of a query, a row of `low` and `high`, and a box; some at a time."""
         low, high = (np.ascontiguousarray(side[:, self.axes]) for side in (low, high))
         many = np.zeros(len(low), dtype=np.int64)
         nothing = np.zeros(0, dtype=np.int64)
@@ -72,7 +72,7 @@ class BoxTree:
 
 
 def meeting_in_trees(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Iterator[tuple[Ints, Ints]]:
-    """Every pair of a box (low, high) and another box that meet on all axes, ends included, by rows."""
+    """Every pair of a box (low, high) and another box that overlap on all axes, ends included, by rows."""
     bounded = ~(np.isneginf(other_low) & np.isposinf(other_high))
     pattern = bounded @ (np.int64(1) << np.arange(bounded.shape[1]))
     for number in np.unique(pattern):
@@ -81,7 +81,7 @@ def meeting_in_trees(low: Floats, high: Floats, other_low: Floats, other_high: F
 
 
 def _along_the_curve(low: Floats, high: Floats) -> Ints:
-    """Where each box's middle lies on a curve that keeps neighbours close: the bits of its ranks, interleaved."""
+    """The position of each box's centre on a space-filling curve: the bits of its ranks, interleaved."""
     axes = low.shape[1]
     curve = np.zeros(len(low), dtype=np.int64)
     bits = min(20, _CURVE_BITS // max(1, axes))
@@ -105,7 +105,7 @@ def _descend(
     many: Array,
     found: Array,
 ) -> None:
-    """Count the boxes that each query from `first` to `last` meets; where `found` has room, list them instead."""
+    """Count the boxes that each query from `first` to `last` overlaps; if `found` is not empty, list them instead."""
     axes, bottom = low.shape[1], len(levels) - 2
     listing = len(found) > 0
     written = 0

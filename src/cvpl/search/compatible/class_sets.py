@@ -1,6 +1,6 @@
-"""Sets of classes: where keys are matched by what they allow, a query has the candidates of several classes.
+"""Sets of classes: with compatible keys, a query has the candidates of several classes.
 
-Queries with the same classes are one block, however their own keys read: their candidates are laid out once.
+Queries with the same classes form one block, even if their keys differ: their candidates are laid out once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from cvpl.tables.row_hash import STEP, Keys, mixed
 Ints = NDArray[np.int64]
 
 MOST_MEMBERSHIPS = 200_000_000
-"""Pairs of a kind of query and a class that are held: 16 bytes each, while they are sorted."""
+"""The limit on pairs of a query kind and a class: each takes 16 bytes while they are sorted."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSets:
-    """Sets of classes of candidates: set s holds classes[starts[s] : starts[s + 1]], ascending."""
+    """Sets of candidate classes: set s holds classes[starts[s] : starts[s + 1]], sorted."""
 
     starts: Ints
     classes: Ints
@@ -32,17 +32,17 @@ class ClassSets:
         return len(self.starts) - 1
 
     def totals(self, values: Ints) -> Ints:
-        """For each set, the sum of a value that every class has."""
+        """For each set, the sum of `values` over its classes."""
         return np.diff(np.append(0, np.cumsum(values[self.classes]))[self.starts])
 
     @cached_property
     def span(self) -> int:
-        """More than any class."""
+        """An upper bound on the class numbers (exclusive)."""
         return int(self.classes.max(initial=-1)) + 1
 
     @cached_property
     def keys(self) -> Ints:
-        """Set * span + class of every membership, ascending."""
+        """Set * span + class of every membership, sorted."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts)) * self.span + self.classes
 
     def hold(self, sets: Ints, classes: Ints) -> NDArray[np.bool_]:
@@ -55,9 +55,9 @@ class ClassSets:
 
     @classmethod
     def gathered(cls, pairs: Iterable[tuple[Ints, Ints]], kinds: int, classes: int) -> tuple[Ints, ClassSets]:
-        """The sets that occur, and the number of each kind's set, from pairs of a kind and a class in any order.
+        """Collect the sets that occur, and the number of each kind's set, from pairs of kind and class in any order.
 
-        The same pair may come more than once; kinds without a pair have a set without a class.
+        A pair may occur more than once; kinds without a pair have an empty set.
         """
         parts: list[Ints] = []
         total = 0
@@ -66,7 +66,7 @@ class ClassSets:
             total += len(parts[-1])
             if total > MOST_MEMBERSHIPS:
                 raise LimitError(
-                    "blocking by compatible keys leaves too many pairs of an original's key and a released one; "
+                    "blocking by compatible keys leaves too many pairs of an original key and a released key; "
                     "block by fewer suppressed columns, or add a key that the release keeps"
                 )
         keys = _without_repeats(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
@@ -89,7 +89,7 @@ class ClassSets:
 
 
 def _without_repeats(keys: Ints) -> Ints:
-    """The keys, ascending, each once."""
+    """The keys, sorted and without repeats."""
     if np.any(keys[1:] < keys[:-1]):
         keys = np.sort(keys)
     first = np.append(True, keys[1:] != keys[:-1])[: len(keys)]

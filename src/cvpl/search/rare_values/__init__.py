@@ -1,1 +1,1 @@
-"""Exact search by agreement, from an index on rare values."""
+"""Exact search for agreement scores, with an index on rare values."""

@@ -1,20 +1,20 @@
 """The best candidates by agreement, from an index on rare values and a bound for the rest.
 
-Whoever agrees on much agrees on something rare. So a query first looks at the candidates that share its rarest values,
-which are few; what they score is a bar. A candidate that shares none of these values can score no more than the rest of
-the query's values are worth: below the bar, and the search is over.
+Records that agree on many columns usually agree on a rare value. So a query first scores the candidates that share its
+rarest values, which are few; their scores set a threshold, the bar. A candidate that shares none of these values can
+score at most the sum of the query's other weights: if that is below the bar, the search is over.
 
-Otherwise the candidates are gone through in zones: they are sorted by the columns whose values are common, so that
-neighbours are alike, and cut into zones of sixteen. What a zone can score at most is known without looking into it: for
-the query's common values from the smallest and the largest code it has in each column, for the rare ones from the lists
-of who has them. Most zones stay below the bar and are passed over.
+Otherwise the candidates are searched in zones: they are sorted by the columns with common values, so that neighbours
+are similar, and cut into zones of sixteen. An upper bound on the scores in a zone is known without scoring it: for the
+query's common values from the smallest and the largest code of the zone in each column, for the rare ones from the
+lists of candidates with each value. Most zones stay below the bar and are skipped.
 
     the query's values   rare <-------------------------------------> common
-    candidates with them  ||     |||       ||||||||      (too many to look at one by one)
-                          looked at        zones:  [ ][ ][x][ ][ ][x][x][ ]    x: may beat the bar, scored whole
+    candidates with them  ||     |||       ||||||||      (too many to score one by one)
+                          scored           zones:  [ ][ ][x][ ][ ][x][x][ ]    x: may beat the bar, scored fully
 
-What zones and their candidates can score is summed in whole numbers, each rounded up; whoever reaches the bar so is
-scored by the sum over the columns in their order, as `AgreementScorer.pairs` computes it, and only that counts.
+The bounds of zones and of their candidates are sums of integers, each rounded up; candidates that reach the bar are
+scored by the sum over the columns in their order, as `AgreementScorer.pairs` computes it, and only that score counts.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ Array = Any
 
 ZONE = LANES
 LOOKED_AT = 256
-"""At most so many candidates are looked at one by one, through lists of who has a value."""
+"""The largest number of candidates scored one by one, from the lists of candidates with a value."""
 QUERIES_AT_ONCE = 512
 RARE = 0.25
-"""A value that fewer candidates have than this share of the zones is looked up in its list, zone by zone."""
+"""A value with fewer candidates than this share of the zones is looked up in its list, zone by zone."""
 _ROUNDING = 1e-9
 _ROOM = 32
-"""Distinct scores within a tie of the best that are kept apart; more of them, and the query is searched otherwise."""
+"""The number of distinct scores tied with the best that can be counted; with more, the query is searched in tiles."""
 
 
 @dataclass(frozen=True, eq=False)
 class RareValues:
-    """The index of a block's candidates, which stand in the order of the zones.
+    """The index of a block's candidates, in the order of the zones.
 
-    `records` (places x columns) are their codes, and `zoned` the same codes zone by zone, a column's sixteen together.
-    `rows[place]` is a candidate's row; `lists` are places sorted by their code, column by column, and `listed` these
-    codes. A zone's `low` and `high` (columns x zones, filled up to sixteens) are over known values; none: low > high.
+    `records` (places x columns) are their codes, and `zoned` the same codes zone by zone, sixteen of a column together.
+    `rows[place]` is a candidate's row; `lists` are places sorted by code, column by column, and `listed` these codes. A
+    zone's `low` and `high` (columns x zones, padded to sixteens) are over known values; without any, low > high.
     """
 
     records: Words
@@ -64,7 +64,7 @@ class RareValues:
 
     @classmethod
     def of(cls, b: Words) -> RareValues:
-        """Index the rows of `b`, one code a column."""
+        """Index the rows of `b`, one code per column."""
         count, columns = b.shape
         order = np.lexsort([b[:, column] for column in _sorted_by(b)[::-1]]) if columns else np.arange(count)
         records = np.ascontiguousarray(b[order])
@@ -98,10 +98,10 @@ class RareValues:
         into: Ints,
         numbers: Ints,
     ) -> Ints:
-        """Search some of the scorer's queries and write what they find; query q's findings go to place into[q].
+        """Search some of the scorer's queries and write the results; those of query q go to place into[q].
 
-        Pairs to skip are sorted by query. `numbers` are what `found` calls the candidates, ascending. Returns the
-        queries that have to be searched otherwise.
+        Pairs to skip are sorted by query. `numbers` are the candidates' numbers in `found`, sorted. Returns the queries
+        that have to be searched in another way.
         """
         place = np.empty(len(self.rows), dtype=np.int64)
         if len(skip_query):
@@ -141,30 +141,30 @@ class RareValues:
 
 
 def _sorted_by(b: Words) -> list[int]:
-    """The columns in the order in which candidates are sorted by them: the most telling first, rare values last.
+    """The columns in the order in which candidates are sorted by them: the most informative first, rare values last.
 
-    A column tells as much as its entropy. Where most values are rarer than one in a zone, the lists know better.
+    A column's information is its entropy. Columns of mostly rare values come last: their lists give better bounds.
     """
     zones = max(1, len(b) // ZONE)
-    telling: list[tuple[float, int]] = []
+    informative: list[tuple[float, int]] = []
     rare: list[tuple[float, int]] = []
     for column in range(b.shape[1]):
         counts = np.bincount(b[:, column] + 1)
         counts = counts[counts > 0]
         entropy = float(np.log(len(b)) - (counts * np.log(counts)).sum() / len(b))
-        (rare if entropy > np.log(len(b)) - np.log(max(1.0, RARE * zones)) else telling).append((-entropy, column))
-    return [column for _, column in sorted(telling) + sorted(rare)]
+        (rare if entropy > np.log(len(b)) - np.log(max(1.0, RARE * zones)) else informative).append((-entropy, column))
+    return [column for _, column in sorted(informative) + sorted(rare)]
 
 
 @njit(nogil=True, cache=True)
 def _ends(codes: Array, low: int, high: int) -> Any:
-    """Where the codes from `low` to `high` begin and end among sorted ones."""
+    """The start and end of the codes from `low` to `high` among sorted codes."""
     return np.searchsorted(codes, low, side="left"), np.searchsorted(codes, high, side="right")
 
 
 @njit(nogil=True, cache=True)
 def _insert(score: float, row: int, top: Array, who: Array, near: Array, many: Array) -> int:
-    """Take one more candidate into the two best and the count of ties; False where there is no room for it."""
+    """Add a candidate to the two best and the count of ties; False if there is no room for it."""
     if score > top[0] or (score == top[0] and row < who[0]):
         top[1], who[1] = top[0], who[0]
         top[0], who[0] = score, row
@@ -236,7 +236,7 @@ def _search(
     ties: Array,
     failed: Array,
 ) -> None:
-    """The search itself; see the module and `RareValues.search`. `scale` turns scores into whole numbers."""
+    """The search itself; see the module and `RareValues.search`. `scale` turns scores into integers."""
     count, columns = records.shape
     zones, width = -(-count // ZONE), low.shape[1]
     flat_low, flat_high = low.ravel(), high.ravel()
@@ -265,13 +265,13 @@ def _search(
                 otherwise[column] = differ[column]
                 if first[column] <= last[column]:
                     begins[column], ends[column] = _ends(listed[column], first[column], last[column])
-            # What the column can add at most: with somebody who agrees, and without.
+            # The most that the column can add: with a candidate that agrees, and without.
             least[column] = max(otherwise[column], 0.0) if missing[column] else otherwise[column]
             most[column] = max(agree[column], least[column]) if ends[column] > begins[column] else least[column]
             rest += most[column]
             gain[column] = np.int64(np.ceil(agree[column] * scale))
             loss[column] = np.int64(np.ceil(otherwise[column] * scale))
-        # The rarest values first, and what somebody without any of them could score.
+        # The rarest values first, and the bound for candidates without any of them.
         order = np.argsort(ends - begins)
         top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
         many[:] = 0
@@ -296,7 +296,7 @@ def _search(
                 over = True
                 break
         if fits and not over:
-            # Zone by zone. The bar is what the lists have shown; everything that counts is scored anew.
+            # Zone by zone. The lists have set the bar; all results are scored again.
             bar = min(top[1], top[0] - TIE) - _ROUNDING
             limit = np.int64(np.floor(max(bar * scale, -(2.0**30))))
             base = np.int64(0)

@@ -1,10 +1,10 @@
-"""How dense a table is about a record: the logarithm of the mean of exp(score) over all candidates of its block.
+"""The density of a table around a record: the logarithm of the mean of exp(score) over all candidates of its block.
 
     log ( 1/|C(x)| * sum over y in C(x) of exp(score(x, y)) )
 
-A score of agreement is a sum over the columns, so exp(score) is a product over them: a kernel, as in a kernel density.
-Every pair counts a little, so none can be passed over; large tables are summed by compiled loops (`products`), small
-ones, and scores whose exponential no number can hold, in tiles. Which way is taken hangs on the tables alone.
+An agreement score is a sum over the columns, so exp(score) is a product over them: a kernel, as in a kernel density.
+Every pair contributes, so none can be skipped; large tables are summed by compiled loops (`products`), small ones, and
+scores whose exponential would overflow, in tiles. The choice depends only on the tables.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from cvpl.search.budget import Budget
 Floats = NDArray[np.float64]
 
 COMPILED_PAIRS = 10_000_000
-"""From so many pairs on, loading the compiler pays."""
+"""From this number of pairs on, the compiled loops repay loading the compiler."""
 _QUERIES_AT_ONCE = 512
 _LARGEST_EXPONENT = 600.0
-"""exp of this, times the number of records there may be, is far from the largest number; and from the smallest."""
+"""exp of this, times any number of records, is far from overflow; and exp of its negative far from underflow."""
 
 
 def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | None = None) -> Floats:
-    """For every query, see the module; -inf without a candidate."""
+    """The density for every query, see the module; -inf without a candidate."""
     budget = budget or Budget()
     found = np.full(scorer.queries, -np.inf)
     worth = scorer.worth
@@ -59,7 +59,7 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
 
 
 def _in_tiles(size: int, scorer: AgreementScorer) -> Floats:
-    """The logarithms of the sums, the largest score taken out, so that nothing is too large or vanishes."""
+    """The logarithms of the sums, with the largest score factored out to avoid overflow and underflow."""
     found = np.empty(scorer.queries)
     height = max(1, size // max(1, scorer.candidates))
     for start in range(0, scorer.queries, height):

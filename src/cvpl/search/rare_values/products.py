@@ -1,4 +1,4 @@
-"""The sums of exp(score) over many candidates, where a score is a sum over columns: products of what each is worth."""
+"""The sums of exp(score) over many candidates, for scores that are sums over columns: sums of products of weights."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Floats = NDArray[np.float64]
 Array = Any
 
 _PIECE = 1_024
-"""Candidates whose products are held at a time, so that they stay in the nearest cache."""
+"""Candidates whose products are held at a time, so that they stay in the L1 cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """A block's candidates, column by column, and what agreeing and differing multiply by."""
+    """A block's candidates, column by column, and the factors of agreement and disagreement."""
 
     codes: NDArray[np.int32]
     agree: Floats
@@ -30,7 +30,7 @@ class Products:
 
     @classmethod
     def of(cls, b: NDArray[np.int32], worth: AgreementWeights) -> Products:
-        """From the candidates' codes, one record a row."""
+        """Build from the candidates' codes, one row per record."""
         return cls(np.ascontiguousarray(b.T), np.exp(worth.agree), np.exp(worth.differ))
 
     def __call__(self, scorer: AgreementScorer) -> Floats:
@@ -45,7 +45,7 @@ class Products:
 def _sum(
     a: Array, start: Array, first: Array, last: Array, agree: Array, differ: Array, codes: Array, found: Array
 ) -> None:
-    """Query by query; the candidates in their order, so that the sum is the same whoever makes it."""
+    """Sum query by query, with the candidates in their order, so that the sum is the same on every thread."""
     columns, count = codes.shape
     product, total = np.empty(_PIECE), np.empty(_PIECE)
     for query in range(len(a)):

@@ -1,56 +1,57 @@
-"""The kernel: every query's nearest candidates in a block, without looking at most of them.
+"""The kernel: every query's nearest candidates in a block, without scoring most of them.
 
-Take the unit vectors of one block, x on the query's side and y on the candidates'. Their cosine is <x, y>. Three facts
-keep most pairs from being computed.
+Take the unit vectors of one block, queries x and candidates y. Their cosine is <x, y>. Three facts make it possible to
+skip most pairs.
 
-**Few directions matter.** Turn the space so that the candidates' widest direction comes first, the next widest second,
-and so on (their principal components in this block). Directions in which no candidate has anything to speak of are cut
-off: `used` of them remain. What is cut off adds at most |x_cut| · max |y_cut|, the query's `slack`. And since for one
-query only the order of its candidates matters, the query's used part may be stretched to unit length: the cosine is its
-length σ times the stretched product, plus the cut part. On a generalized table, where originals differ in columns that
-the release has flattened, this brings queries back among the candidates.
+**Few directions matter.** Rotate the space so that the candidates' direction of largest variance comes first, the next
+largest second, and so on (their principal components in this block). Directions in which all candidates are near zero
+are cut off: `used` of them remain. The cut part adds at most |x_cut| · max |y_cut|, the query's `slack`. And since for
+one query only the order of its candidates matters, the query's used part may be stretched to unit length: the cosine is
+its length σ times the stretched product, plus the cut part. On a generalized table, where originals differ in columns
+that the release has made constant, this moves queries back among the candidates.
 
-**The first coordinates decide.** With y split into its first coordinates and the rest, Cauchy and Schwarz say
+**The first coordinates decide.** With y split into its first coordinates and the rest, the Cauchy-Schwarz inequality
+gives
 
     <x, y>  <=  x_1 y_1 + ... + x_c y_c  +  |x_rest| |y_rest|
 
-so c + 1 products, not all of them, refuse a candidate. And for unit vectors <x, y> = (|x|² + |y|² - |x - y|²) / 2, so
-that being far apart refuses a pair too, and with it a whole box of candidates.
+so c + 1 products, not all of them, can rule out a candidate. For unit vectors <x, y> = (|x|² + |y|² - |x - y|²) / 2, so
+a large distance rules out a pair too, and with it a whole box of candidates.
 
-**Near candidates lie together.** A tree halves the candidates again and again, each time along the coordinate in which
-they spread most, until sixteen are left: a leaf. Sixteen leaves make a node, sixteen nodes a node above, each with the
-box around its members in the first coordinates (and the norm of the rest as one more):
+**Near candidates are stored together.** A tree halves the candidates repeatedly, each time along the coordinate with
+the largest spread, until sixteen are left: a leaf. Sixteen leaves make a node, sixteen nodes a node above, each with
+the box around its members in the first coordinates (and the norm of the rest as one more):
 
                       +--------------- node ---------------+
-     level 2          |  16 boxes, one around each child   |              four queries that are
-                      +--|-------|-------|-------|---------+              neighbours go together
+     level 2          |  16 boxes, one around each child   |              four neighbouring queries
+                      +--|-------|-------|-------|---------+              are searched together
                          v       v       v       v                                |
      level 1          [node]  [node]  [node]  [node] ...         ring 2: the rest of this level-2 node
                        ||||    ||||    ||||    ||||
      level 0           leaf    leaf    HOME    leaf  ...         ring 1: the leaves of the home node
                     +---------------+    ^
-                    | 16 candidates |    ring 0: the leaf the query itself would have gone to
+                    | 16 candidates |    ring 0: the leaf that the query itself would belong to
                     +---------------+
 
-     a leaf in memory, two coordinates at a time, so that one instruction serves sixteen candidates:
+     a leaf in memory, two coordinates at a time, so that one instruction handles sixteen candidates:
 
          offset             | y1 y2 y3 ... y16 |      <y, centre>
          1st and 2nd        | y1 y2 y3 ... y16 |
          ...
-         c-th and the rest  | y1 y2 y3 ... y16 |      |y_rest|          then, apart, the coordinates behind the c-th
+         c-th and the rest  | y1 y2 y3 ... y16 |      |y_rest|          then, separately, the coordinates after the c-th
 
-**Whole numbers are enough.** What refuses need not be exact, only honest. So the coordinates are rounded to whole
-numbers of 16 bits, 1 being UNIT: half the memory of single precision, which brings a block of forty thousand into the
-nearest caches, and two products an instruction. With x' and y' for the rounded vectors, the same inequality once more,
+**Integers are enough.** A filter need not be exact, only conservative. So the coordinates are rounded to 16-bit
+integers, with 1 as UNIT: half the memory of single precision, so that a block of forty thousand fits in the fastest
+caches, and two products per instruction. For the rounded vectors x' and y' the same inequality,
 
     |<x', y'> - <x, y>|  <=  |x' - x| |y'|  +  |x| |y' - y|,
 
-says how wrong a score can be; that, doubled for the two scores that are compared, is the query's `doubt`.
+bounds the error of a score; this bound, doubled for the two scores that are compared, is the query's `doubt`.
 
-A query begins in its home leaf, where good candidates are likely, and so knows at once a floor below which nobody can
-be its best, its second best, or tie with the best. Then ring by ring: boxes above the floor are opened, their leaves
-are checked on the first coordinates, the few that pass in full, and the floor rises. What remains is a shortlist, two
-or three candidates long. Who is on it is all that the whole numbers decide. The scores themselves come from the
+A query starts in its home leaf, where good candidates are likely, which gives a first floor: no candidate below it can
+be the best, the second best, or tied with the best. Then ring by ring: boxes above the floor are opened, their leaves
+are checked on the first coordinates, the few that pass are scored fully, and the floor rises. What remains is a
+shortlist of two or three candidates. The integers decide only who is on it. The scores themselves come from the
 formula: double precision, summed in the order of the components, the same bits as `CosineScorer.pairs`.
 """
 
@@ -80,23 +81,23 @@ from cvpl.search.tree.simd import (
 )
 
 Array = Any
-"""Numba compiles for the arrays it is given; their types stand in the docstrings."""
+"""Numba compiles for the given arrays; their types are in the docstrings."""
 
-# Compiled code has these numbers built in, in other files too, and is kept in __pycache__: clear it after a change.
+# Compiled code contains these numbers, in other files too, and is cached in __pycache__: clear it after a change.
 UNIT = 14_745
-"""What 1 is as a whole number. Coordinates go to 2 and squared distances to 4: 16 and 32 bits hold both."""
+"""The integer for 1. Coordinates reach 2 and squared distances 4: both fit in 16 and 32 bits."""
 FRONT = 9
-"""Coordinates that boxes have, besides the norm of the rest."""
+"""Coordinates of a box, besides the norm of the rest."""
 CLOSE = 13
 """Coordinates on which a leaf is checked first, besides the norm of the rest."""
 TOGETHER = 4
-"""Queries that go through the tree together."""
+"""Queries searched together."""
 SHORTLIST = 512
-"""Most candidates on a shortlist; a query with more of them this near its best is searched in another way."""
+"""The maximum length of a shortlist; a query with more candidates this close to its best is searched in another way."""
 FACTS = 4
-"""What is told of a query: see `rounding.round_queries`."""
+"""The number of facts about a query: see `rounding.round_queries`."""
 NOWHERE = -(1 << 30)
-"""The score of nobody; scores go to -2 UNIT²."""
+"""The score of an empty place; real scores reach down to -2 UNIT²."""
 
 BOX_PAIRS = (FRONT + 1) // 2
 CLOSE_PAIRS = (CLOSE + 1) // 2
@@ -110,7 +111,7 @@ _ROUNDED = 4  # how far rounding moves a query and a candidate in the coordinate
 
 @njit(nogil=True, inline="always")
 def _bring(queries: Array, facts: Array, rows: Array, first: int, width: int, four: Array, array: Array) -> None:
-    """Copy four queries and their facts to where they are at hand, the last again for those there are not."""
+    """Copy four queries and their facts to a small buffer; if there are fewer, repeat the last."""
     for q in range(TOGETHER):
         row = int(rows[min(first + q, len(rows) - 1)])
         for word in range(width):
@@ -125,7 +126,7 @@ def _bring(queries: Array, facts: Array, rows: Array, first: int, width: int, fo
 
 @njit(nogil=True, inline="always")
 def _open(queries: Array, width: int, boxes: Array, node: int, reach: Array) -> Any:
-    """The children of a node whose box lies within reach of any of the four queries, a bit each."""
+    """The children of a node whose box is within reach of any of the four queries, one bit each."""
     base = node * 2 * BOX_PAIRS * LANES
     a = zero()
     b, c, d = a, a, a
@@ -141,7 +142,7 @@ def _open(queries: Array, width: int, boxes: Array, node: int, reach: Array) -> 
 
 @njit(nogil=True, inline="always")
 def _check(queries: Array, width: int, close: Array, leaf: int, loose: Array) -> Any:
-    """The candidates of a leaf that the first coordinates do not refuse to all four queries, a bit each."""
+    """The candidates of a leaf that the first coordinates do not rule out for all four queries, one bit each."""
     base = leaf * CLOSE_ROWS * LANES
     a = load(close, base)
     b, c, d = a, a, a
@@ -185,7 +186,7 @@ def _score_leaf(queries: Array, width: int, close: Array, rest: Array, leaf: int
 
 @njit(nogil=True, inline="always")
 def _skipped(starts: Array, skips: Array, query: int, count: int, place: int) -> Any:
-    """Whether a place in the tree is no candidate of a query."""
+    """Whether a place in the tree is not a candidate of a query."""
     found = False
     if query < count:
         for at in range(starts[query], starts[query + 1]):
@@ -195,7 +196,7 @@ def _skipped(starts: Array, skips: Array, query: int, count: int, place: int) ->
 
 @njit(nogil=True)
 def _weeded(kept: Array, kept_score: Array, base: int, floor: int) -> int:
-    """Strike from a full shortlist who fell below the floor; its length, more than SHORTLIST where nobody did."""
+    """Remove candidates below the floor from a full shortlist; its length, above SHORTLIST if none was removed."""
     left = 0
     for place in range(base, base + SHORTLIST):
         if kept_score[place] >= floor:
@@ -221,19 +222,19 @@ def shortlist(
     listed: Array,
     work: Array,
 ) -> int:
-    """Everybody who may be among the two best of a query, or tie with its best.
+    """List every candidate that may be one of the two best of a query, or tie with its best.
 
     `rows` are rows of `queries` and of `facts`, `homes` their leaves. skips[skip_starts[q] : skip_starts[q + 1]] are
-    places in the tree that are no candidates of the q-th. Writes places in the tree to `listed`, lengths[q] of them for
-    the q-th query, -1 where there are too many; `work` counts boxes opened, leaves checked and leaves scored, each for
-    four queries. Returns the length of `listed`, which may be too short: then -1.
+    places in the tree that are not candidates of the q-th query. Writes places in the tree to `listed`, lengths[q] of
+    them for the q-th query, -1 if there are too many; `work` counts boxes opened, leaves checked and leaves scored,
+    each for four queries. Returns the number of places written, or -1 if `listed` is too short.
     """
     count, width = len(rows), queries.shape[1]
     everyone, every_fact = queries.ravel(), facts.ravel()
-    flat, text = np.zeros(TOGETHER * width, np.int32), np.zeros(TOGETHER * FACTS, np.int64)  # of the four at hand
+    flat, text = np.zeros(TOGETHER * width, np.int32), np.zeros(TOGETHER * FACTS, np.int64)  # the four current queries
     depth = len(starts)
     room = leaves + LANES
-    nodes = np.empty(2 * room, np.int32)  # two lists: what is looked at now, and what comes of it
+    nodes = np.empty(2 * room, np.int32)  # two lists: the current nodes, and their children
     here, then = 0, room
     children = np.empty(depth, np.int64)
     for level in range(depth):
@@ -275,7 +276,7 @@ def shortlist(
                     loose[q] = floor[q] - text[q * FACTS + 2]
                     reach[q] = min(beyond[q] - 2 * floor[q], _FARTHEST)
                 nodes[here], amount = home >> (_BITS * ring), 1
-                seen = 1 << ((home >> (_BITS * (ring - 1))) & _LANE)  # the child with the rings before
+                seen = 1 << ((home >> (_BITS * (ring - 1))) & _LANE)  # the child that holds the earlier rings
                 for level in range(ring - 1, -1, -1):
                     more = 0
                     for i in range(amount):

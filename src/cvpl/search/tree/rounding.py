@@ -1,4 +1,4 @@
-"""A block's vectors as whole numbers, and how wrong that can make a score; see `kernel` for what they are used for."""
+"""A block's vectors as integers, and the resulting error of a score; see `kernel` for their use."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from cvpl.search.tree.kernel import BOX_PAIRS, CLOSE, CLOSE_ROWS, FRONT, UNIT
 from cvpl.search.tree.simd import LANES
 
 Array = Any
-"""Numba compiles for the arrays it is given; their types stand in the docstrings."""
+"""Numba compiles for the given arrays; their types are in the docstrings."""
 
 SIGN = np.int16(-(1 << 15))
-"""Flipping this bit takes whole numbers with signs to such without, in the same order."""
+"""Flipping this bit maps signed integers to unsigned ones in the same order."""
 
 _MOST = (1 << 15) - 1
-_SHORTEST = np.float32(0.25)  # a query's used part is taken to be at least this long
+_SHORTEST = np.float32(0.25)  # a lower bound for the length of a query's used part
 _ONE_STEP = 2.0**-24
 _LOOSE = {"reassoc", "contract", "nsz"}
-"""For loops that only prepare the filter: sums may be taken in any order, which `doubt` allows for."""
+"""For loops that only prepare the filter: sums may be in any order, which `doubt` accounts for."""
 
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
 def _round(row: Array, moved: Array, into: Array) -> None:
-    """One coordinate of some vectors as whole numbers; the squares by which this moves them are added to `moved`."""
+    """Round one coordinate of some vectors to integers; add the squared rounding errors to `moved`."""
     for at in range(len(row)):
         value = row[at] * np.float32(UNIT)
         near = min(max(np.rint(value), np.float32(-_MOST)), np.float32(_MOST))
@@ -41,7 +41,7 @@ def _add_squares(row: Array, total: Array) -> None:
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
 def _norms(close: Array, front: Array) -> Any:
-    """The norms behind CLOSE, rounded up, and behind FRONT, from their squares."""
+    """The norms after CLOSE, rounded up, and after FRONT, from their squares."""
     close_norm, front_norm = np.empty(len(close), np.int16), np.empty(len(close), np.int16)
     for at in range(len(close)):
         close_norm[at] = np.int16(np.sqrt(close[at]) * np.float32(UNIT) + np.float32(1.0))
@@ -51,15 +51,15 @@ def _norms(close: Array, front: Array) -> Any:
 
 @njit(nogil=True, cache=True, fastmath=_LOOSE)
 def round_candidates(turned: Array, shift: Array, used: int, whole: Array, offsets: Array, bounds: Array) -> None:
-    """Candidates, turned, as whole numbers; both tables of vectors are worked off coordinate by coordinate.
+    """Round the rotated candidates to integers, coordinate by coordinate.
 
     `turned` is ((coordinates + 1) x candidates), its last row <y, centre>. A row of `whole`, int16, is the coordinates
-    of a candidate, with zeros to fill its pairs, then the norms behind CLOSE, rounded up, and behind FRONT. `offsets`
-    are <y, centre>. `bounds` rises to the squares of the longest part that is cut off, of the longest candidate, and of
-    the farthest that rounding moved one.
+    of a candidate, padded with zeros to full pairs, then the norms after CLOSE, rounded up, and after FRONT. `offsets`
+    are <y, centre>. `bounds` is raised to the squares of the longest cut-off part, of the longest candidate, and of the
+    largest rounding error.
     """
     coordinates, count, wide = len(turned) - 1, turned.shape[1], whole.shape[1] - 2
-    rounded = np.zeros((wide, count + LANES), np.int16)  # the rest keeps rows out of each other's place in the cache
+    rounded = np.zeros((wide, count + LANES), np.int16)  # padding keeps rows out of the same cache sets
     row, sums = np.empty(count, np.float32), np.zeros((5, count), np.float32)
     cut, close, front, first, moved = sums[0], sums[1], sums[2], sums[3], sums[4]
     for d in range(coordinates):
@@ -92,11 +92,11 @@ def round_queries(
     queries: Array,
     facts: Array,
 ) -> None:
-    """Queries, turned, stretched to unit length and rounded to whole numbers.
+    """Round the rotated queries, stretched to unit length, to integers.
 
-    A row of `queries`, int16, is the first CLOSE coordinates and the norm of the rest, the last of these once more and
-    a zero, the other coordinates, and the first FRONT coordinates and the norm of the rest, the last ten without
-    signs. A row of `facts` is doubt, tie, slack and |x|² + 1 - 2 (the part of the score that is the same for all
+    A row of `queries`, int16, is the first CLOSE coordinates and the norm of the rest, the last of these coordinates
+    again and a zero, the other coordinates, and the first FRONT coordinates and the norm of the rest, these last ten
+    unsigned. A row of `facts` is doubt, tie, slack and |x|² + 1 - 2 (the part of the score that is the same for all
     candidates - slack), in UNIT². `longest_cut`, `longest` and `moved` bound the candidates.
     """
     coordinates, count, width = len(turned) - 1, turned.shape[1], queries.shape[1]
@@ -119,10 +119,10 @@ def round_queries(
         if d < used:
             _add_squares(row, close if d >= CLOSE else front if d >= FRONT else first)
         _round(row, own_moved if d < used else cut_moved, rounded[d])
-    text = np.empty((4, count), np.int64)  # worked out one after the other, and written where each belongs
+    text = np.empty((4, count), np.int64)  # computed column by column, and written row by row below
     doubt, tied, slack, base = text[0], text[1], text[2], text[3]
     square = float(UNIT) * UNIT
-    turning = np.sqrt(coordinates) * (coordinates + 3) * _ONE_STEP  # how far the turn may put a unit vector wrong
+    turning = np.sqrt(coordinates) * (coordinates + 3) * _ONE_STEP  # the largest error of a rotated unit vector
     for at in range(count):
         lost, stretched = float(np.sqrt(cut[at]) * scale[at]), float(np.sqrt(length[at]) * scale[at])
         blur = (np.sqrt(own_moved[at]) + 0.1) * (UNIT * longest + moved)

@@ -1,4 +1,4 @@
-"""From the kernel's shortlists to findings: every pair on them is scored by the formula, and the best are taken."""
+"""Score every pair on the kernel's shortlists by the formula, and reduce them to the best candidates."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numba import njit
 from cvpl.search.tree.simd import fetch
 
 Array = Any
-"""Numba compiles for the arrays it is given; their types stand in the docstrings."""
+"""Numba compiles for the given arrays; their types are in the docstrings."""
 
-_AHEAD = 12  # vectors are sent for so many pairs before they are scored
+_AHEAD = 12  # vectors are prefetched this many pairs before they are scored
 
 
 @njit(nogil=True, cache=True)
 def score_listed(a: Array, b: Array, rows: Array, order: Array, lengths: Array, listed: Array, scores: Array) -> None:
-    """The formula for every listed pair; `listed` goes from places in the tree to rows of `b`, whose order is `order`.
+    """Score every listed pair by the formula; change `listed` from places in the tree to rows of `b`, by `order`.
 
-    The i-th query is row rows[i] of `a`. A sum of products in the order of the components, as `inner` computes it.
+    The i-th query is row rows[i] of `a`. A score is a sum of products in the order of the components, as in `inner`.
     """
     width, count = a.shape[1], len(scores)
     owners = np.empty(count, np.int64)
@@ -30,7 +30,7 @@ def score_listed(a: Array, b: Array, rows: Array, order: Array, lengths: Array, 
             listed[place] = order[listed[place]]
         at += max(0, lengths[query])
     flat_a, flat_b = a.ravel(), b.ravel()
-    for place in range(0, count - count % 4, 4):  # four sums at a time, so that none waits for another
+    for place in range(0, count - count % 4, 4):  # four independent sums at a time, to hide latency
         for ahead in range(place + _AHEAD, min(place + _AHEAD + 4, count)):
             for d in range(0, width, 8):
                 fetch(flat_b, listed[ahead] * width + d)
@@ -66,11 +66,11 @@ def reduce_listed(
     second_row: Array,
     ties: Array,
 ) -> None:
-    """Best, second best and ties of every query from its scored shortlist; those of the i-th go to place into[i].
+    """Write best, second best and ties of every query from its scored shortlist; those of the i-th go to into[i].
 
-    A query whose shortlist overflowed is passed over. Scores above `one` count as 1, and none is below -1.
-    copies[copy_starts[r] : copy_starts[r + 1]] are the candidates that have the vector r, ascending; without
-    `copy_starts` every vector has one, itself. `numbers` are what the findings call the candidates, ascending too.
+    A query whose shortlist overflowed is skipped. Scores above `one` count as 1, and none is below -1.
+    copies[copy_starts[r] : copy_starts[r + 1]] are the candidates with the vector r, sorted; without `copy_starts`
+    every vector has one candidate, itself. `numbers` are the candidates' numbers in the result, sorted too.
     """
     at = 0
     copied = len(copy_starts) > 0

@@ -1,10 +1,10 @@
-"""Sixteen numbers as one value, for the kernel: whole ones of 32 bits, or pairs of 16 bits.
+"""SIMD vectors of sixteen lanes for the kernel: 32-bit integers, or pairs of 16-bit integers.
 
-Numba compiles loops over numbers; whether they become vector instructions is LLVM's guess, and on the kernel's short
-loops it guesses wrong. So the kernel says it: an `int32x16` is a value like any other, LLVM splits it into whatever
-registers the machine has (one with AVX-512, two with AVX2, four with NEON), and a comparison gives one bit a lane.
-Processors multiply whole numbers of 16 bits twice as many at a time as single-precision ones, and add neighbours in the
-same step; so a lane often holds two of them, its halves, which here are called a pair.
+Numba compiles loops over numbers; LLVM decides whether they become vector instructions, and on the kernel's short loops
+it decides wrongly. So the kernel uses vectors explicitly: an `int32x16` is a value like any other, LLVM splits it into
+the registers of the machine (one with AVX-512, two with AVX2, four with NEON), and a comparison gives one bit per lane.
+Processors multiply twice as many 16-bit integers at a time as single-precision numbers, and add neighbours in the same
+step; so a lane often holds two of them, its halves, called a pair here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LANES = 16
 
 @njit(nogil=True, inline="always")
 def natural(index: int) -> Any:
-    """An index that is not negative; of any other Numba asks that each time, which the busiest loops feel."""
+    """A non-negative index; for any other, Numba checks the sign on each access, which slows the innermost loops."""
     return np.uint64(index)
 
 
@@ -75,7 +75,7 @@ def _sum_of_products(builder: Any, one: Any, other: Any) -> Any:
 
 @intrinsic
 def load(_: Any, array: Any, index: Any) -> Any:
-    """array[index : index + 16]; nothing is checked."""
+    """array[index : index + 16], without bounds checks."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.load(_lanes_at(context, builder, signature.args[0], *given), align=4)
@@ -85,7 +85,7 @@ def load(_: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def store(_: Any, array: Any, index: Any, vector: Any) -> Any:
-    """array[index : index + 16] = vector; nothing is checked."""
+    """array[index : index + 16] = vector, without bounds checks."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         builder.store(given[2], _lanes_at(context, builder, signature.args[0], *given[:2]), align=4)
@@ -112,7 +112,7 @@ def zero(_: Any) -> Any:
 
 @intrinsic
 def add_products(_: Any, total: Any, one: Any, other: Any) -> Any:
-    """Lane by lane: total + the product of the low halves + the product of the high halves, with signs."""
+    """Lane by lane: total + the product of the low halves + the product of the high halves, signed."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         total, one, other = given
@@ -124,7 +124,7 @@ def add_products(_: Any, total: Any, one: Any, other: Any) -> Any:
 
 @intrinsic
 def add_gaps(_: Any, total: Any, pair: Any, low: Any, high: Any) -> Any:
-    """Lane by lane: total + the squared distances of both halves from their intervals [low, high], without signs.
+    """Lane by lane: total + the squared distances of both halves from their intervals [low, high], unsigned.
 
     A distance must fit in 15 bits.
     """
@@ -199,7 +199,7 @@ def add_agreement(_: Any, total: Any, codes: Any, low: Any, high: Any, agree: An
 
 @intrinsic
 def add_overlap(_: Any, total: Any, least: Any, most: Any, low: Any, high: Any, agree: Any, differ: Any) -> Any:
-    """Lane by lane: total + `agree` where [least, most] meets [low, high], + `differ` elsewhere."""
+    """Lane by lane: total + `agree` where [least, most] overlaps [low, high], + `differ` elsewhere."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         total, least, most = given[:3]
@@ -212,7 +212,7 @@ def add_overlap(_: Any, total: Any, least: Any, most: Any, low: Any, high: Any, 
 
 @intrinsic
 def append(_: Any, array: Any, index: Any, first: Any, bits: Any) -> Any:
-    """array[index:] = first + the places of the bits that are set, sixteen of them looked at; how many there were."""
+    """array[index:] = first + the positions of the set bits among the lowest sixteen; returns their number."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         array, index, first, bits = given
@@ -230,7 +230,7 @@ def append(_: Any, array: Any, index: Any, first: Any, bits: Any) -> Any:
 
 @intrinsic
 def fetch(_: Any, array: Any, index: Any) -> Any:
-    """Have array[index] brought near, for it will be asked for soon."""
+    """Prefetch array[index] into the cache."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         place = builder.bitcast(_place(context, builder, signature.args[0], *given), ir.IntType(8).as_pointer())
@@ -244,7 +244,7 @@ def fetch(_: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def lowest_bit(_: Any, bits: Any) -> Any:
-    """The place of the lowest bit that is set; some bit must be."""
+    """The position of the lowest set bit; some bit must be set."""
     return types.int64(types.int64), lambda context, builder, signature, given: builder.cttz(
         given[0], ir.Constant(_BIT, 1)
     )

@@ -1,7 +1,7 @@
 """A block's candidates as a tree; see `kernel` for how and why.
 
-Numba, which compiles the kernel, takes a second to load and some more to compile once on a machine; so this module is
-imported only where a block is large enough to pay for it.
+Numba, which compiles the kernel, takes a second to load and longer to compile once per machine; so this module is
+imported only if a block is large enough to be worth it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
 
 AT_ONCE = 4096
-"""So many vectors are turned, searched and scored at a time: what they need stays in the cache."""
+"""Vectors rotated, searched and scored at a time: their data stays in the cache."""
 TURN_SAMPLE = 1024
-"""The directions of a block are taken from so many of its candidates; any directions would do, these prune well."""
+"""Candidates used to estimate the directions of a block; any directions are correct, these prune well."""
 CUT_ENERGY = 1e-4
-"""Directions that together hold less than this share of the candidates' squares are cut off."""
+"""Directions with less than this share of the candidates' squared norms in total are cut off."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The turn of a block's space: `matrix` (k+1 x k, the last row the centre), the centre turned, its square.
+    """The rotation of a block's space: `matrix` (k+1 x k, the last row the centre), the rotated centre, its square.
 
-    The first `used` directions hold nearly all of the candidates; the centre lies in them.
+    The first `used` directions hold nearly all of the candidates' norms, and the centre.
     """
 
     matrix: Singles
@@ -42,7 +42,7 @@ class Rotation:
     used: int
 
     def __call__(self, vectors: Floats) -> Singles:
-        """Vectors, turned, one a column; in single precision, which `rounding` allows for."""
+        """Rotate vectors, one per column, in single precision, which `rounding` accounts for."""
         turned: Singles = self.matrix @ vectors.astype(np.float32).T
         return turned
 
@@ -66,17 +66,17 @@ class Tree:
 
     @property
     def leaves(self) -> int:
-        """How many leaves there are."""
+        """The number of leaves."""
         return (len(self.vectors) + LANES - 1) // LANES
 
     @property
     def coordinates(self) -> int:
-        """How many coordinates a leaf has, padding counted."""
+        """The number of coordinates of a leaf, including padding."""
         return max(int(self.vectors.shape[1]), kernel.CLOSE)
 
 
 def build_tree(candidates: Floats, *, keep_copies: bool) -> Tree:
-    """The tree of a block's unit vectors; many copies of one vector become one unless `keep_copies`."""
+    """Build the tree of a block's unit vectors; many equal vectors are merged unless `keep_copies`."""
     turn = _turn(np.ascontiguousarray(candidates[:: max(1, len(candidates) // TURN_SAMPLE)]))
     behind = pairs_behind(candidates)
     whole = np.empty((len(candidates), kernel.CLOSE + 2 * behind + 2), dtype=np.int16)
@@ -104,12 +104,12 @@ def build_tree(candidates: Floats, *, keep_copies: bool) -> Tree:
 
 
 def pairs_behind(candidates: Floats) -> int:
-    """How many pairs of coordinates lie behind the close ones."""
+    """The number of pairs of coordinates after the close ones."""
     return (max(0, int(candidates.shape[1]) - kernel.CLOSE) + 1) // 2
 
 
 def _turn(sample: Floats) -> Rotation:
-    """The directions of a block, widest first, from some of its candidates."""
+    """The directions of a block, largest variance first, from some of its candidates."""
     width, mean = sample.shape[1], np.full(len(sample), 1 / len(sample)) @ sample
     moments = sample.T @ sample / len(sample)
     energy, basis = np.linalg.eigh(moments)
@@ -127,13 +127,13 @@ def _turn(sample: Floats) -> Rotation:
 
 
 def _aligned(rows: int) -> Words:
-    """Rows of lanes that begin where a cache line does."""
+    """Rows of lanes, aligned to a cache line."""
     room = np.empty((rows + 1) * LANES, dtype=np.int32)
     start = (-room.ctypes.data % (4 * LANES)) // 4
     return room[start : start + rows * LANES]
 
 
 def chunks(count: int) -> Iterator[slice]:
-    """So many vectors in pieces."""
+    """The positions of `count` vectors, in pieces."""
     for start in range(0, count, AT_ONCE):
         yield slice(start, min(count, start + AT_ONCE))

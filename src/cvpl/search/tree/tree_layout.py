@@ -1,4 +1,4 @@
-"""Laying out a block's candidates and its queries for the kernel, which tells what they are laid out for."""
+"""The memory layout of a block's candidates and queries for the kernel; see `kernel` for its use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cvpl.search.tree.simd import LANES, natural
 from cvpl.tables.row_hash import STEP, mixed
 
 Array = Any
-"""Numba compiles for the arrays it is given; their types stand in the docstrings."""
+"""Numba compiles for the given arrays; their types are in the docstrings."""
 
 _HALVES = 2 * LANES
 _MOST = (1 << 15) - 1
@@ -26,7 +26,7 @@ _FEW = 128
 
 @njit(nogil=True, cache=True)
 def _select(keys: Array, first: int, last: int, place: int) -> None:
-    """Reorder keys[first:last], all different, so that `place` holds what sorting would put there."""
+    """Reorder keys[first:last], all distinct, so that `place` holds the key that sorting would put there."""
     picked = np.empty(_PICKED, np.int64)
     while last - first > 1:
         if last - first < _FEW:
@@ -64,10 +64,10 @@ def _select(keys: Array, first: int, last: int, place: int) -> None:
 
 @njit(nogil=True, cache=True)
 def grow(whole: Array) -> Array:
-    """The candidates in the order of the tree, and the cuts that lead a query to its leaf.
+    """Sort the candidates into the order of the tree, and return the cuts that lead a query to its leaf.
 
     The first FRONT columns of `whole` (see `rounding`) are cut. Every leaf but the last is full.
-    The cut of node i on level l, which spans 2^l leaves, stands at place 2^(height - l) + i.
+    The cut of node i on level l, which spans 2^l leaves, is at place 2^(height - l) + i.
     """
     count = len(whole)
     leaves = (count + LANES - 1) // LANES
@@ -113,12 +113,12 @@ def grow(whole: Array) -> Array:
 
 @njit(nogil=True, cache=True)
 def find_homes(queries: Array, along: Array, cuts: Array, height: int, leaves: int) -> Array:
-    """The queries, rounded, sorted by the leaf that each would have gone to, and those leaves."""
+    """Sort the rounded queries by the leaf that each would belong to, and return those leaves."""
     count, width = queries.shape
     flat = queries.ravel()
     home = np.zeros(count, np.int32)
     starts = np.zeros(leaves + 1, np.int64)
-    for first in range(0, count, LANES):  # some together: the way of one would be spent waiting
+    for first in range(0, count, LANES):  # several at a time, to hide latency
         last = min(count, first + LANES)
         for level in range(height, 0, -1):
             for query in range(first, last):
@@ -143,7 +143,7 @@ def find_homes(queries: Array, along: Array, cuts: Array, height: int, leaves: i
 
 @njit(nogil=True, cache=True)
 def share_of_twins(whole: Array, order: Array) -> float:
-    """The share of the candidates in some of the leaves that equal an earlier one of their leaf."""
+    """The share of the candidates in a sample of leaves that equal an earlier one in their leaf."""
     seen, twins = 0, 0
     leaves = len(order) // LANES
     for leaf in range(0, leaves, max(1, leaves // 64)):
@@ -165,7 +165,7 @@ def share_of_twins(whole: Array, order: Array) -> float:
 
 @njit(nogil=True, cache=True)
 def levels_above(leaves: int) -> Array:
-    """Where each level's nodes begin in the arrays of boxes, level 0 first, and how many nodes there are."""
+    """The start of each level's nodes in the arrays of boxes, level 0 first, and the number of nodes."""
     depth, level = 1, (leaves + LANES - 1) // LANES
     while level > 1:
         level = (level + LANES - 1) // LANES
@@ -181,9 +181,9 @@ def levels_above(leaves: int) -> Array:
 
 @njit(nogil=True, cache=True)
 def lay_out(whole: Array, offsets: Array, order: Array, close: Array, rest: Array, boxes: Array) -> None:
-    """Put the candidates, rounded, in the order of the tree, into their leaves and the leaves' boxes.
+    """Write the rounded candidates, in the order of the tree, into their leaves, and compute the leaves' boxes.
 
-    `close`, `rest` and `boxes` are int16, two to a lane; an offset takes both.
+    `close`, `rest` and `boxes` are int16, two per lane; an offset takes both.
     """
     count, wide = len(whole), whole.shape[1] - 2
     leaves = (count + LANES - 1) // LANES
@@ -216,7 +216,7 @@ def lay_out(whole: Array, offsets: Array, order: Array, close: Array, rest: Arra
 
 @njit(nogil=True, cache=True)
 def close_boxes(starts: Array, leaves: int, boxes: Array) -> None:
-    """The boxes of the upper levels, each around those of its children; `boxes` without signs, two to a lane."""
+    """Compute the boxes of the upper levels, each around those of its children; `boxes` is unsigned, two per lane."""
     children = leaves
     for level in range(1, len(starts)):
         beneath = children

@@ -24,12 +24,12 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 
 @dataclass
 class WorkCount:
-    """What a search looked at: sixteen boxes, or sixteen candidates, for four queries at a time."""
+    """The work of a search: sixteen boxes, or sixteen candidates, for four queries at a time."""
 
     counts: Ints
 
     def products(self, coordinates: int) -> float:
-        """The multiplications this took, boxes counted double for their two sides."""
+        """The number of multiplications; boxes count double for their two sides."""
         opened, checked, scored = (int(count) for count in self.counts)
         per_query = 2 * (kernel.FRONT + 1) * opened + (kernel.CLOSE + 1) * checked + coordinates * scored
         return float(LANES * kernel.TOGETHER * per_query)
@@ -37,7 +37,7 @@ class WorkCount:
 
 @dataclass(frozen=True, eq=False)
 class _Listed:
-    """The shortlists of some queries, one after the other: `lengths` of them, -1 where there were too many."""
+    """The shortlists of some queries, one after the other, with their `lengths`, -1 if there were too many."""
 
     queries: Ints
     lengths: Ints
@@ -48,10 +48,9 @@ class _Listed:
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch:
-    """Queries on their way through a tree: turned, and in the order of their home leaves.
+    """Queries prepared for a tree: rotated, and in the order of their home leaves.
 
-    `one` is the score from which on a score counts as 1. With `twins` the queries are distinct vectors, and their rows
-    stand there.
+    Scores above `one` count as 1. With `twins` the queries are distinct vectors, and `twins` holds their rows.
     """
 
     tree: Tree
@@ -66,24 +65,24 @@ class TreeSearch:
     one: float
 
     def pieces(self) -> Iterator[slice]:
-        """Places in `order` that are searched at a time."""
+        """Places in `order` to search at a time."""
         return chunks(len(self.order))
 
     def sample(self, size: int) -> Ints:
-        """Places in `order`, evenly spread, in runs of neighbours as the kernel takes them."""
+        """Evenly spread places in `order`, in runs of neighbours as the kernel searches them."""
         last = max(0, len(self.order) - kernel.TOGETHER)
         runs = np.linspace(0, last, max(1, size // kernel.TOGETHER)).astype(np.int64)
         return np.unique((runs[:, None] + np.arange(kernel.TOGETHER)).ravel().clip(0, len(self.order) - 1))
 
     def count(self, places: Ints) -> WorkCount:
-        """What a search of some queries takes."""
+        """The work of a search of some queries."""
         return self._listed(places).work
 
     def search(self, places: slice, found: BestCandidates, into: Ints, numbers: Ints) -> tuple[int, Ints]:
-        """Search some of the queries and write what they find, query q to row into[q] of `found`.
+        """Search some of the queries and write the results, those of query q to row into[q] of `found`.
 
-        `numbers` are what `found` calls the block's candidates, ascending. Returns how many queries found something,
-        copies counted, and the queries whose shortlist overflowed; of these nothing is written.
+        `numbers` are the candidates' numbers in `found`, sorted. Returns the number of queries with a result, including
+        copies, and the queries whose shortlist overflowed; for these nothing is written.
         """
         tree, listed = self.tree, self._listed(places)
         copy_starts, copies = (_NOTHING, _NOTHING) if tree.copies is None else (tree.copies.starts, tree.copies.rows)
@@ -116,7 +115,7 @@ class TreeSearch:
     def near(self, places: slice) -> tuple[Ints, Ints, Floats, Ints]:
         """Query, candidate and score of the pairs that matter; and the queries whose shortlist overflowed.
 
-        Where copies are kept, on both sides.
+        Only if copies are kept on both sides.
         """
         listed = self._listed(places)
         score = np.where(listed.scores > self.one, 1.0, np.maximum(listed.scores, -1.0))
@@ -156,7 +155,7 @@ class TreeSearch:
         return _Listed(rows, lengths, listed[:written], scores, work)
 
     def _skips(self, rows: Ints) -> tuple[Ints, Ints]:
-        """For each of some queries the places in the tree that are left out, one after the other, and their starts."""
+        """For each of some queries, the left-out places in the tree, one after the other, and their starts."""
         if not len(self.skip_query):
             return np.zeros(1, dtype=np.int64), _NOTHING
         place = np.empty(len(self.tree.order), dtype=np.int64)
@@ -170,9 +169,9 @@ class TreeSearch:
 def search_tree(
     tree: Tree, queries: Floats, skip_query: Ints, skip_candidate: Ints, one: float, *, keep_copies: bool
 ) -> TreeSearch:
-    """Send queries to a tree; pairs to skip are given by rows of the block, sorted by query.
+    """Prepare queries for a tree; pairs to skip are given by rows of the block, sorted by query.
 
-    Many copies of one query become one unless `keep_copies`.
+    If there are many copies, equal queries are merged unless `keep_copies`.
     """
     turn = tree.turn
     words = np.empty((len(queries), kernel.CLOSE_ROWS + pairs_behind(tree.vectors) + kernel.BOX_PAIRS), dtype=np.int32)
@@ -190,14 +189,14 @@ def search_tree(
 
 
 def _at_home(tree: Tree, words: Words) -> tuple[Ints, NDArray[np.int32]]:
-    """The queries in the order of their home leaves, and these."""
+    """The queries in the order of their home leaves, and these leaves."""
     order, homes = tree_layout.find_homes(words.view(np.int16), tree.along, tree.cuts, tree.height, tree.leaves)
     return order, homes
 
 
 @cache
 def compile_kernel() -> None:
-    """Have the kernel compiled or loaded, once, before threads ask for it and while little memory is held."""
+    """Compile or load the kernel once, before threads need it and while little memory is in use."""
     vectors = np.cos(np.arange(64.0 * kernel.CLOSE)).reshape(64, -1)
     vectors /= np.linalg.norm(vectors, axis=1)[:, None]
     rows, found = np.arange(64), BestCandidates.none(64)

@@ -1,7 +1,7 @@
-"""Direct identifiers that were left in a release: names, addresses, numbers, notes, and values kept as they were.
+"""Direct identifiers left in a release: names, addresses, numbers, notes, and unchanged unique values.
 
-Every column of the release is looked at, whether or not the configuration declares it. A finding names the column,
-what its values look like, and how many do; no cell ever stands in it.
+Every column of the release is checked, declared or not. A finding names the column, what its values look like, and the
+share that do; it never contains a cell.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ IdentifierKind = Literal[
 ]
 
 _SAMPLE = 2_000
-"""So many distinct values are looked at: a share among them is off by at most a few points."""
+"""The number of distinct values to check: a share among them is off by at most a few points."""
 
 
 @dataclass(frozen=True)
 class IdentifyingColumn:
-    """A released column that names people: which column, what it looks like, the share of its values that do.
+    """A released column that identifies people directly: its name, what it looks like, and the share of such values.
 
-    The share is that of the distinct values looked at; for `unique_values`, that of the released values which the
-    original's column has.
+    The share is that of the distinct values checked; for `unique_values`, that of the released values that are in the
+    original column.
     """
 
     column: str
@@ -51,7 +51,7 @@ class IdentifyingColumn:
 
 @dataclass(frozen=True, repr=False)
 class _Sample:
-    """Some distinct values of a released column and the records of each; how many values and cells the column has."""
+    """A sample of a released column's distinct values with their counts, and its numbers of values and cells."""
 
     texts: tuple[str, ...]
     counts: tuple[int, ...]
@@ -60,15 +60,16 @@ class _Sample:
 
     @property
     def different(self) -> float:
-        """The number of distinct values as a share of the cells that have one."""
+        """The number of distinct values as a share of the cells with a value."""
         return self.distinct / self.cells if self.cells else 0.0
 
 
 @dataclass(frozen=True)
 class _Rule:
-    """A column is of this kind where so many distinct values, and such a share of them, pass the test.
+    """A test for one kind: at least `least` distinct values, and at least a `share` of them, must pass.
 
-    A rule with words holds only for columns named so; `different` is the least share of distinct values among cells.
+    A rule with `words` applies only to columns whose name has one of them; `different` is the minimum share of distinct
+    values among cells.
     """
 
     kind: IdentifierKind
@@ -79,7 +80,7 @@ class _Rule:
     different: float = 0.0
 
     def found(self, column: str, sample: _Sample) -> float | None:
-        """The share of the values that pass; None where the rule does not hold."""
+        """Return the share of the values that pass; None if the rule does not apply."""
         if sample.different < self.different or len(sample.texts) < self.least:
             return None
         if self.words is not None and not named(column, self.words):
@@ -99,7 +100,7 @@ _FORMS = (
     _Rule("address", is_address, 0.5, 5),
     _Rule("address", could_be_address, 0.7, 10, ADDRESS_WORDS, 0.5),
 )
-"""In the order of how much they say."""
+"""The most specific first."""
 _NOTES = (
     _Rule("free_text", is_sentence, 0.5, 10, None, 0.6),
     _Rule("free_text", lambda text: is_sentence(text, 3), 0.5, 10, NOTE_WORDS, 0.3),
@@ -109,10 +110,10 @@ _NOTES = (
 def identifying_columns(
     con: duckdb.DuckDBPyConnection, sources: Sequence[Source], reading: Reading
 ) -> tuple[IdentifyingColumn, ...]:
-    """The columns of the release that identify people directly, in the table's order, each with its most telling kind.
+    """Find the columns of the release that identify people directly, in table order, each with its most specific kind.
 
-    `sources` are the opened tables, named "original", "protected" and perhaps "control". What is found depends neither
-    on the order of the rows nor on the number of threads. A column without values is never found.
+    `sources` are the opened tables, named "original", "protected" and optionally "control". The findings depend neither
+    on the row order nor on the number of threads. A column without values is never a finding.
     """
     read = KnownTexts(con, reading)
     release = next(source for source in sources if source.table == "protected")
@@ -135,7 +136,7 @@ def identifying_columns(
 
 
 def _by_content(column: str, sample: _Sample) -> IdentifyingColumn | None:
-    """What the values look like, if that is a direct identifier."""
+    """Return the finding if the values look like a direct identifier, else None."""
     for rule in _FORMS:
         if (share := rule.found(column, sample)) is not None:
             return IdentifyingColumn(column, rule.kind, share)
@@ -149,7 +150,7 @@ def _by_content(column: str, sample: _Sample) -> IdentifyingColumn | None:
 
 
 def _sample(con: duckdb.DuckDBPyConnection, distinct: str) -> _Sample:
-    """The first distinct values by their hash: the same ones whatever the order of the rows."""
+    """Take the first distinct values by hash: the same ones for any row order."""
     query = (
         f"WITH texts AS MATERIALIZED (SELECT text, n FROM {distinct}) "
         "SELECT text, n, (SELECT count(*) FROM texts), (SELECT sum(n) FROM texts) "

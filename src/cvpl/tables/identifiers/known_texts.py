@@ -1,6 +1,6 @@
-"""SQL for the texts of a table's cells that say something: neither missing nor suppressed.
+"""SQL for the texts of a table's known cells: neither missing nor suppressed.
 
-A cell is read once and compared with all spellings of a missing value at once, so that a million of them take a moment.
+Each cell is read once and compared with all spellings of a missing value in one test, so a million cells are fast.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
 
 class KnownTexts:
-    """Writes SQL that reads texts as `reading` says; in the release, stars and words for suppression are gone too."""
+    """SQL that reads texts by `reading`; in the release, stars and words for suppression count as missing too."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, reading: Reading) -> None:
         self._reader = ColumnReader(con, replace(reading, missing=()), [], [])
         self._missing = reading.missing
 
     def distinct(self, source: Source, column: str) -> str:
-        """The column's different values as (text, n, place): how many cells have it, and the first row that has it.
+        """Return SQL for the column's distinct values as (text, n, place): the value, its cell count, its first row.
 
-        Where blanks are stripped a text may stand twice, once for each way the table writes it.
+        With stripping, a text may occur twice, once for each spelling in the table.
         """
         field = source.field(column)
         groups = (
             f"SELECT {field}, count(*) AS n, min({source.position}) AS place FROM {quoted(source.table)} GROUP BY 1"
         )
         read = f"SELECT {self._reader.text(source, column)} AS text, n, place FROM groups"
-        # Materialized: otherwise the condition is moved to the cells, and the text is read again for each part of it.
+        # Materialized: otherwise DuckDB moves the condition to the cells and reads the text again for each part of it.
         return (
             f"(WITH groups AS MATERIALIZED ({groups}), texts AS MATERIALIZED ({read}) "
             f"SELECT text, n, place FROM texts WHERE {self._known(source, 'text')})"
         )
 
     def rows(self, source: Source, columns: Sequence[str], start: str, among: str) -> str:
-        """The texts of these columns, called `start` and a number, for the rows whose place is `among` a query's.
+        """Return SQL for the texts of these columns, named `start` and a number, for the rows in the query `among`.
 
         A text is NULL where it is missing or suppressed.
         """
@@ -53,7 +53,7 @@ class KnownTexts:
         return f"(SELECT place, {known} FROM (SELECT {source.position} AS place, {read} {chosen}))"
 
     def _known(self, source: Source, text: str) -> str:
-        """SQL for whether a text says something; NULL where there is none."""
+        """Return SQL for whether a text is known; NULL where there is none."""
         released = source.table == "protected"
         gone = [*self._missing, *(SUPPRESSED_WORDS if released else ())]
         listed = f"{text} NOT IN ({', '.join(map(literal, gone))})" if gone else f"{text} IS NOT NULL"

@@ -1,4 +1,4 @@
-"""Whether a column's texts are names of people: by common names among them, or by the column's own name."""
+"""Detection of person names in a column: by common names in its texts, or by the column's own name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cvpl.tables.identifiers.words import (
 _PART = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?")
 
 _LEAST = 10
-"""Fewer different values are labels, not names."""
+"""Fewer distinct values are labels, not names."""
 _SHAPED = 0.7
 _KNOWN, _GIVEN = 0.12, 0.05
 _ONE_WORD = 0.4
@@ -32,10 +32,10 @@ _SOME_KNOWN = 0.05
 
 
 def person(text: str) -> tuple[str, ...] | None:
-    """The folded words of a text that has a name's shape, given name and surname or one of them; None for any other.
+    """Return the folded words of a text shaped like a name (given name, surname or both); None for any other text.
 
-    One to five words of letters, capitalized or all in one case, titles and particles left out. A word that places,
-    firms and trades have makes it no name. "Last, First" is turned around.
+    A name is one to five words of letters, capitalized or all in one case, without titles and particles. A word common
+    in places, firms or occupations rules it out. "Last, First" is reordered.
     """
     if len(text) > 80 or text.count(",") > 1:
         return None
@@ -45,19 +45,19 @@ def person(text: str) -> tuple[str, ...] | None:
         return None
     bare = [folded(part.rstrip(".")) for part in parts]
     kept = [at for at, word in enumerate(bare) if word not in PARTICLES and word not in TITLES]
-    # "JEAN DUPONT" and "jean dupont" are names; "Clerk of works" has a word in small letters that no name has.
+    # "JEAN DUPONT" and "jean dupont" are names; "Clerk of works" has a lower-case word that no name has.
     cased = text.isupper() or text.islower() or all(parts[at][0].isupper() for at in kept)
     if not kept or not cased or any(word in PLACE_WORDS for word in bare):
         return None
-    # A compound such as "Anne-Marie" is known by its first part.
+    # A compound such as "Anne-Marie" is looked up by its first part.
     return tuple(bare[at].split("-")[0] for at in kept)
 
 
 def share_of_names(column: str, texts: Sequence[str], counts: Sequence[int], different: float) -> float | None:
-    """The share of the texts that have a name's shape, where the column holds names; None where it does not.
+    """Return the share of the texts that are shaped like names if the column holds names; None if it does not.
 
-    `counts` says how many records have each text; `different` is the column's number of distinct values as a share of
-    its records. Common names stand for many records, so they are weighed by them; the rest is counted by texts.
+    `counts` is how many records have each text; `different` is the column's number of distinct values as a share of its
+    records. Common names occur in many records, so they are weighted by records; the rest is counted by texts.
     """
     if len(texts) < _LEAST:
         return None
@@ -83,7 +83,7 @@ def _known(words: Sequence[str]) -> bool:
 
 
 def _several_words(people: Sequence[tuple[str, ...] | None]) -> bool:
-    """Whether texts of two words and more begin or end with common names, some of them given names."""
+    """Whether texts of two or more words begin or end with common names, some of them given names."""
     ends = [{words[0], words[-1]} for words in people if words and len(words) > 1]
     if len(ends) < max(_LEAST, 0.5 * len(people)):
         return False
@@ -111,13 +111,13 @@ def _one_word(people: Sequence[tuple[str, ...] | None], counts: Sequence[int]) -
 
 
 def _named_for_people(column: str) -> bool:
-    """Whether the column's name says people's names: "surname", "Vorname", "patient_name", "nom de famille"."""
+    """Whether the column's name means person names: "surname", "Vorname", "patient_name", "nom de famille"."""
     parts = set(name_parts(column))
     beside = parts - ANY_NAME_WORDS
     return named(column, PERSON_NAME_WORDS) or bool(parts & ANY_NAME_WORDS and beside and beside <= NAME_QUALIFIERS)
 
 
 def _named_for_anything(column: str) -> bool:
-    """Whether the column is called "name" and nothing more, in some language."""
+    """Whether the column is called just "name", in some language."""
     parts = set(name_parts(column))
     return bool(parts) and parts <= ANY_NAME_WORDS

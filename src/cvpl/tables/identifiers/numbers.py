@@ -1,7 +1,7 @@
-"""Numbers that the state or a bank gave one person, known by their form and by their check digits.
+"""National ids and bank numbers, recognized by their format and their check digits.
 
-A form that other columns have too, such as nine plain digits, counts only where the check digits fit, or where the
-column's name says what the number is.
+A format that other columns have too, such as nine plain digits, counts only if the check digits fit or the column's
+name says what the number is.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _FINNISH_LETTERS = "0123456789ABCDEFHJKLMNPRSTUVWXY"
 
 
 def is_card_number(text: str) -> bool:
-    """13 to 19 digits in a card's groups, whose last digit is the Luhn check of the others."""
+    """Whether the text is 13 to 19 digits in a card's groups, with a valid Luhn check digit."""
     return _CARD.fullmatch(text) is not None and _luhn(_digits(text))
 
 
 def is_national_id(text: str) -> bool:
-    """A personal number in a form that no other kind of column has, or with check signs that few others fit."""
+    """Whether the text is a personal number in a format of its own, or with check characters that few others fit."""
     upper = text.upper()
     return (
         any(form.fullmatch(upper) for form in (_SSN, _NINO, _CODICE_FISCALE, _INSURANCE_DE, _NIR_SPACED))
@@ -48,9 +48,9 @@ def is_national_id(text: str) -> bool:
 
 
 def is_checked_number(text: str) -> bool:
-    """Plain digits that pass the check of a German tax number, a Dutch BSN or a Polish PESEL.
+    """Whether the text is plain digits that pass the check of a German tax number, a Dutch BSN or a Polish PESEL.
 
-    One number in ten passes by chance, so nearly all values of a column must.
+    One number in ten passes by chance, so nearly all values of a column must pass.
     """
     plain = text.replace(" ", "")
     if not (plain.isascii() and plain.isdecimal()) or not re.fullmatch(r"[0-9]+(?: [0-9]{2,3}){0,3}", text):
@@ -59,7 +59,7 @@ def is_checked_number(text: str) -> bool:
 
 
 def could_be_id(text: str) -> bool:
-    """Six digits or more, perhaps with letters and separators: an id where the column's name says so."""
+    """Whether the text has six or more digits, letters and separators allowed: an id if the column's name says so."""
     return _SOME_ID.fullmatch(text) is not None
 
 
@@ -73,7 +73,7 @@ def _luhn(digits: list[int]) -> bool:
 
 
 def _is_nir(text: str) -> bool:
-    """The French number with its key; the thirteen digits alone look like a time in milliseconds."""
+    """Whether the text is a French number with its key; the thirteen digits alone look like a time in milliseconds."""
     found = _NIR.fullmatch(re.sub(r"[ /]", "", text))
     if found is None or found[2] is None:
         return False
@@ -110,7 +110,7 @@ def _is_bsn(plain: str) -> bool:
 
 
 def _is_tax_number(plain: str) -> bool:
-    """The German tax number: eleven digits, the last of them by ISO 7064 (11, 10)."""
+    """Whether the text is a German tax number: eleven digits, the last of them by ISO 7064 (11, 10)."""
     if len(plain) != 11 or plain[0] == "0":
         return False
     product = 10

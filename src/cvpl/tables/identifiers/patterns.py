@@ -1,4 +1,4 @@
-"""What e-mail addresses, phone numbers, postal addresses and sentences look like, one value at a time."""
+"""Tests whether one value is an e-mail address, a phone number, a postal address or a sentence."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def is_email(text: str) -> bool:
-    """An e-mail address, alone or behind its owner's name."""
+    """Whether the text is an e-mail address, alone or after its owner's name."""
     return "@" in text and len(text) < 320 and _EMAIL.fullmatch(text.strip()) is not None
 
 
 def is_phone(text: str) -> bool:
-    """A phone number in a form that numbers, codes and dates do not have: a plus, or the groups of a country."""
+    """Whether the text is a phone number in a format of its own: a plus sign, or the digit groups of a country."""
     plain = _EXTENSION.sub("", text.strip())
     if not 9 <= sum(letter.isdecimal() for letter in plain) <= 15 or _DAY.fullmatch(plain):
         return False
@@ -66,27 +66,27 @@ def is_phone(text: str) -> bool:
 
 
 def could_be_dialled(text: str) -> bool:
-    """7 to 15 digits with the signs between them that phone numbers have: a number where the column's name says so."""
+    """Whether the text is 7 to 15 digits with phone separators: a phone number if the column's name says so."""
     plain = _EXTENSION.sub("", text.strip())
     digits = sum(letter.isdecimal() for letter in plain)
     return 7 <= digits <= 15 and _DIALLED.fullmatch(plain) is not None and not _DAY.fullmatch(plain)
 
 
 def is_address(text: str) -> bool:
-    """A street with a house number, as English, German, Dutch, French, Spanish, Italian and others write it."""
+    """Whether the text is a street with a house number, in English, German, Dutch, French, Spanish, Italian, ..."""
     plain = " ".join(folded(text).split())
     return 6 <= len(plain) <= 120 and any(form.match(plain) for form in _ADDRESSES)
 
 
 def could_be_address(text: str) -> bool:
-    """A word and a number: an address where the column's name says so."""
+    """Whether the text has a word and a number: an address if the column's name says so."""
     return _ROOM.fullmatch(text) is not None
 
 
 def is_sentence(text: str, least: int = 5) -> bool:
-    """At least so many words, most of them letters, and not all capitalized as names and titles are.
+    """Whether the text has at least `least` words, most of letters, and not all capitalized like names and titles.
 
-    Scripts without blanks count two signs as a word; a set such as {a, b} is no sentence.
+    In scripts without spaces two characters count as a word; a set such as {a, b} is not a sentence.
     """
     signs = len(_CJK.findall(text))
     if signs >= 2 * least:

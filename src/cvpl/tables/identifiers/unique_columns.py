@@ -1,7 +1,7 @@
-"""Columns whose values tell records apart and stand in both tables: whoever has the original looks them up.
+"""Nearly unique columns whose values are in both tables: anyone with the original can look them up.
 
-Equal values alone prove nothing for a numbering: a synthetic release counts its rows from 1 as the original does. A
-numbering is believed for what it does to the other columns, compared with the neighbours in the same order.
+For a row numbering, equal values alone prove nothing: a synthetic release may number its rows from 1 as the original
+does. A numbering counts only if the records it pairs agree in the other columns more than neighbouring numbers do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import duckdb
 
 LEAST_ROWS = 20
-"""Fewer values are no evidence."""
+"""Fewer values are not enough evidence."""
 NEARLY_UNIQUE = 0.9
 _CARRIED_OVER = 0.5
 _ABOVE_STRANGERS = 0.25
@@ -33,9 +33,9 @@ _MOST_COLUMNS = 20
 
 
 class UniqueColumns:
-    """Finds the nearly unique columns of a release whose values the original has too.
+    """A search for nearly unique columns of a release whose values are also in the original.
 
-    `nearly_unique` names the columns of the release whose values are nearly all different.
+    `nearly_unique` names the columns of the release whose values are nearly all distinct.
     """
 
     def __init__(
@@ -49,33 +49,33 @@ class UniqueColumns:
         self._unique = nearly_unique
 
     def share(self, column: str) -> float | None:
-        """The share of the released values that the original's column has, where that identifies; None elsewhere.
+        """Return the share of the released values that are in the original column if they identify people, else None.
 
-        It identifies where half of the released values or more come from the original and strangers' values are found
-        clearly less often. A numbering, which strangers may have too, identifies where it pairs records that agree.
+        They identify people if at least half of the released values come from the original, and values of the control
+        are found clearly less often. A numbering, which a control may share, does if it pairs records that agree.
         """
         if column not in self._unique or column not in self._original.types or not self._is_unique(column):
             return None
-        ours, theirs, both = self._overlap(self._original, column)
-        if not theirs or both < _CARRIED_OVER * theirs:
+        original, released, both = self._overlap(self._original, column)
+        if not released or both < _CARRIED_OVER * released:
             return None
         if any(_is_dense(self._numbers(source, column)) for source in (self._original, self._released)):
             others = [
                 name for name in self._released.types if name in self._original.types and name not in self._unique
             ]
-            return both / theirs if self._agrees(column, others[:_MOST_COLUMNS]) else None
+            return both / released if self._agrees(column, others[:_MOST_COLUMNS]) else None
         if self._control is not None and column in self._control.types:
             strangers, _, found = self._overlap(self._control, column)
-            # A release of a part of the people can hold no more of the original's values than it has rows.
-            most = min(1.0, theirs / ours)
-            if strangers and both / ours - found / strangers < _ABOVE_STRANGERS * most:
+            # A release of a sample cannot hold more of the original's values than it has rows.
+            most = min(1.0, released / original)
+            if strangers and both / original - found / strangers < _ABOVE_STRANGERS * most:
                 return None
-        return both / theirs
+        return both / released
 
     def _values(self, source: Source, column: str) -> str:
-        """SQL for the distinct values, each with the first row that has it.
+        """Return SQL for the distinct values, each with its first row.
 
-        Their spelling does not depend on how a tool writes decimals: 7 and 7.0 are one value, so are 0.5 and 0.50.
+        Values do not depend on how a tool writes decimals: 7 and 7.0 are one value, and so are 0.5 and 0.50.
         """
         decimals = "contains(text, '.') AND regexp_full_match(text, '[+-]?[0-9]+[.][0-9]+')"
         value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text, '0'), '.') ELSE text END"
@@ -86,27 +86,27 @@ class UniqueColumns:
         return tuple(self._con.execute(query).fetchall()[0])
 
     def _is_unique(self, column: str) -> bool:
-        """Whether the original's values are nearly all different, and enough."""
+        """Whether the original's values are nearly all distinct, and enough."""
         query = f"SELECT count(*), coalesce(sum(n), 0) FROM {self._texts.distinct(self._original, column)}"
         distinct, cells = (int(number) for number in self._row(query))
         return cells >= LEAST_ROWS and distinct >= NEARLY_UNIQUE * cells
 
     def _overlap(self, other: Source, column: str) -> tuple[int, int, int]:
-        """How many distinct values the other table has, the release has, and both have."""
+        """Count the distinct values of the other table, of the release, and of both."""
         o, p = self._values(other, column), self._values(self._released, column)
         query = (
             "SELECT count(o.place), count(p.place), count(*) FILTER (o.place IS NOT NULL AND p.place IS NOT NULL) "
             f"FROM {o} AS o FULL JOIN {p} AS p USING (value)"
         )
-        ours, theirs, both = (int(number) for number in self._row(query))
-        return ours, theirs, both
+        in_other, in_release, in_both = (int(number) for number in self._row(query))
+        return in_other, in_release, in_both
 
     def _numbers(self, source: Source, column: str) -> NDArray[np.float64] | None:
-        """The distinct values as numbers in order, where they are numbers, times, or numbers behind one fixed text."""
+        """Return the distinct values as sorted numbers if they are numbers, times, or numbers after one fixed text."""
         number, start = _as_number("value"), _before_number("value")
         values = self._values(source, column)
         some = f"(SELECT text AS value FROM {self._texts.distinct(source, column)})"
-        # Some are looked at before all are: most columns of texts have no number.
+        # Check a sample first: most text columns have no number.
         for looked_at in (f"{some} WHERE hash(value) % {1 + source.rows // _SOME} = 0", values):
             counts = f"count({number}), count(*), min({start}) IS NOT DISTINCT FROM max({start})"
             readable, all_values, one_start = self._row(f"SELECT {counts} FROM {looked_at}")
@@ -117,10 +117,10 @@ class UniqueColumns:
         return np.sort(found[np.isfinite(found)])
 
     def _agrees(self, column: str, others: Sequence[str]) -> bool:
-        """Whether records of one number are nearer to each other in the other columns than to the neighbouring numbers.
+        """Whether records with equal numbers are closer in the other columns than records with neighbouring numbers.
 
-        Each original is held against its own released record and those of the numbers before and after. False where
-        there is nothing else to compare.
+        Each original is compared with its own released record and with those of the numbers before and after. False if
+        there is no other column to compare.
         """
         if not others:
             return False
@@ -149,7 +149,7 @@ class UniqueColumns:
 
 
 def _as_number(value: str) -> str:
-    """SQL for a value's number: its own, a time's seconds, or that behind a text."""
+    """Return SQL for a value's number: the value itself, a time's seconds, or the number after a text."""
     day = f"regexp_matches({value}, '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}')"
     time = f"CASE WHEN {day} THEN epoch(TRY_CAST({value} AS TIMESTAMP)) END"
     behind = f"TRY_CAST(regexp_extract({value}, '^[^0-9]+([0-9]{{1,15}})$', 1) AS DOUBLE)"
@@ -157,15 +157,15 @@ def _as_number(value: str) -> str:
 
 
 def _before_number(value: str) -> str:
-    """SQL for the text before a number that ends a value; NULL for numbers and times."""
+    """Return SQL for the text before a number that ends a value; NULL for numbers and times."""
     start = f"regexp_extract({value}, '^([^0-9]+)[0-9]{{1,15}}$', 1)"
     return f"CASE WHEN TRY_CAST({value} AS DOUBLE) IS NULL THEN nullif({start}, '') END"
 
 
 def _nearer(o: str, p: str) -> str:
-    """SQL for how much nearer an original's cell is to its own released cell than to the two neighbours', -1 to 1.
+    """Return SQL for how much closer an original cell is to its own released cell than to the two neighbours', -1 to 1.
 
-    Numbers are compared by distance, an interval by its first number, other texts by being equal.
+    Numbers are compared by distance, an interval by its first number, other texts by equality.
     """
     first = "TRY_CAST(regexp_extract({}, '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
     sides = []
@@ -178,7 +178,7 @@ def _nearer(o: str, p: str) -> str:
 
 
 def _is_dense(numbers: NDArray[np.float64] | None) -> bool:
-    """Whether the numbers fill their range as a numbering does: at least every third step of it, outliers aside."""
+    """Whether the numbers fill their range like a numbering: at least every third step of it, without outliers."""
     if numbers is None or len(numbers) < LEAST_ROWS:
         return False
     cut = len(numbers) // 50

@@ -1,7 +1,7 @@
-"""Words that give a direct identifier away: in a column's name, among given names and surnames, in sentences.
+"""Words that indicate a direct identifier: in column names, among given names and surnames, in sentences.
 
 All lists are folded: lower case, without accents, "ß" as "ss". They are short on purpose. A column is judged by many
-values, so a list needs to hold common names only, and none that is also a city, a month or a trade.
+values, so a list needs common names only, and none that is also a city, a month or an occupation.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ def _set(words: str) -> frozenset[str]:
 
 
 def folded(text: str) -> str:
-    """The text in lower case and without accents, so that "Müller" and "MULLER" are one word."""
+    """Return the text in lower case and without accents, so that "Müller" and "MULLER" are one word."""
     parted = unicodedata.normalize("NFKD", text.lower().translate(_SPECIAL))
     return "".join(letter for letter in parted if not unicodedata.combining(letter))
 
 
 def name_parts(column: str) -> list[str]:
-    """The words of a column's name, in order and folded: "firstName", "PHONE_NR" and "n° de téléphone" have several."""
+    """Split a column's name into folded words, in order: "firstName", "PHONE_NR", "n° de téléphone"."""
     apart = re.sub(r"(?<=[a-zà-öø-ÿ0-9])(?=[A-ZÀ-ÖØ-Þ])", " ", column)
     return re.findall(r"[^\W\d_]+", folded(apart))
 
 
 def named(column: str, wanted: frozenset[str]) -> bool:
-    """Whether a word of the column's name is wanted, or two or three neighbours written as one: "steuer_id"."""
+    """Whether `wanted` has a word of the column's name, or two or three adjacent words joined: "steuer_id"."""
     parts = name_parts(column)
     runs = ("".join(parts[at : at + length]) for length in (1, 2, 3) for at in range(len(parts) - length + 1))
     return any(run in wanted for run in runs)
@@ -65,13 +65,13 @@ PERSON_NAME_WORDS = _set(
 )
 """Names of columns that hold people's names."""
 ANY_NAME_WORDS = _set("name names nom noms nombre nombres nome nomi naam")
-"""Names of columns that may hold people's names, or those of products, places and files."""
+"""Names of columns that may hold people's names, or names of products, places and files."""
 NAME_QUALIFIERS = _set(
     "first last given family middle full maiden patient patients customer client person employee student contact "
     "member owner holder de del des der la le et y e complet completo completa famille pila paciente paziente kunde "
     "kunden kundin mitarbeiter patienten versicherten und and of klant legal"
 )
-"""Words that may stand beside such a name and leave it a person's."""
+"""Words that may accompany such a name when it means a person."""
 
 GIVEN_NAMES = _set(
     "james john robert michael william david richard joseph thomas charles christopher daniel matthew anthony mark "
@@ -118,10 +118,10 @@ PLACE_WORDS = _set(
     "lake river mount fort port beach island republic state district center centre institute department service "
     "services manager assistant engineer teacher nurse driver worker officer technician"
 )
-"""Words that make a row of capitalized words a place, a firm or a trade, not a person."""
+"""Words that mark a series of capitalized words as a place, a firm or an occupation, not a person."""
 SMALL_WORDS = _set(
     "the and of to in is was with for on not no has had at by from der die das und ist mit nicht von zu im auf den "
     "ein eine wurde hat bei le la les et est avec pas du des un une sur dans pour el los las y es con por para se no "
     "il lo gli e con per non una che nel de het een niet met voor op o os as com para que do da"
 )
-"""The small words of sentences."""
+"""Function words of sentences."""

@@ -1,4 +1,4 @@
-"""The kinds of columns: numbers, labels and times, each in its own file, and what the rest may ask of any column."""
+"""Column kinds (numbers, labels and times), each in its own file, and the interface that they share."""
 
 from cvpl.tables.kinds.column import ColumnData
 from cvpl.tables.kinds.labels import Labels

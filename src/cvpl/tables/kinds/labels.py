@@ -19,7 +19,7 @@ Codes = NDArray[np.int32]
 class Labels(ColumnData):
     """A category column: a code into `labels` for each record, -1 where the value is missing.
 
-    All tables of one pair share one `labels`, sorted, so that equal codes are equal values.
+    All tables of one pair share the same sorted `labels`, so equal codes mean equal values.
     """
 
     codes: Codes
@@ -28,52 +28,52 @@ class Labels(ColumnData):
 
     @property
     def plain(self) -> bool:
-        """Always: a label is one value, also where its text names a group."""
+        """Always True: a label is one value, even if its text names a group."""
         return True
 
     @property
     def label_count(self) -> int:
-        """How many labels the tables of the pair have together."""
+        """The number of labels in all tables of the pair."""
         return len(self.labels)
 
     def take(self, rows: Rows) -> Labels:
-        """The same column for some of the rows."""
+        """Return the column for some of the rows."""
         return Labels(self.codes[rows], self.labels)
 
     def joined(self, other: Labels) -> Labels:
-        """The records of this column, then those of another with the same labels."""
+        """Return the records of this column followed by those of another with the same labels."""
         return Labels(np.concatenate([self.codes, other.codes]), self.labels)
 
     def known(self) -> NDArray[np.bool_]:
-        """Which records have a value."""
+        """Return which records have a value."""
         return self.codes >= 0
 
     def counts(self) -> NDArray[np.int64]:
-        """How many records have each of the labels."""
+        """Count the records of each label."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels)).astype(np.int64)
 
     def ends(self) -> tuple[Codes, Codes]:
-        """The code, twice."""
+        """Return the codes, twice."""
         return self.codes, self.codes
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """The code as a number, twice."""
+        """Return the codes as numbers, twice."""
         return self.ordinal(), self.ordinal()
 
     def ordinal(self) -> Floats:
-        """The code as a number."""
+        """Return the codes as numbers."""
         return np.where(self.codes >= 0, self.codes.astype(np.float64), np.nan)
 
     def keys(self, *, plain: bool) -> Array:
-        """The codes."""
+        """Return the codes."""
         return self.codes
 
     def bits(self) -> list[NDArray[np.uint64]]:
-        """The codes."""
+        """Return the codes as bits."""
         return [self.codes.astype(np.int64).view(np.uint64)]
 
     def distances(self, other: Labels) -> Floats:
-        """0 for equal labels and 1 for different ones."""
+        """Return 0 for equal labels and 1 for different ones."""
         known = self.known() & other.known()
         return np.where(known, (self.codes != other.codes).astype(np.float64), np.nan)
 
@@ -83,5 +83,5 @@ class Labels(ColumnData):
         return any(self.labels[code].endswith("*") for code in used)
 
     def parts(self) -> tuple[Make, Mapping[str, Array]]:
-        """The codes; the labels go with what makes the column again."""
+        """Return the codes; the function that rebuilds the column holds the labels."""
         return partial(Labels, labels=self.labels), {"codes": self.codes}

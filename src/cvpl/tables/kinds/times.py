@@ -1,4 +1,4 @@
-"""A column of times and spans."""
+"""A column of times and time spans."""
 
 from __future__ import annotations
 
@@ -22,60 +22,60 @@ class Times(ColumnData):
 
     @property
     def plain(self) -> bool:
-        """Whether no cell is a span, so that one array serves for both ends."""
+        """Whether no cell is a time span, so that one array is used for both ends."""
         return self.last is self.first
 
     def take(self, rows: Rows) -> Times:
-        """The same column for some of the rows."""
+        """Return the column for some of the rows."""
         first = self.first[rows]
         return Times(first, first if self.plain else self.last[rows])
 
     def joined(self, other: Times) -> Times:
-        """The records of this column, then those of another."""
+        """Return the records of this column followed by those of another."""
         first = np.concatenate([self.first, other.first])
         return Times(first, first if self.plain and other.plain else np.concatenate([self.last, other.last]))
 
     def known(self) -> NDArray[np.bool_]:
-        """Which records have a value."""
+        """Return which records have a value."""
         return ~np.isnat(self.first)
 
     def middle(self) -> Instants:
-        """The midpoint, at which a generalized time is compared."""
+        """Return the midpoints, which represent generalized times in comparisons."""
         result: Instants = self.first + (self.last - self.first) // 2
         return result
 
     def ends(self) -> tuple[Instants, Instants]:
-        """The first and the last microsecond of each cell."""
+        """Return the first and the last microsecond of each cell."""
         return self.first, self.last
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """The same as microseconds since the start of 1970."""
+        """Return `ends` as microseconds since the start of 1970."""
         return _numbers(self.first), _numbers(self.last)
 
     def ordinal(self) -> Floats:
-        """The midpoints as microseconds since the start of 1970."""
+        """Return the midpoints as microseconds since the start of 1970."""
         return _numbers(self.middle())
 
     def keys(self, *, plain: bool) -> Array:
-        """The first microsecond, or both ends as a complex number, which sorts by the first and then by the second."""
+        """Return the first microsecond, or both ends as a complex number, which sorts by the first, then the second."""
         first, last = self.first.astype(np.int64), self.last.astype(np.int64)
         return first if plain else np.asarray(first + 1j * last)
 
     def bits(self) -> list[NDArray[np.uint64]]:
-        """Both ends in microseconds."""
+        """Return both ends in microseconds as bits."""
         return [end.astype("datetime64[us]").astype(np.int64).view(np.uint64) for end in (self.first, self.last)]
 
     def distances(self, other: Times) -> Floats:
-        """The microseconds between the midpoints."""
+        """Return the microseconds between the midpoints."""
         gap = np.abs(self.middle() - other.middle())
         return np.where(np.isnat(gap), np.nan, gap.astype("timedelta64[us]").astype(np.float64))
 
     def parts(self) -> tuple[Make, Mapping[str, Array]]:
-        """The two arrays, which are one and the same where the column is plain."""
+        """Return the two arrays, which are the same object in a plain column."""
         return Times, {"first": self.first, "last": self.last}
 
 
 def _numbers(times: Instants) -> Floats:
-    """Microseconds since the start of 1970, NaN where the time is missing."""
+    """Convert to microseconds since the start of 1970, NaN where the time is missing."""
     count = times.astype("datetime64[us]").astype(np.int64).astype(np.float64)
     return np.where(np.isnat(times), np.nan, count)

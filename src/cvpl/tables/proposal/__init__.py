@@ -1,1 +1,1 @@
-"""A first configuration, guessed from two tables with reasons."""
+"""A first configuration, guessed from two tables, with reasons."""

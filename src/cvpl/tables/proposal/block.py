@@ -1,6 +1,6 @@
-"""A blocking key to propose: one that keeps records of one person together, as far as the tables can tell.
+"""Proposal of a blocking key that keeps the records of one person together, as far as the tables show.
 
-A key that parts them makes a release look safer than it is, so where nothing is known none is proposed.
+A key that separates them makes a release look safer than it is, so without evidence none is proposed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from cvpl.tables.protected_values import is_gone, read_number, read_pair, read_t
 
 _MOST_LABELS = 50
 _RECALL = 0.99
-"""A key that parts more than a hundredth of the known true pairs is not proposed."""
+"""A key that separates more than 1% of the known true pairs is not proposed."""
 _SLACK = 0.001
-"""Without known pairs, so much more of a key column may be missing from the release than from the original."""
+"""Without known pairs, how much larger the missing share of a key column may be in the release than in the original."""
 
 Keys = list[object]
 
 
 @dataclass(frozen=True)
 class _Key:
-    """A rule to try, with the key of every label; `fits` unless a released label allows values of several keys."""
+    """A rule to try, with the key of every label; `fits` is False if a released label allows values of several keys."""
 
     rule: dict[str, Any] | str
     ours: Keys
@@ -37,10 +37,10 @@ class _Key:
 
 
 def add_block(guess: ColumnProposal, column: Column, pairs: tuple[Rows, Rows] | None) -> None:
-    """Add a key to the settings, and the reason why or why not to the reasons.
+    """Add a key to the settings, and the reason for or against it to the reasons.
 
-    `pairs` are rows known to be one person's. Without them a key is trusted where the release has no key that the
-    original lacks, hardly more missing values, and every interval or span fits into one key.
+    `pairs` are rows known to belong to one person. Without them a key is trusted if the release has no key that the
+    original lacks, hardly more missing values, and every interval or time span fits into one key.
     """
     spec = ColumnSpec(column.name, "attribute", guess.settings["type"], guess.settings.get("separator"))
     known = set(column.original.labels)
@@ -52,7 +52,7 @@ def add_block(guess: ColumnProposal, column: Column, pairs: tuple[Rows, Rows] | 
         if pairs is None:
             if not _keeps(key, column, gone):
                 continue
-            text = "no label speaks against it; but if values were changed, swapped or drawn anew, take it out"
+            text = "all labels are consistent with it; but if values were changed, swapped or resampled, remove it"
         else:
             recall = _recall(key, column, gone, pairs)
             best = max(best, recall)
@@ -65,11 +65,11 @@ def add_block(guess: ColumnProposal, column: Column, pairs: tuple[Rows, Rows] | 
     if best:
         guess.reasons.append(f"no blocking key: only {best:.1%} of the known true pairs would share it")
     else:
-        guess.reasons.append("no blocking key: too many labels, or it would part true pairs")
+        guess.reasons.append("no blocking key: too many labels, or it would separate true pairs")
 
 
 def _keys(spec: ColumnSpec, column: Column) -> list[_Key]:
-    """Rules to try, the finest first."""
+    """List the rules to try, the finest first."""
     ours, theirs = column.original.labels, column.released.labels
     if spec.type == "numeric":
         return _bins(ours, theirs)
@@ -86,7 +86,7 @@ def _keys(spec: ColumnSpec, column: Column) -> list[_Key]:
 
 
 def _bins(ours: Sequence[str], theirs: Sequence[str]) -> list[_Key]:
-    """Widths of 1, 2 or 5 times a power of ten, from an eighth to half of the range."""
+    """List bins with widths of 1, 2 or 5 times a power of ten, from an eighth to half of the range."""
     numbers = np.array([float(label) for label in ours])
     smallest, largest = float(numbers.min()), float(numbers.max())
     reach = largest - smallest
@@ -124,7 +124,7 @@ def _truncated(ours: Sequence[str], theirs: Sequence[str], unit: str, length: in
 
 
 def _recall(key: _Key, column: Column, gone: set[str], pairs: tuple[Rows, Rows]) -> float:
-    """The share of the pairs whose keys are equal; a missing or suppressed key equals only another."""
+    """Return the share of the pairs whose keys are equal; a missing or suppressed key equals only another such key."""
     numbered: dict[object, int] = {}
     sides = []
     for facts, keys in ((column.original, key.ours), (column.released, key.theirs)):

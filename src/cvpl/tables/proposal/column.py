@@ -1,6 +1,6 @@
-"""What a column probably is: its type, role, levels and features, each with the reason.
+"""Guess a column's type, role, levels and features, each with the reason.
 
-A wrong guess must not make a release look safer than it is. So nothing is guessed to be sensitive: it would be left
+A wrong guess must not make a release look safer than it is. So no column is guessed to be sensitive: it would be left
 out of the attack.
 """
 
@@ -43,20 +43,20 @@ _MOST_TIMES = 10_000
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """A column's settings, and why."""
+    """A column's settings and the reasons for them."""
 
     settings: dict[str, Any]
     reasons: list[str] = field(default_factory=list)
 
 
 def words(name: str) -> set[str]:
-    """The words of a column name: "birthDate", "native-country", "PINCP_DECILE"."""
+    """Split a column name into words: "birthDate", "native-country", "PINCP_DECILE"."""
     parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]+\d+[A-Z]*|\d+", name)
     return {part.lower() for part in parts} | {part.lower() for part in re.split(r"[\W_]+", name) if part}
 
 
 def named_like_identity(name: str) -> bool:
-    """Whether the name says that the column numbers records."""
+    """Whether the name suggests that the column numbers records."""
     return bool(words(name) & _IDENTITY)
 
 
@@ -66,13 +66,13 @@ def is_plain(label: str) -> bool:
 
 
 def is_time(label: str) -> bool:
-    """Whether the label is a day or a moment."""
+    """Whether the label is a day or a time."""
     span = read_time(label) if len(label) > 7 else None
     return span is not None and span.first == span.last
 
 
 def guess_type(column: Column) -> tuple[str, str]:
-    """The type, and why."""
+    """Guess the type, and give the reason."""
     values = column.original.labels
     released = [label for label in column.released.labels if not is_gone(label, values)]
     if values and all(is_plain(value) for value in values):
@@ -83,7 +83,7 @@ def guess_type(column: Column) -> tuple[str, str]:
             return "datetime", "times in both tables"
         return "category", "times in the original, other text in the release"
     if values and all(_OTHER_DATE.fullmatch(value) for value in values):
-        return "category", "dates in another form? write them as 2024-05-01 to have them read as times"
+        return "category", "dates in another format? write them as 2024-05-01 so that they are read as times"
     return "category", f"{len(values):,} different labels"
 
 
@@ -111,7 +111,7 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
 
 
 def guess_column(column: Column, kind: str, why: str) -> ColumnProposal:
-    """Everything but the blocking."""
+    """Guess every setting except the blocking key."""
     guess = ColumnProposal({"role": "attribute", "type": kind})
     known = set(column.original.labels)
     gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
@@ -126,20 +126,20 @@ def guess_column(column: Column, kind: str, why: str) -> ColumnProposal:
         guess.reasons.append(f"{distinct:,} different values in {rows:,} rows: an identifier or free text?")
         if column.shared:
             guess.reasons.append(
-                f"{column.shared:,} of them stand in the release too. If they tell people apart, do not release them"
+                f"{column.shared:,} of them are in the release too. If they identify people, do not release them"
             )
         guess.reasons.append("left out; make it a category if an attacker could compare it")
         return ColumnProposal({"role": "ignore"}, guess.reasons)
     if kind == "numeric" and distinct > rows / 2 and column.shared > len(column.released.labels) / 2:
         guess.reasons.append(
-            f"{distinct:,} different values in {rows:,} rows, and the release keeps {column.shared:,} of them as they "
-            "are: nearly an identifier"
+            f"{distinct:,} different values in {rows:,} rows, and the release keeps {column.shared:,} of them "
+            "unchanged: nearly an identifier"
         )
     if words(column.name) & _QUASI:
         guess.settings["role"] = "quasi_identifier"
         guess.reasons.append("a quasi-identifier by its name")
     if words(column.name) & _PROTECTED:
-        guess.reasons.append("if this is what the release must protect, and nobody outside knows it: role sensitive")
+        guess.reasons.append("if the release must protect this, and no outsider knows it: role sensitive")
     if kind == "category":
         _add_levels(guess, column)
     if kind == "datetime":
@@ -148,7 +148,7 @@ def guess_column(column: Column, kind: str, why: str) -> ColumnProposal:
 
 
 def _add_levels(guess: ColumnProposal, column: Column) -> None:
-    """A separator, where every original label has it; another encoding, where one-hot would not do."""
+    """Add a separator if every original label has it, and another encoding if one-hot is not suitable."""
     labels = column.original.labels
     for separator in ("/", "|", ">"):
         if labels and all(separator in label.strip(separator) for label in labels):
@@ -164,7 +164,7 @@ def _add_levels(guess: ColumnProposal, column: Column) -> None:
         share = column.released.count(unknown) / column.released.rows
         guess.reasons.append(
             f"{len(unknown):,} labels of the release ({share:.0%} of its records) are not in the original, so they "
-            "agree with nobody's: generalized? give a `hierarchy` file"
+            "match no original label: generalized? give a `hierarchy` file"
         )
     if len(known.union(unknown)) > _MOST_ONE_HOT:
         guess.settings["encode"] = "frequency"
@@ -174,7 +174,7 @@ def _add_levels(guess: ColumnProposal, column: Column) -> None:
 
 
 def _features(column: Column) -> list[str]:
-    """Elapsed days, and those parts of a time that vary in both tables."""
+    """List the time features: elapsed days, and the parts of a time that vary in both tables."""
     parts: dict[str, Callable[[datetime], int]] = {
         "hour": lambda time: time.hour,
         "day_of_week": lambda time: time.weekday(),
@@ -192,7 +192,7 @@ def _features(column: Column) -> list[str]:
     for name, part in parts.items():
         if all(_varies(side, part) for side in spans):
             found.append(name)
-    # Where every time was floored to the first of its month, the weekday is the calendar's, not the person's.
+    # If every time was rounded down to the first of its month, the weekday says nothing about the person.
     if "day_of_week" in found and not all(_varies(side, lambda time: time.day) for side in spans):
         found.remove("day_of_week")
     return found

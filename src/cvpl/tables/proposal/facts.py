@@ -1,4 +1,4 @@
-"""What can be counted of a column before anybody has said what it is. Only for proposals."""
+"""Counts of a column before its type and role are known. Used only for proposals."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _ERRORS = 5
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The distinct texts of a column in one table, sorted, and each row's place among them; -1 where it is missing."""
+    """The sorted distinct texts of a column in one table, and each row's index into them; -1 where it is missing."""
 
     codes: NDArray[np.int32]
     labels: tuple[str, ...]
 
     @property
     def rows(self) -> int:
-        """How many records the table has."""
+        """The number of records in the table."""
         return len(self.codes)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """How many records have each label."""
+        """The number of records with each label."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels)).astype(np.int64)
 
     @property
     def missing(self) -> int:
-        """How many cells are missing."""
+        """The number of missing cells."""
         return self.rows - int(self.counts.sum())
 
     def count(self, labels: Sequence[str]) -> int:
-        """How many cells have one of these labels."""
+        """Count the cells with one of these labels."""
         wanted = set(labels)
         return int(sum(count for label, count in zip(self.labels, self.counts, strict=True) if label in wanted))
 
@@ -55,7 +55,7 @@ class Facts:
         return Facts(places[self.codes].astype(np.int32), kept)
 
     def spelled_like(self, other: Facts) -> Facts:
-        """The same column with whole numbers spelled as the other table spells them, as reading has them."""
+        """Return the column with whole numbers spelled as in the other table, as reading does."""
         meant = respelled(self.labels, other.labels).meant
         if not meant:
             return self
@@ -75,7 +75,7 @@ class Column:
 
     @cached_property
     def shared(self) -> int:
-        """How many labels of the release the original has too."""
+        """The number of labels that both tables have."""
         return len(set(self.original.labels) & set(self.released.labels))
 
     @cached_property
@@ -85,7 +85,7 @@ class Column:
 
     @property
     def unique(self) -> bool:
-        """Whether every original record has its own value."""
+        """Whether every original record has a value of its own."""
         return len(self.original.labels) == self.original.rows > 1
 
     def without(self, labels: Sequence[str]) -> Column:
@@ -95,28 +95,28 @@ class Column:
         return Column(self.name, self.original.without(labels), self.released.without(labels))
 
     def spelled_alike(self) -> Column:
-        """The same column with whole numbers spelled as the original spells them."""
+        """Return the column with whole numbers spelled as in the original."""
         return Column(self.name, self.original, self.released.spelled_like(self.original))
 
     def agreement(self, original: Rows, released: Rows) -> float:
-        """The share of these pairs of rows whose cells are equal."""
+        """Return the share of these pairs of rows whose cells are equal."""
         place = {label: code for code, label in enumerate(self.original.labels)}
-        # A label that the original lacks is -2, and the last entry serves the missing value, whose code is -1.
+        # A label that the original lacks is -2; the last entry is for missing values, whose code is -1.
         translated = np.array([*(place.get(label, -2) for label in self.released.labels), -1])
         return float(np.mean(self.original.codes[original] == translated[self.released.codes[released]]))
 
     def chance(self) -> float:
-        """The share of all pairs of an original and a released cell that are equal."""
-        ours = dict(zip(self.original.labels, self.original.counts.tolist(), strict=True))
-        theirs = zip(self.released.labels, self.released.counts.tolist(), strict=True)
-        equal = sum(ours.get(label, 0) * count for label, count in theirs)
+        """Return the share of all pairs of an original and a released cell that are equal."""
+        original = dict(zip(self.original.labels, self.original.counts.tolist(), strict=True))
+        released = zip(self.released.labels, self.released.counts.tolist(), strict=True)
+        equal = sum(original.get(label, 0) * count for label, count in released)
         equal += self.original.missing * self.released.missing
         return float(equal / (self.original.rows * self.released.rows))
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often cells are equal where two records are said to be one person's, and where they are anybody's."""
+    """How often cells are equal in the paired records, and in any two records."""
 
     paired: float
     chance: float
@@ -124,7 +124,7 @@ class Agreement:
 
     @property
     def telling(self) -> bool:
-        """Whether the pairing makes a fifth of the way from chance to equality, and is no accident of a few rows."""
+        """Whether agreement is at least a fifth of the way from chance to equality, and not due to a few rows."""
         above = self.paired - self.chance
         error = math.sqrt(self.chance * (1 - self.chance) / self.pairs)
         return above >= _TELLING * (1 - self.chance) and above > _ERRORS * error
@@ -134,7 +134,7 @@ class Agreement:
 
 
 def agreement(columns: Sequence[Column], original: Rows, released: Rows) -> Agreement | None:
-    """Over all `columns`, for these pairs of rows; None where there is nothing to compare."""
+    """Measure the agreement of these pairs of rows over all `columns`; None if there is nothing to compare."""
     if not columns or not len(original):
         return None
     paired = [column.agreement(original, released) for column in columns]

@@ -1,7 +1,7 @@
-"""A first `audit.yaml`, guessed from two tables and written with its reasons, for the person to correct.
+"""A first `audit.yaml`, guessed from two tables and written with reasons, for the user to correct.
 
-The only place where anything is guessed, and nothing is used before a person has seen it. Comments hold counts and
-names of columns, never a cell.
+This is the only place where settings are guessed, and none is used before the user has seen it. Comments contain counts
+and column names, never a cell.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from cvpl.tables.source import Reading, Source, display_name
 
 USUAL_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "nan", "NaN", "NaT")
 PERHAPS_MISSING = ("N", "-", "--", ".", "X", "U")
-"""Spellings that are as often a label: they count as a gap only where no category has them."""
+"""Spellings that are just as often labels: they count as missing only if no category has them."""
 _MOST_KEYS = 3
 _MOST_UNPROVEN_KEYS = 1
-"""Where no true pair is known, every further key may part more of them, and nobody would see it."""
+"""Without known true pairs, every further key may separate more of them, and it would not show."""
 _WIDTH = 116
 
 _HEAD = [
-    "# A first guess, made from the two tables. Check every line: what is left out here is not audited.",
-    "# Roles: id (tells who is who, never used to link), quasi_identifier (an outsider may know it, may block),",
-    "#        attribute (compared), sensitive (what is to be protected, never used), group, ignore.",
+    "# A first guess from the two tables. Check every line: columns that are left out are not audited.",
+    "# Roles: id (identifies the person, never used to link), quasi_identifier (an outsider may know it, may block),",
+    "#        attribute (compared), sensitive (to be protected, never used), group, ignore.",
 ]
 _FOOT = [
-    "# Who is assumed to attack. `default` is a family of attackers, with and without blocking, each tried on releases",
-    "# whose answer is known; the strongest is the headline. `paper` is one of them, and faster: it blocks as stated",
-    "# above and compares z-scored numbers and one-hot categories after PCA by cosine. Nothing is audited under an",
-    "# assumption that nobody saw, so this line is required.",
+    "# The assumed attacker. `default` is an ensemble of attackers, with and without blocking, each tested on releases",
+    "# with known matches; the strongest is the headline. `paper` is one of them, and faster: it blocks as stated",
+    "# above and compares z-scored numbers and one-hot categories after PCA by cosine. This line is required, because",
+    "# the result depends on this assumption.",
     "attacker: default",
-    "threshold: 0.90   # how alike two records must be to count as linked, for attackers whose score has that scale",
+    "threshold: 0.90   # how similar two records must be to count as linked, for attackers whose score has that scale",
     "seed: 42",
-    "# People known to be absent from the release tell how many look-alikes anybody finds:",
+    "# People known to be absent from the release show how many links arise by chance:",
     "# control: {file: holdout.csv}",
 ]
 
 
 def propose_text(original: object, protected: object) -> str:
-    """The text of a commented `audit.yaml` for two tables. Raises InputError where they cannot be compared at all."""
+    """Write a commented `audit.yaml` for two tables. Raises InputError if they cannot be compared."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     reading, why = _reading(original, protected)
@@ -83,12 +83,12 @@ def propose_text(original: object, protected: object) -> str:
 
 
 def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
-    """Delimiter and stripping for both tables, from the first lines of the CSV files."""
+    """Guess delimiter and stripping for both tables, from the first lines of the CSV files."""
     dialects = [guess_dialect(data) for data in (original, protected)]
     delimiters = {dialect.reading.delimiter for dialect in dialects if dialect.is_csv}
     if len(delimiters) > 1:
         where = " and ".join(display_name(data, "") for data in (original, protected))
-        cure = "Write one of them again: `reading.delimiter` holds for all tables."
+        cure = "Write one of them again: `reading.delimiter` applies to all tables."
         raise InputError([Problem(where, "the fields are separated in two different ways", cure)])
     strip = any(dialect.reading.strip for dialect in dialects)
     reading = Reading(strip=strip, delimiter=min(delimiters, default=","))
@@ -96,22 +96,22 @@ def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
 
 
 def _check_headers(sources: Sequence[Source]) -> None:
-    """Refuse tables whose first line is no header: its cells would become the keys of the configuration."""
+    """Reject tables whose first line is not a header: its cells would become keys of the configuration."""
     problems = [
-        Problem(source.name, "the first line looks like a record, not like a header", "Add a header.")
+        Problem(source.name, "the first line looks like a record, not a header", "Add a header.")
         for source in sources
         if sum(is_plain(name) for name in source.types) > len(source.types) / 2
     ]
     if not problems and not set(sources[0].types) & set(sources[1].types):
         where = " and ".join(source.name for source in sources)
-        cure = "Check that both have a header and spell it alike."
+        cure = "Check that both have a header with the same spelling."
         problems.append(Problem(where, "the tables have no column in common", cure))
     if problems:
         raise InputError(problems)
 
 
 def _types(columns: Mapping[str, Column]) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Every column's type with its reason, and the spellings to be read as missing so that numbers can be read."""
+    """Guess every column's type with its reason, and the spellings to read as missing so that numbers can be read."""
     types = {name: guess_type(column) for name, column in columns.items()}
     found: dict[str, set[str]] = {}
     for name, column in columns.items():
@@ -125,19 +125,19 @@ def _types(columns: Mapping[str, Column]) -> tuple[dict[str, tuple[str, str]], l
             del found[name]
             types[name] = (
                 "category",
-                "numbers, but for a spelling that other columns have as a label; if it means missing everywhere, list "
+                "numbers, except for a spelling that is a label in other columns; if it means missing everywhere, list "
                 "it under `reading.missing` and make this numeric",
             )
     return types, sorted(set().union(*found.values())) if found else []
 
 
 def _gap_reason(columns: Mapping[str, Column], types: Mapping[str, tuple[str, str]], gaps: Sequence[str]) -> str:
-    """Why spellings are listed, and what that does to categories."""
+    """Explain why spellings are listed, and how that affects categories."""
     counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}
-    needy = [_key(name) for name, count in counts.items() if count and types[name][0] != "category"]
+    blocked = [_key(name) for name, count in counts.items() if count and types[name][0] != "category"]
     others = [_key(name) for name, count in counts.items() if count and types[name][0] == "category"]
     more = f"; this empties cells of {', '.join(others)} too: are they labels there?" if others else ""
-    return f"spellings of a missing value that keep {', '.join(needy)} from being read as numbers or times{more}"
+    return f"spellings of a missing value that keep {', '.join(blocked)} from being read as numbers or times{more}"
 
 
 def _guesses(
@@ -159,7 +159,7 @@ def _guesses(
             guesses[name] = ColumnProposal({"role": "ignore"})
         elif columns[name].unique and named_like_identity(name):
             reason = (
-                "every original value is different, and the name is an identifier's; the release does not repeat it"
+                "every original value is different, and the name suggests an identifier; the release does not repeat it"
             )
             guesses[name] = ColumnProposal({"role": "ignore"}, [reason])
         else:
@@ -175,16 +175,16 @@ def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked:
     if usual:
         guess.reasons.append(
             f"{usual:,} cells are spelled like a missing value (?, NA, null, ...) and count as a label; if they are "
-            "gaps, list the spelling under `reading.missing`"
+            "missing, list the spelling under `reading.missing`"
         )
     if guess.settings["role"] != "quasi_identifier":
         return guess
     kin = words(column.name)
     if len(blocked) >= (_MOST_KEYS if truth.pairs is not None else _MOST_UNPROVEN_KEYS):
         known = "" if truth.pairs is not None else ", as no true pair is known"
-        guess.reasons.append(f"no blocking key: {len(blocked)} will do to start with{known}")
+        guess.reasons.append(f"no blocking key: {len(blocked)} is enough to start with{known}")
     elif any(kin & words(name) for name in blocked):
-        guess.reasons.append("no blocking key: a column with a like name is one already")
+        guess.reasons.append("no blocking key: a column with a similar name is one already")
     else:
         add_block(guess, column, truth.pairs)
         if "block" in guess.settings:
@@ -195,7 +195,7 @@ def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked:
 def _column_lines(guesses: Mapping[str, ColumnProposal]) -> list[str]:
     lines = []
     if not any(guess.settings["role"] in OBSERVABLE for guess in guesses.values()):
-        lines.append("# No column looks comparable: give at least one the role quasi_identifier or attribute.")
+        lines.append("# No column seems comparable: give at least one the role quasi_identifier or attribute.")
     lines.append("columns:")
     width = max(len(_key(name)) for name in guesses) + 1
     for name, guess in guesses.items():
@@ -221,12 +221,13 @@ def _truth_lines(truth: ProposedTruth) -> list[str]:
     lines = []
     if truth.same_order is not None:
         lines += _comment(
-            f"Row i of the release seems to be row i of the original: {truth.same_order}. Whoever has the original in "
-            "its order can read off who is who: shuffle the release before it leaves."
+            f"Row i of the release seems to be row i of the original: {truth.same_order}. Anyone with the original in "
+            "its order can match the people: shuffle the release before you publish it."
         )
     if truth.keys is None:
         lines.append(
-            "# Nothing tells who is who, so true matches are unknown. If a column or the position does, write:"
+            "# No column identifies people in both tables, so true matches are unknown. If a column or the position "
+            "does, write:"
         )
         lines.append(f"# truth: {{original: {ROW_NUMBER}, protected: index}}")
     elif truth.keys.original == ROW_NUMBER:
@@ -236,7 +237,7 @@ def _truth_lines(truth: ProposedTruth) -> list[str]:
 
 
 def _comment(text: str, indent: str = "") -> list[str]:
-    """The text as comment lines, with no line end of its own."""
+    """Return the text as comment lines, without line ends."""
     lines = [""]
     for word in "".join(letter if letter.isprintable() else "?" for letter in text).split(" "):
         if lines[-1] and len(indent) + len(lines[-1]) + len(word) > _WIDTH:
@@ -246,7 +247,7 @@ def _comment(text: str, indent: str = "") -> list[str]:
 
 
 def _key(name: str) -> str:
-    """A column name as a YAML key, on one line."""
+    """Return a column name as a YAML key, on one line."""
     plain = _flow(name)
     if "\n" not in plain and plain.isprintable():
         return plain

@@ -1,6 +1,6 @@
-"""Where two tables probably tell who is who: a column they share, row numbers in the release, or the order itself.
+"""Guess what gives the true matches: a shared column, row numbers in the release, or the row order.
 
-A pairing is believed for what it does to the other columns: records of one person agree more often than any two do.
+A pairing is accepted by its effect on the other columns: records of one person agree more often than any two records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProposedTruth:
-    """Where identity probably stands with the rows it pairs, or None; reasons, and notes on columns that were tried."""
+    """The likely identity keys with the row pairs they give, or None; reasons, and notes on the columns tried."""
 
     keys: IdentityKeys | None = None
     pairs: tuple[Rows, Rows] | None = None
@@ -35,7 +35,7 @@ class ProposedTruth:
 def guess_truth(
     con: duckdb.DuckDBPyConnection, reader: ColumnReader, sources: Sequence[Source], columns: Mapping[str, Column]
 ) -> ProposedTruth:
-    """The first of the three that is there and believed."""
+    """Return the first of the three that is present and accepted."""
     notes: dict[str, str] = {}
     order = _same_order(columns)
     for name in sorted(columns, key=lambda name: not named_like_identity(name)):
@@ -48,7 +48,7 @@ def guess_truth(
         seen = agreement([other for other in columns.values() if other is not column], *pairs)
         telling = seen is not None and seen.telling
         if _counts_rows(column.released) and not telling:
-            notes[name] = "counts the rows of the release, and tells nothing of who is who"
+            notes[name] = "counts the rows of the release, and does not identify people"
             continue
         reasons = ["every original value is different, and the release repeats them"]
         if seen is not None:
@@ -76,7 +76,7 @@ def guess_truth(
 
 
 def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
-    """How far the records agree row by row, where that is telling."""
+    """Measure how far the records agree row by row; None if that is not significant."""
     first = next(iter(columns.values()))
     if first.original.rows != first.released.rows:
         return None
@@ -86,7 +86,7 @@ def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
 
 
 def _could_identify(column: Column) -> bool:
-    """Whether all values are different, come back in the release, and are neither measurements nor times."""
+    """Whether all values are different, occur in the release too, and are neither measurements nor times."""
     if not column.unique or column.shared < 0.5 * len(column.released.labels) or not column.shared:
         return False
     some = column.original.labels[:: 1 + len(column.original.labels) // 1000]
@@ -97,7 +97,7 @@ def _could_identify(column: Column) -> bool:
 
 
 def _whole(facts: Facts) -> Rows | None:
-    """Every cell as a whole number, or None."""
+    """Return every cell as a whole number, or None."""
     if facts.missing or not all(label.isdecimal() and len(label) < 18 for label in facts.labels):
         return None
     return np.array([int(label) for label in facts.labels], dtype=np.int64)[facts.codes]
@@ -110,6 +110,6 @@ def _counts_rows(facts: Facts) -> bool:
 
 
 def _row_numbers(facts: Facts, rows: int) -> Rows | None:
-    """The column as row numbers of a table with `rows` rows, each at most once."""
+    """Return the column as row numbers of a table with `rows` rows, each at most once; else None."""
     numbers = _whole(facts)
     return numbers if numbers is not None and len(facts.labels) == facts.rows and numbers.max() < rows else None
