@@ -27,7 +27,7 @@ from cvpl.result.file import read_result
 
 DOCS = Path(__file__).parent
 WIDTH = 100
-UNTIL = "What other choices would have read"
+UNTIL = "Who is at risk"
 """The heading that ends the picture: the whole summary is too long for one."""
 THEME = TerminalTheme((255, 255, 255), (33, 37, 41), [(33, 37, 41)] * 8)
 # The stock frame asks a host for a font; this one uses what the reader has.

@@ -17,10 +17,10 @@ from benchmark_folders import CONFIG, MADE, manifest, two_data_sets, write
 from cvpl import schemas
 from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
-from cvpl.reports.audit_page import command
-from cvpl.reports.benchmark import show_benchmark
-from cvpl.reports.benchmark_page import benchmark_page
 from cvpl.reports.leaderboard import RISK, leaderboard_csv, leaderboard_markdown, note, place, risk_cells
+from cvpl.reports.page import report_page
+from cvpl.reports.sections.provenance import command
+from cvpl.reports.terminal import show
 from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
 from cvpl.result.file import read_any, read_result
 from cvpl.workflows.benchmark import benchmark as benchmarking
@@ -175,8 +175,8 @@ def test_risks_at_different_false_rates_are_not_ranked_against_each_other_and_th
 
 
 def test_chance_is_named_once_before_the_first_risk(result, capsys):
-    show_benchmark(result, Console(width=200, force_terminal=False))
-    for text in (capsys.readouterr().out, leaderboard_markdown(result), benchmark_page(result)):
+    show(result, Console(width=200, force_terminal=False))
+    for text in (capsys.readouterr().out, leaderboard_markdown(result), report_page(result)):
         words = " ".join(text.split())
         assert words.count("beyond these 5%, which are chance") == 1
         risk = f"{row(result, 'low').risk.estimate:.1%}"
@@ -370,14 +370,15 @@ def test_the_source_of_a_table_is_shown_as_it_is_written(result):
     group = result.groups[0].model_copy(update={"source": "https://example.org/data", "licence": "mine"})
     text = result.model_copy(update={"groups": [group]})
     assert "\n- Source: https://example.org/data\n- Licence: mine\n" in leaderboard_markdown(text)
-    assert "Source: https://example.org/data<br>Licence: mine<br>" in benchmark_page(text)
+    page = report_page(text)
+    assert ">Source: https://example.org/data</p>" in page and ">Licence: mine</p>" in page
 
 
 def test_settings_and_options_in_a_reason_are_code_on_the_page_and_names_are_not(result):
     words = "Allow more with `--memory SIZE` or `search.memory`; `x` and ` onerror=` are names."
     failed = row(result, "broken").model_copy(update={"reasons": [words]})
     text = result.model_copy(update={"rows": [failed], "groups": result.groups[:1]})
-    for page, code in ((benchmark_page(text), "<code>{}</code>"), (leaderboard_markdown(text), "`{}`")):
+    for page, code in ((report_page(text), "<code>{}</code>"), (leaderboard_markdown(text), "`{}`")):
         assert code.format("--memory SIZE") in page and code.format("search.memory") in page
         assert code.format("x") not in page and code.format(" onerror=") not in page
 

@@ -10,8 +10,8 @@ import pytest
 import cvpl
 from benchmark_folders import two_data_sets
 from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
-from cvpl.reports.benchmark_page import benchmark_page
 from cvpl.reports.leaderboard import leaderboard_markdown
+from cvpl.reports.page import report_page
 from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, tags_of
 
 OURS = {
@@ -86,12 +86,12 @@ def with_payload(found, text):
 
 @pytest.fixture(scope="module")
 def plain(found):
-    return elements(benchmark_page(with_payload(found, "plain")))
+    return elements(report_page(with_payload(found, "plain")))
 
 
 @pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
 def test_the_page_has_the_same_elements_as_with_plain_text(found, plain, payload):
-    page = benchmark_page(with_payload(found, payload))
+    page = report_page(with_payload(found, payload))
     assert elements(page) == plain
     assert not OBEYED.search(tags_of(page))
 
@@ -99,8 +99,8 @@ def test_the_page_has_the_same_elements_as_with_plain_text(found, plain, payload
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
 def test_so_has_the_page_without_charts(found, payload, monkeypatch):
     leave_out_charts(monkeypatch)
-    page = benchmark_page(with_payload(found, payload))
-    assert elements(page) == elements(benchmark_page(with_payload(found, "plain")))
+    page = report_page(with_payload(found, payload))
+    assert elements(page) == elements(report_page(with_payload(found, "plain")))
     assert not OBEYED.search(tags_of(page))
 
 

@@ -41,8 +41,9 @@ from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.comparison import comparison_headline, show_comparison
-from cvpl.reports.comparison_page import comparison_page
+from cvpl.reports.page import report_page
+from cvpl.reports.sections.comparison import comparison_headline
+from cvpl.reports.terminal import show
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 from shared_data import SHARED
@@ -218,7 +219,7 @@ def test_a_difference_is_refused_where_either_interval_is():
     rng = np.random.default_rng(7)
     few = describe(world(rng, 0.5, 600, 60)[0])
     found = difference(describe(world(rng, 0.5)[0]), replace(few, controls=np.zeros(500)))
-    assert found.interval.method.startswith("refused: 3 controls above the threshold")
+    assert found.interval.refused.startswith("3 controls above the threshold")
     assert found.tied
 
 
@@ -234,7 +235,7 @@ def test_a_difference_that_was_measured_not_to_hold_is_refused(monkeypatch):
     assert difference(first, second).interval.low is not None
     monkeypatch.setitem(coverage.DIFFERENCES, ("power", "people"), LowestCoverage(0.929, 0.99))
     found = difference(first, second)
-    assert found.interval.method == "refused: it held the truth in 0.929 of the runs of a world, and 0.93 is asked for"
+    assert found.interval.refused == "it held the truth in 0.929 of the runs of a world, and 0.93 is asked for"
 
 
 @pytest.mark.parametrize(
@@ -373,19 +374,19 @@ def test_without_control_and_truth_nothing_is_put_in_order(people):
     assert all(release.risk_places is None and release.power is None for release in found.releases)
     assert [release.name for release in found.releases] == ["low", "high"]
     assert found.frontier == []
-    assert shown(found).startswith("The releases cannot be put in order")
+    assert shown(found).lstrip().startswith("The releases cannot be put in order")
 
 
 def shown(result, width=100):
     page = io.StringIO()
-    show_comparison(result, Console(width=width, highlight=False, file=page))
+    show(result, Console(width=width, highlight=False, file=page))
     return page.getvalue()
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_the_summary_tells_the_order_with_its_figures(compared, width):
     text = shown(compared, width)
-    assert text.startswith("'low' has the highest risk, 'high' the lowest.")
+    assert text.lstrip().startswith("'low' has the highest risk, 'high' the lowest.")
     assert f"{compared.releases[0].risk.estimate:.1%}" in text
     assert "differ" in text
     assert " ".join(text.split()).count("beyond chance, which is 5% of the control") == 1
@@ -393,10 +394,10 @@ def test_the_summary_tells_the_order_with_its_figures(compared, width):
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_each_release_s_own_verdict_is_printed_and_stands_on_the_page(compared, width):
-    text, page = " ".join(shown(compared, width).split()), html.unescape(comparison_page(compared))
+    text, page = " ".join(shown(compared, width).split()), html.unescape(report_page(compared))
     for release in compared.releases:
         assert f"'{release.name}': {release.verdict.sentence}" in text
-        assert f"<strong>{release.name}</strong>: {release.verdict.sentence}" in page
+        assert f"<strong>'{release.name}':</strong> {release.verdict.sentence}" in page
     assert page.count("beyond chance, which is 5% of the control") == 1
 
 
@@ -413,10 +414,10 @@ def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
         }
     )
     line = "Column 'a' holds \\x1b[31mnames. A gate stays closed."
-    text, page = " ".join(shown(found).split()), html.unescape(comparison_page(found))
+    text, page = " ".join(shown(found).split()), html.unescape(report_page(found))
     assert text.count("A gate stays closed") == page.count("A gate stays closed") == 1
     assert f"! 'high': {line}" in text
-    assert f"<strong>high</strong>: <strong>{line}</strong>" in page
+    assert f"<strong>'high':</strong> {line}" in page
     assert "something harmless" not in text + page
 
 
@@ -430,7 +431,7 @@ def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_te
     text = " ".join(shown(found).split())
     assert f"{compared.releases[0].risk.estimate:.1%}" in text
     assert "beyond chance, which is 5% of the control" in text
-    assert "Each release by itself" not in comparison_page(found)
+    assert "Each release by itself" not in report_page(found)
 
 
 # Risks that are read in different ways
@@ -500,7 +501,7 @@ def test_without_a_control_releases_are_ranked_by_the_true_matches_and_that_is_s
         "how often the best candidate is right."
     )
     assert "Risk: how often the best candidate is the right person, beyond a blind guess." in text
-    assert "the risks rest on the true matches" in comparison_page(found)
+    assert "the risks rest on the true matches" in report_page(found)
 
 
 def test_a_release_of_too_few_rows_is_not_ranked_whatever_its_figures_are(people):
@@ -630,7 +631,7 @@ def test_without_risk_or_columns_there_is_no_chart(compared):
     empty = compared.model_copy(update={"releases": [bare], "frontier": []})
     assert charts.frontier(empty) is None
     assert charts.compared_contributions(empty) is None
-    assert "<svg" not in comparison_page(empty)
+    assert "<svg" not in report_page(empty)
 
 
 def elements(page):
@@ -649,7 +650,7 @@ def test_a_hostile_name_adds_no_element_to_the_page(compared, name):
         ]
         differences = [item.model_copy(update={"first": other}) for item in compared.differences]
         update = {"releases": releases, "differences": differences, "frontier": ["high", other]}
-        return comparison_page(compared.model_copy(update=update))
+        return report_page(compared.model_copy(update=update))
 
     found = renamed(name)
     assert elements(found) == elements(renamed("plain"))
@@ -669,7 +670,8 @@ def test_a_comparison_is_written_as_markdown_in_its_order(compared, tmp_path):
     assert text == compared.to_markdown()
     assert comparison_headline(compared).replace("'", "") in text.replace("'", "").replace("\\", "")
     rows = [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
-    assert [re.search("`(.*?)`", row)[1] for row in rows] == [release.name for release in compared.releases]
+    names = [release.name for release in compared.releases]
+    assert [re.search("`(.*?)`", row)[1] for row in rows] == [*names, *names]  # the order, and the attackers
 
 
 # The command line, and wrong inputs
@@ -701,7 +703,7 @@ def call(files, *arguments):
 def test_the_command_prints_the_order_and_writes_the_result(files, tmp_path, capsys):
     assert call(files, "original.csv", "high.csv", "low.csv", "--out", str(tmp_path / "out")) == 0
     text = capsys.readouterr().out
-    assert text.startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
+    assert text.lstrip().startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
     written = cvpl.ComparisonResult.from_json((tmp_path / "out" / "comparison.json").read_bytes())
     assert [release.name for release in written.releases] == ["low.csv", "high.csv"]
     assert written.inputs.keys() == {"original", "control"}

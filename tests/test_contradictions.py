@@ -15,9 +15,9 @@ from rich.console import Console
 
 import cvpl
 from cvpl.evaluation.contradictions import Figures, power_unexplained, top1_unexplained
-from cvpl.reports.audit_page import audit_page
 from cvpl.reports.markdown import audit_markdown
-from cvpl.reports.next_steps import next_steps
+from cvpl.reports.page import report_page
+from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult, Risk, VerdictFigures, verdict_of
 
@@ -66,7 +66,7 @@ def printed(result):
 
 def outputs(result):
     """What a person reads, by where, in one line each."""
-    page = "".join(html5lib.parse(audit_page(result), namespaceHTMLElements=False).itertext())
+    page = "".join(html5lib.parse(report_page(result), namespaceHTMLElements=False).itertext())
     found = {
         "terminal": printed(result),
         "html": page,

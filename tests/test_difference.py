@@ -18,7 +18,8 @@ from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.difference import Change, difference
-from cvpl.reports.terminal import show_difference
+from cvpl.reports.sections.difference import difference_sections
+from cvpl.reports.terminal import show_sections
 from cvpl.result import AuditResult
 from cvpl.result.file import read_result, read_results
 
@@ -54,7 +55,7 @@ def figure(found, name) -> Change:
 
 def shown(before, after, width=100) -> str:
     page = Console(width=width, file=io.StringIO(), force_terminal=False)
-    show_difference(difference(before, after), page)
+    show_sections(difference_sections(difference(before, after)), page)
     return page.file.getvalue()
 
 

@@ -28,6 +28,7 @@ from cvpl.evaluation.intervals.intervals import (
     left_out_intervals,
     power_intervals,
     rate_intervals,
+    refused_interval,
     top1_interval,
 )
 from cvpl.evaluation.intervals.shares import (
@@ -227,9 +228,9 @@ def test_the_hits_of_the_matched_count_alone():
 
 
 def test_what_is_attributed_at_a_false_rate_follows_from_the_power():
-    found = attributable_from_power(Interval(0.05, 0.43, "people", "measured"), 0.05)
+    found = attributable_from_power(Interval(0.05, 0.43, "people", LowestCoverage(0.94, 0.99)), 0.05)
     assert ends(found) == pytest.approx((0.0, 0.4))
-    assert attributable_from_power(Interval(None, None, "refused: few"), 0.05) == Interval(None, None, "refused: few")
+    assert attributable_from_power(refused_interval("few"), 0.05) == refused_interval("few")
 
 
 def random_samples(seed, kind="people"):
@@ -340,16 +341,16 @@ def test_originals_and_controls_share_the_numbers_of_their_units():
 def test_an_interval_that_was_not_measured_is_refused_with_its_reason(found, why):
     refused = found()
     assert ends(refused) == (None, None)
-    assert refused.method.startswith("refused: ")
-    assert why in refused.method
+    assert refused.method == "none"
+    assert why in refused.refused
 
 
 def test_an_interval_that_did_not_cover_is_refused(monkeypatch):
     sample = Sample(scores(30, 90))
     monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(ENOUGH, 0.99))
-    assert rate_intervals(sample, [0.9])[0].coverage == "0.930 measured at 95%, 0.990 at 99.9%"
+    assert rate_intervals(sample, [0.9])[0].coverage == LowestCoverage(0.93, 0.99)
     monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(0.929, 0.99))
-    assert "0.929" in rate_intervals(sample, [0.9])[0].method
+    assert "0.929" in rate_intervals(sample, [0.9])[0].refused
 
 
 def test_the_power_with_the_own_match_left_out_is_refused_where_rows_belong_together():
@@ -357,7 +358,7 @@ def test_the_power_with_the_own_match_left_out_is_refused_where_rows_belong_toge
     assert power_intervals(mine, base, [0.1])[0].low is not None
     refused = power_intervals(mine, base, [0.1], left_out=True)[0]
     assert refused.low is None
-    assert refused.method.startswith("refused: it held the truth in 0.8")
+    assert refused.refused.startswith("it held the truth in 0.8")
 
 
 def test_every_figure_was_measured_in_every_kind_of_unit():

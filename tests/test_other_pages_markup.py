@@ -13,8 +13,7 @@ import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.comparison_page import comparison_page
-from cvpl.reports.surface_page import surface_page
+from cvpl.reports.page import report_page
 from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, same_markdown, tags_of
 
 OURS = {
@@ -28,7 +27,7 @@ CONFIG = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
 
 @pytest.fixture(scope="module")
 def made():
-    """A comparison and a surface, with the function that makes a page of each."""
+    """A comparison and a surface."""
     people = Touchpoints(records=200).draw(np.random.default_rng(1))
     original = pd.DataFrame(people.to_columns())
     control = pd.DataFrame(Touchpoints(records=200).draw(np.random.default_rng(3)).to_columns())
@@ -38,7 +37,7 @@ def made():
 
     compared = cvpl.compare(original, {item: release(item) for item in ("low", "high")}, CONFIG, control=control)
     swept = cvpl.surface(original, release, ["low", "high"], CONFIG, control=control, target=0.05)
-    return {"comparison": (compared, comparison_page), "surface": (swept, surface_page)}
+    return {"comparison": compared, "surface": swept}
 
 
 def planted(found, text):
@@ -51,7 +50,7 @@ def planted(found, text):
 
 
 def result_with(made, kind, text):
-    result, _ = made[kind]
+    result = made[kind]
     content = planted(json.loads(result.to_json()), text)
     config = content["provenance"]["config"]
     config["columns"] = {f"{name}{text}": item for name, item in config["columns"].items()}
@@ -59,7 +58,7 @@ def result_with(made, kind, text):
 
 
 def page_of(made, kind, text):
-    return made[kind][1](result_with(made, kind, text))
+    return report_page(result_with(made, kind, text))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from cvpl import charts
-from cvpl.reports.people import show_people
+from cvpl.reports.sections.people import people_section
+from cvpl.reports.terminal import show_sections
 from cvpl.result import AuditResult
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
@@ -42,7 +43,7 @@ def risk(rows=ROWS, **changes) -> AuditResult:
 def lines(found: AuditResult) -> list[list[str]]:
     """The lines of the terminal, in cells."""
     console = Console(width=200, file=io.StringIO())
-    show_people(found, console)
+    show_sections([people_section(found)], console)
     return [
         [cell.strip() for cell in line.split("  ") if cell.strip()] for line in console.file.getvalue().splitlines()
     ]
@@ -53,12 +54,12 @@ def cells(found: AuditResult) -> list[tuple[str, ...]]:
 
 
 def test_the_terminal_tells_hidden_values_ranges_and_bounds_apart():
-    rows = {line[0]: line[1:] for line in lines(risk()) if len(line) == 5}
-    assert rows["a"] == ["100", "60.0%", "70.0%", "below 0"]
-    assert rows["b"] == ["100", "94.1% to 94.5%", "hidden", "hidden"]
-    assert rows["c"] == ["100", "at most 3.2%", "hidden", "hidden"]
-    assert rows["d"] == ["100", "at least 90.0%", "hidden", "hidden"]
-    assert rows["e"] == ["100", "hidden", "hidden", "hidden"]
+    rows = {line[0]: line[1:] for line in lines(risk()) if len(line) == 6}
+    assert rows["a"] == ["100", "60.0%", "50.0% to 70.0%", "70.0%", "below 0"]
+    assert rows["b"] == ["100", "94.1% to 94.5%", "93.0% to 96.0%", "hidden", "hidden"]
+    assert rows["c"] == ["100", "at most 3.2%", "0.0% to 8.0%", "hidden", "hidden"]
+    assert rows["d"] == ["100", "at least 90.0%", "85.0% to 100.0%", "hidden", "hidden"]
+    assert rows["e"] == ["100", "hidden", "hidden", "hidden", "hidden"]
 
 
 def test_the_table_of_the_chart_says_the_same():
@@ -74,9 +75,9 @@ def test_the_table_of_the_chart_says_the_same():
 def test_a_figure_that_does_not_apply_is_not_hidden():
     """Without a control a group has neither a control's share nor an attributable rate."""
     without = risk([{"label": "a", "linked": 0.6, "low": 0.5, "high": 0.7}, {"label": "b"}], controlled=False)
-    assert [line for line in lines(without) if len(line) == 5][1:] == [
-        ["a", "100", "60.0%", "n/a", "n/a"],
-        ["b", "100", "hidden", "n/a", "n/a"],
+    assert [line for line in lines(without) if len(line) == 6][1:] == [
+        ["a", "100", "60.0%", "50.0% to 70.0%", "n/a", "n/a"],
+        ["b", "100", "hidden", "hidden", "n/a", "n/a"],
     ]
     assert [row[-2:] for row in cells(without)] == [("n/a", "n/a")] * 2
 

@@ -20,10 +20,11 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.audit_page import audit_page, command
 from cvpl.reports.markdown import audit_markdown
-from cvpl.reports.next_steps import next_steps
-from cvpl.reports.reviewers import questions
+from cvpl.reports.page import report_page
+from cvpl.reports.sections.next_steps import next_steps
+from cvpl.reports.sections.provenance import command
+from cvpl.reports.sections.reviewers import questions
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
@@ -91,17 +92,17 @@ def words(page):
 
 
 def test_the_page_is_the_same_bytes_for_the_same_result(result):
-    assert audit_page(result) == audit_page(cvpl.AuditResult.from_json(result.to_json()))
+    assert report_page(result) == report_page(cvpl.AuditResult.from_json(result.to_json()))
 
 
 def test_every_part_stands_on_the_page(result):
-    text = words(audit_page(result))
+    text = words(report_page(result))
     for part in (
         result.verdict.sentence,
         "The linkage rate over all thresholds",
         "The attackers",
         "Similarities",
-        "How true pairs are found",
+        "By the true matches",
         "Which columns give people away",
         "Blocks",
         "Who is at risk",
@@ -120,7 +121,7 @@ def test_every_part_stands_on_the_page(result):
 
 
 def test_a_page_asks_for_nothing_from_elsewhere(result):
-    page = audit_page(result)
+    page = report_page(result)
     assert len(page.encode()) < 1_000_000
     assert not re.search(r"<script|<link|<iframe|@import|url\((?!#)|src=", page)
     assert re.findall(r'(?:href|action)="([^"]*)"', page) in ([], ["#warnings"])
@@ -128,7 +129,7 @@ def test_a_page_asks_for_nothing_from_elsewhere(result):
 
 
 def test_an_old_result_has_a_page_too(old):
-    text = words(audit_page(old))
+    text = words(report_page(old))
     assert old.verdict.sentence in text and "Provenance" in text
     assert audit_markdown(old)
 
@@ -182,7 +183,7 @@ def test_a_chart_without_anything_to_draw_is_none(old):
         getattr(charts, name)(bare) is None for name in ("scale", "risk_curve", "similarities", "funnel", "at_risk")
     )
     assert charts.attackers(bare) is None and charts.evidence(bare) is None
-    assert "Provenance" in words(audit_page(bare))
+    assert "Provenance" in words(report_page(bare))
 
 
 def contribution(column, drop, low, high):
@@ -224,7 +225,7 @@ def test_what_is_not_assessable_is_not_to_be_decided_on(result):
     found = changed(judged(result, reasons=["it is dead"], risk=risk(0.3123, 0.2, 0.4)), validity=valid)
     assert [next_step[:10] for next_step in next_steps(found)] == ["Do not dec"]
     assert found.verdict.sentence == "The risk of this release is not assessable: it is dead."
-    for text in (words(audit_page(found)), audit_markdown(found)):
+    for text in (words(report_page(found)), audit_markdown(found)):
         assert "20.0% to 40.0%" not in text
         assert "power beyond chance" not in text
 
@@ -234,7 +235,7 @@ def test_an_unmet_policy_comes_first(result):
     found = changed(result, policies=[outcome])
     assert next_steps(found)[0] == "Do not release the table as it is: a policy is not met."
     text = "the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is 50.0%."
-    assert f"Policy not met: {text}" in words(audit_page(found))
+    assert f"Policy not met: {text}" in words(report_page(found))
 
 
 @pytest.mark.parametrize(
@@ -276,7 +277,7 @@ def test_the_verdict_is_one_sentence_and_the_same_on_every_page(result, figures,
     found = judged(result, **figures)
     said = found.verdict.sentence
     assert text in said and said.count(". ") == 0 and said.endswith(".")
-    assert said in words(audit_page(found))
+    assert said in words(report_page(found))
     assert said in audit_markdown(found).replace("\\", "")
     assert said in found._repr_html_()
 
@@ -302,7 +303,7 @@ def test_without_a_control_the_verdict_points_at_the_right_persons_found(result)
     )
     nothing = [{"false_rate": 0.05, "power": 0.05, "low": 0.04, "high": 0.06}]
     assert not any("no column needs" in next_step for next_step in next_steps(changed(found, power=nothing)))
-    text = words(audit_page(found))
+    text = words(report_page(found))
     assert "of the control are" not in text and "people in no release" not in text
     assert command(found).endswith("--attackers paper,rarity,margin")
 
@@ -311,7 +312,7 @@ def test_a_group_that_may_not_be_told_makes_the_largest_rate_a_lower_bound(resul
     risk = json.loads(result.to_json())["at_risk"]
     risk["maximum"] |= {"estimate": 0.4, "high": 1.0, "table": None, "label": None, "untold": 1, "at_least": True}
     found = changed(result, at_risk=risk)
-    assert "at least 40.0%" in words(audit_page(found))
+    assert "at least 40.0%" in words(report_page(found))
     assert "at least 40.0%" in {question.asked: question.value for question in questions(found)}["Maximum risk"]
 
 
@@ -384,7 +385,7 @@ def test_without_a_browser_and_the_extra_a_pdf_is_refused(result, tmp_path, monk
 def test_the_configuration_on_the_page_can_be_audited_with(result):
     from cvpl.config.resolved import load  # noqa: PLC0415 - for this test alone
 
-    text = html5lib.parse(audit_page(result), namespaceHTMLElements=False)
-    written = next(item.text for item in text.iter("pre") if item.text and item.text.startswith("columns:"))
+    text = html5lib.parse(report_page(result), namespaceHTMLElements=False)
+    written = next(item.text for item in text.iter("code") if item.text and item.text.startswith("columns:"))
     assert load(yaml.safe_load(written)).attackers == load(yaml.safe_load(DEMO)).attackers
     assert load(yaml.safe_load(written)).config == load(yaml.safe_load(DEMO)).config

@@ -15,8 +15,8 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.yaml_file import read_yaml
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.audit_page import audit_page
 from cvpl.reports.markdown import audit_markdown
+from cvpl.reports.page import report_page
 from payloads import (
     FORMULAS,
     IN_CHARTS,
@@ -94,12 +94,12 @@ def planted(stored, text):
 
 @pytest.fixture(scope="module")
 def plain(stored):
-    return elements(audit_page(planted(stored, "plain")))
+    return elements(report_page(planted(stored, "plain")))
 
 
 @pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
 def test_the_page_has_the_same_elements_as_with_plain_text(stored, plain, payload):
-    page = audit_page(planted(stored, payload))
+    page = report_page(planted(stored, payload))
     assert elements(page) == plain
     assert not OBEYED.search(tags_of(page))
 
@@ -107,8 +107,8 @@ def test_the_page_has_the_same_elements_as_with_plain_text(stored, plain, payloa
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
 def test_so_has_the_page_without_charts(stored, payload, monkeypatch):
     leave_out_charts(monkeypatch)
-    page = audit_page(planted(stored, payload))
-    assert elements(page) == elements(audit_page(planted(stored, "plain")))
+    page = report_page(planted(stored, payload))
+    assert elements(page) == elements(report_page(planted(stored, "plain")))
     assert not OBEYED.search(tags_of(page))
 
 
@@ -151,7 +151,7 @@ def test_names_and_labels_of_real_tables_are_shown_as_they_are(tmp_path, payload
     config["report"] = {"subgroups": [renamed["gender"]]}
     config["attackers"] = {f"me{payload}": {"preset": "paper"}, "other": {"similarity": "rarity"}}
     del config["attacker"]
-    page = audit_page(cvpl.audit(*tables, config))
+    page = report_page(cvpl.audit(*tables, config))
     document = html5lib.parse(page, namespaceHTMLElements=False)
     assert not document.findall(".//script") and not document.findall(".//img")
     text = "".join(document.itertext())

@@ -81,6 +81,34 @@ def test_a_result_of_an_earlier_version_is_still_read():
     assert cvpl.AuditResult.from_json(result.to_json()) == result
 
 
+def test_what_an_earlier_result_says_of_intervals_in_sentences_becomes_fields():
+    """Sentences of the last version that had them: on a refusal, on a measured and on an unmeasured coverage."""
+    data = json.loads((FIXTURES / "result-0.1.json").read_text())
+    few = "12 records, and nothing smaller than 20 was measured"
+    ends = {"low": None, "high": None, "method": f"refused: {few}", "coverage": "none"}
+    data["linkage_rate"] |= {"coverage": "0.939 measured at 95%, 0.993 at 99.9%"}
+    data["attributable_rate"] |= ends
+    data["power"] = [point | ends for point in data["power"]]
+    result = cvpl.AuditResult.from_json(json.dumps(data))
+    rate, attributable = result.linkage_rate, result.attributable_rate
+    assert (rate.coverage, rate.coverage_at_999, rate.refused) == (0.939, 0.993, None)
+    assert (attributable.method, attributable.refused, attributable.coverage) == ("none", few, None)
+    assert {point.refused for point in result.power} == {result.risk.refused} == {few}
+    assert result.control.coverage is None and result.control.refused is None
+    assert cvpl.AuditResult.from_json(result.to_json()) == result
+
+
+def test_an_interval_is_there_or_refused_with_a_reason_and_has_its_measured_coverage(people, config):
+    original, others = people
+    released = frame(Perturbation("low").protect(original, np.random.default_rng(3)))
+    found = cvpl.audit(frame(original), released, config, control=frame(others)[:12])
+    rate = found.linkage_rate
+    assert (rate.method, rate.refused, rate.coverage, rate.coverage_at_999) == ("blocks", None, 0.984, 0.999)
+    for figure in (found.control, found.attributable_rate, *found.power, found.attackers[0].attributable_rate):
+        assert (figure.low, figure.method, figure.coverage) == (None, "none", None)
+        assert figure.refused == "12 records, and nothing smaller than 20 was measured"
+
+
 def test_the_same_audit_gives_the_same_bytes(people, config):
     original, others = people
     released = frame(Perturbation("medium").protect(original, np.random.default_rng(3)))

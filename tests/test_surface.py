@@ -22,7 +22,7 @@ from cvpl.config.resolved import load
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
-from cvpl.reports.surface import show
+from cvpl.reports.terminal import show
 from cvpl.result import SurfaceResult, surface_schema
 from cvpl.result.surface_answer import answer, gathered_warnings
 from cvpl.workflows.protect import Protector

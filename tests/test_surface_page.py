@@ -19,8 +19,9 @@ from cvpl import charts
 from cvpl.charts.style import DARK, SHADES
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.surface import show
-from cvpl.reports.surface_page import settings_table, surface_page
+from cvpl.reports.page import report_page
+from cvpl.reports.sections.surface import surface_sections
+from cvpl.reports.terminal import show
 from cvpl.result import (
     Attributable,
     Input,
@@ -182,7 +183,7 @@ def test_the_map_tells_every_cell_in_its_table():
 def test_a_surface_without_cells_has_no_map():
     bare = [setting(1, (0.1, 0.1, 0.1)).model_copy(update={"cells": []})]
     assert charts.heat_map(result_of(bare)) is None
-    assert "There is no map" in surface_page(result_of(bare))
+    assert "There is no map" in report_page(result_of(bare))
 
 
 def test_shades_go_ever_further_from_the_page_in_grey_too():
@@ -195,6 +196,11 @@ def test_shades_go_ever_further_from_the_page_in_grey_too():
     light, dark = [brightness(item) for item in SHADES], [brightness(DARK[item]) for item in SHADES]
     assert all(a > 1.15 * b for a, b in pairwise(light))
     assert all(b > 1.15 * a for a, b in pairwise(dark))
+
+
+def settings_table(result):
+    """The table of the settings, as every output has it."""
+    return next(section.tables[0] for section in surface_sections(result) if section.anchor == "settings")
 
 
 def with_risk(row, estimate):
@@ -216,16 +222,16 @@ def test_a_rate_is_never_called_the_risk():
     found = charts.numbers(charts.risk_and_utility(result))
     assert found.title == "Attributable rate and utility" and found.columns[1] == "attributable rate"
     assert found.rows[0] == ("1", "25.0%", "25.0% to 25.0%", "0.75", "outside")
-    assert settings_table(result).columns[3] == "attributable rate"
-    assert "<th>attributable rate</th>" in result._repr_html_() and "<th>risk</th>" not in result._repr_html_()
+    assert settings_table(result).columns[3].name == "attributable rate"
+    assert ">attributable rate</th>" in result._repr_html_() and ">risk</th>" not in result._repr_html_()
     assert "The attributable rate does not only fall with strength" in answer(result)
-    assert "Nothing tells the risk without a control or true matches" in surface_page(result)
+    assert "Nothing tells the risk without a control or true matches" in report_page(result)
 
 
 def test_a_setting_without_a_risk_among_others_that_have_one_shows_none():
     rows = [with_risk(setting(1, (0.9, 0.5, 0.25)), 0.4), setting(2, (0.9, 0.5, 0.2))]
     table = settings_table(result_of(rows))
-    assert table.columns[3] == "risk"
+    assert table.columns[3].name == "risk"
     assert [row[3] for row in table.rows] == ["40.0%", "n/a"]
 
 
@@ -234,7 +240,7 @@ def test_no_page_calls_a_setting_or_a_cell_safe(swept):
     for result in (swept, within):
         screen = Console(width=100, file=io.StringIO(), force_terminal=False)
         show(result, screen)
-        pages_ = surface_page(result), screen.file.getvalue(), result._repr_html_()
+        pages_ = report_page(result), screen.file.getvalue(), result._repr_html_()
         for text in pages_:
             assert not re.search(r"\bsafe(ly|ty)?\b", text, re.IGNORECASE)
         assert "within the target" in pages_[0] and "* within the target" in pages_[1]
@@ -279,13 +285,13 @@ def test_no_text_from_outside_becomes_markup(payload):
         )
 
     def elements(result):
-        return [item.tag for item in html5lib.parse(surface_page(result), namespaceHTMLElements=False).iter()]
+        return [item.tag for item in html5lib.parse(report_page(result), namespaceHTMLElements=False).iter()]
 
     plain, odd = elements(made("plain")), elements(made(payload))
     assert odd == plain
     notebook = html5lib.parse(made(payload)._repr_html_(), namespaceHTMLElements=False)
     assert {item.tag for item in notebook.iter()} <= {
-        "html", "head", "body", "div", "p", "strong", "table", "tbody", "tr", "th", "td",
+        "html", "head", "body", "div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td",
     }  # fmt: skip
 
 

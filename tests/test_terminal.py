@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from cvpl.cli import progress
+from cvpl.reports.sections.explanation import explanation
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult
-from cvpl.result.explanation import explanation
 from cvpl.wording import percent, points, printable, sentence, span
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
@@ -255,8 +255,8 @@ def test_the_eye_is_led_from_the_answer_to_the_doubts():
         "Scenario controlled: 10,000 originals",
         "Policy not met: the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is "
         "31.5%.",
-        "- the top-1 hit rate is far above the linkage rate",
-        "3 warnings below: read them first.",
+        "- The top-1 hit rate is far above the linkage rate.",
+        "3 warnings (top1_above_rate, base_rate_unknown, columns): read them before using a figure.",
         "The figures behind it",
         "risk 15.8% 12.6% to 18.9%",
         "power at 5% 20.0% 17.0% to 23.0%",
@@ -266,13 +266,14 @@ def test_the_eye_is_led_from_the_answer_to_the_doubts():
         "linkage rate 31.9% 28.8% to 35.2%",
         "control rate 4.9% 3.3% to 6.9%",
         "attributable rate 28.4% 25.3% to 31.5%",
-        "At other thresholds",
+        "The linkage rate over all thresholds",
         "By the true matches",
-        "How it was measured",
         "The attackers",
         "Ever looser blocking",
-        "What makes records alike",
-        "Read this before using a figure",
+        "Which columns give people away",
+        "Blocks",
+        "Can the attacker see at all?",
+        "Warnings",
         "no guarantee",
     ]
     places = [text.find(step) for step in steps]
@@ -384,7 +385,7 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
     )
     text = shown(found)
     assert "top-1 hit rate" in text and "blocking recall" in text
-    for absent in ("At other thresholds", "precision at 1", "false link rate", "What makes records alike"):
+    for absent in ("over all thresholds", "precision at 1", "false link rate", "Which columns give people away"):
         assert absent not in text
 
 
@@ -418,18 +419,18 @@ def test_a_policy_is_met_under_an_attacker_or_not_met_never_safe(policy, words):
 
 def test_warnings_come_with_what_to_do():
     text = flat(shown(result(warnings=[warning("base_rate_unknown", "there is no control")])))
-    assert "1 warning below: read it first." in text
+    assert "1 warning (base_rate_unknown): read it before using a figure." in text
     assert "- There is no control. How: `cvpl audit ... --control FILE`" in text
     assert "warning" not in shown(result())
 
 
 def test_an_interval_whose_coverage_was_not_measured_says_so():
     assert "has not been measured yet" in shown(result())
-    assert "has not been measured yet" not in shown(result(linkage_rate={"coverage": "0.947"}))
+    assert "has not been measured yet" not in shown(result(linkage_rate={"coverage": 0.947}))
 
 
 def test_a_refused_interval_says_why():
-    refused = {"low": None, "high": None, "method": "refused: 12 records, and nothing smaller was measured"}
+    refused = {"low": None, "high": None, "refused": "12 records, and nothing smaller was measured"}
     text = flat(shown(result(attributable_rate=refused)))
     assert "The attributable rate has no interval: 12 records, and nothing smaller was measured." in text
     assert "has no interval" not in shown(result())

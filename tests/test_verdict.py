@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 import cvpl
-from cvpl.reports.audit_page import audit_page
 from cvpl.reports.markdown import audit_markdown
+from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult, BestCandidate, Risk, VerdictFigures, verdict_of
 from cvpl.wording import BELOW_ZERO, count_in, percent, share_in
@@ -186,7 +186,7 @@ def test_every_output_has_the_same_sentence_figures_and_interval(planted):
     """Terminal, page, Markdown, JSON and notebook are parsed, and say the same."""
     outputs = {
         "terminal": printed(planted),
-        "html": audit_page(planted),
+        "html": report_page(planted),
         "markdown": audit_markdown(planted).replace("\\", ""),
         "notebook": planted._repr_html_(),
         "json": planted.to_json(),
@@ -306,4 +306,4 @@ def test_a_result_of_version_one_gets_its_verdict_when_it_is_read(planted):
     assert found.schema_ == "cvpl/audit/2"
     assert found.risk.estimate == planted.risk.estimate
     assert found.verdict.kind == "linkable"
-    assert audit_page(found)
+    assert report_page(found)

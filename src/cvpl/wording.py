@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
+from typing import Literal
 
 UNKNOWN = "n/a"
 """Shown for a figure that does not apply or is unknown."""
@@ -113,11 +115,30 @@ def printable(text: str) -> str:
 
 CODE = "\x02", "\x03"
 """The marks around text to type; `printable` removes them from names."""
+NAME = "\x0e", "\x0f"
+"""The marks around a name from the data, which an output may have to show as code so that nothing in it is obeyed."""
+_MARKED = re.compile("\x02(.*?)\x03|\x0e(.*?)\x0f", re.DOTALL)
 
 
 def typed(words: str) -> str:
     """Mark text that the user would type, so that each output can style it."""
     return f"{CODE[0]}{words}{CODE[1]}"
+
+
+def named(words: str) -> str:
+    """A name from the data, printable and marked as such for whoever shows it."""
+    return f"{NAME[0]}{printable(words)}{NAME[1]}"
+
+
+def marked_parts(words: str) -> list[tuple[Literal["plain", "typed", "name"], str]]:
+    """A text cut where its marks are, every part printable and with what it is; empty parts are left out."""
+    found: list[tuple[Literal["plain", "typed", "name"], str]] = []
+    end = 0
+    for mark in _MARKED.finditer(words):
+        found += [("plain", words[end : mark.start()]), ("name", mark[2]) if mark[1] is None else ("typed", mark[1])]
+        end = mark.end()
+    found.append(("plain", words[end:]))
+    return [(kind, printable(part)) for kind, part in found if part]
 
 
 def sentence(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
@@ -35,16 +36,13 @@ def risk_at(risk: Risk, among: int, confidence: float) -> out.Risk:
     """A risk as a section, with the number of attackers it was picked from and the confidence of its interval."""
     return out.Risk(
         estimate=risk.estimate,
-        low=risk.low,
-        high=risk.high,
         power=risk.power,
         false_rate=risk.false_rate,
         basis=risk.basis,
         attacker=risk.attacker,
         among=among,
         confidence=confidence,
-        method=risk.interval.method,
-        coverage=risk.interval.coverage,
+        **interval_fields(risk.interval),
     )
 
 

@@ -24,16 +24,11 @@ from cvpl.charts.style import (
 )
 from cvpl.result import AuditResult
 from cvpl.result.scale import scale_ends
+from cvpl.result.strangers import others
 from cvpl.wording import percent, span
 
 _FALSE_RATE = 0.05
 _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
-
-
-def others(result: AuditResult) -> str:
-    """Whom the originals are held against: the control, or themselves without their own record."""
-    rate = result.attributable_rate
-    return "people without their own record" if rate is not None and rate.basis != "control" else "the control"
 
 
 def scale(result: AuditResult) -> Chart | None:

@@ -79,9 +79,9 @@ def command(
             # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
         else:
-            from cvpl.reports.benchmark import show_benchmark  # noqa: PLC0415
+            from cvpl.reports.terminal import show  # noqa: PLC0415
 
-            show_benchmark(result, page())
+            show(result, page())
             if out is not None:
                 typer.echo("\nWritten: " + ", ".join(map(str, written)) + f", {out / 'leaderboard.csv'}")
     if any(row.status != "assessed" for row in result.rows):

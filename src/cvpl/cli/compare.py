@@ -69,8 +69,8 @@ def command(
             # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
-        from cvpl.reports.comparison import show_comparison  # noqa: PLC0415
+        from cvpl.reports.terminal import show  # noqa: PLC0415
 
-        show_comparison(result, page())
+        show(result, page())
         if path is not None:
             typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")

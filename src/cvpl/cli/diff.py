@@ -15,9 +15,10 @@ def command(
 ) -> None:
     """Compare two results: figures side by side, whether they differ significantly, and what else changed."""
     from cvpl.reports.difference import difference  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.reports.terminal import show_difference  # noqa: PLC0415
+    from cvpl.reports.sections.difference import difference_sections  # noqa: PLC0415
+    from cvpl.reports.terminal import show_sections  # noqa: PLC0415
     from cvpl.result.file import read_results  # noqa: PLC0415
 
     found = difference(*read_results(before, after))
     with reader_may_leave():
-        show_difference(found, page())
+        show_sections(difference_sections(found), page())

@@ -107,7 +107,7 @@ def command(
             # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
-        from cvpl.reports.surface import show  # noqa: PLC0415
+        from cvpl.reports.terminal import show  # noqa: PLC0415
 
         show(result, page())
         if path is not None:

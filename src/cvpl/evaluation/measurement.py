@@ -15,7 +15,7 @@ from cvpl.evaluation.attack_rates import attack_rates, base_scores
 from cvpl.evaluation.calibration import has_wrong_candidates, no_wrong_candidates, smallest_threshold
 from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES, Basis, Roc
 from cvpl.evaluation.distributions import exceedance
-from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power
+from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.rates import integrated_risk, risk_curve, worst_case_risk
@@ -115,7 +115,7 @@ class Measurement:
     def power_interval(self, false_rate: float, confidence: float = CONFIDENCE) -> Interval:
         """The interval of the power at a false-positive rate."""
         found = replace(self.spread, confidence=confidence).powers([false_rate])
-        return Interval(None, None, "refused: there is no control") if found is None else found[0]
+        return refused_interval("there is no control") if found is None else found[0]
 
     def top1_interval_at(self, confidence: float) -> Interval | None:
         """The interval of the top-1 hit rate; None if no match is known."""

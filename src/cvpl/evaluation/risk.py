@@ -17,7 +17,7 @@ from typing import Literal
 
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
-from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
+from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE, FEW_RECORDS
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
@@ -98,7 +98,7 @@ def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFID
     if hits is None or released < 2:
         return None
     guess = 1 / released
-    interval = measured.top1_interval_at(confidence) or Interval(None, None, "no match is known")
+    interval = measured.top1_interval_at(confidence) or refused_interval("no match is known")
     mapped = interval.mapped(lambda end: (end - guess) / (1 - guess))
     return Risk(name, "true_matches", (hits - guess) / (1 - guess), mapped)
 

@@ -1,90 +1,124 @@
-"""How a page on the terminal is laid out: titles, figures in columns, tables, hanging lines.
+"""How a report on the terminal is laid out: headings, figures in columns, tables, hanging lines.
 
-Whatever comes from outside (names of columns, files and attackers) is printed as Text, never as markup.
+Whatever comes from outside (names of columns, files and attackers) is printed as Text, never as markup, and with
+anything that a terminal would obey spelled out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from cvpl.wording import printable
+from cvpl.reports.sections.section import Bar, Table
+from cvpl.wording import marked_parts
 
 NARROW = 76
 """Below this width a figure's meaning stands under it, not beside it."""
+_BAR = 41
+"""The width of a bar between two ends."""
 
 
-class Figure(NamedTuple):
-    """One line of the summary."""
-
-    name: str
-    value: str
-    interval: str
-    meaning: str
-
-
-def show_figures(groups: dict[str, list[Figure]], console: Console) -> None:
-    """All groups with the same widths, so that the values stand in one column."""
-    lines = [figure for figures in groups.values() for figure in figures]
-    widths = [max(len(figure[at]) for figure in lines) for at in range(3)]
-    for name, figures in groups.items():
-        ends = "95% interval" if any(figure.interval for figure in figures) else ""
-        start = widths[0] + 2 + widths[1] + 2
-        heading(f"{name:<{start}}{ends:>{widths[2]}}".rstrip(), console)
-        if console.width >= NARROW:
-            table = _grid(widths)
-            table.add_column()
-            for figure in figures:
-                table.add_row(*figure)
-            console.print(table)
-            continue
-        for figure in figures:
-            table = _grid(widths)
-            table.add_row(*figure[:3])
-            console.print(table)
-            console.print(Padding(Text(figure.meaning, style="dim"), (0, 0, 0, 4)))
-
-
-def _grid(widths: Sequence[int]) -> Table:
-    """Name, value and interval, with the given widths."""
-    table = Table.grid(padding=(0, 2))
-    name, *figures = widths
-    table.add_column(width=name, no_wrap=True)
-    for width in figures:
-        table.add_column(width=width, no_wrap=True, justify="right")
-    return table
+def plain(text: str) -> str:
+    """A text of a section as a terminal shows it: words to be typed stand between backticks."""
+    return "".join(f"`{part}`" if kind == "typed" else part for kind, part in marked_parts(text))
 
 
 def heading(text: str, console: Console, style: str = "bold") -> None:
-    """A title, after an empty line."""
-    console.print()
-    console.print(Text(text, style=style))
-
-
-def bullets(lines: Iterable[str], console: Console) -> None:
-    """Lines with a dash before each."""
-    for line in lines:
-        hanging("-", printable(line), console)
+    """A heading."""
+    console.print(Text(plain(text), style=style))
 
 
 def hanging(mark: str, text: str, console: Console, style: str = "") -> None:
     """A mark, and the text beside it however many lines it takes."""
-    grid = Table.grid(padding=(0, 1))
+    grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True, min_width=len(mark) + 2)
     grid.add_column()
-    grid.add_row(Text(f"  {mark}", style=style), Text(text, style=style))
+    grid.add_row(Text(f"  {mark}", style=style), Text(plain(text), style=style))
     console.print(grid)
 
 
-def plain_table(*columns: Sequence[str]) -> Table:
-    """A plain table: figures (`right`) and names (`name`) are never cut, words (`left`) are folded where too long."""
-    table = Table(show_header=True, header_style="bold", box=None, pad_edge=False)
-    for name, side in columns:
-        words = side == "left"
-        table.add_column(name, justify="right" if side == "right" else "left", no_wrap=not words, overflow="fold")
-    return table
+def show_bar(bar: Bar, console: Console) -> None:
+    """A place between two ends, drawn with signs that every terminal has."""
+    at = round(bar.share * (_BAR - 1))
+    console.print(Text(f"  {'-' * at}o{'-' * (_BAR - 1 - at)}"))
+    gap = " " * max(1, _BAR - len(bar.left) - len(bar.right))
+    console.print(Text(f"  {bar.left}{gap}{bar.right}", style="dim"))
+    hanging("", bar.meaning, console, style="dim")
+
+
+def show_table(table: Table, console: Console) -> None:
+    """A table: figures and names are never cut, words are folded where too long; columns that want more room go."""
+    table = table.filled()
+    kept = [at for at, column in enumerate(table.columns) if column.least_width <= console.width]
+    heads = [plain(column.name) for column in table.columns]
+    widths = [2 + max(len(heads[at]), *(len(plain(row[at])) for row in table.rows)) for at in kept if table.rows]
+    if table.spread and widths:
+        room = max(2, (console.width - widths[0]) // max(widths[1:], default=1))
+        kept = [0, *(kept[1 + at] for at in _spread(len(kept) - 1, room))]
+    numbered = table.numbered and sum(widths) - 2 > console.width
+    legend = ", ".join(f"{at}: {heads[at]}" for at in kept[1:])
+    grid = Grid(show_header=True, header_style="bold", box=None, pad_edge=False)
+    for at in kept:
+        column = table.columns[at]
+        name = str(at) if numbered and at else heads[at]
+        justify: Literal["left", "right"] = "right" if column.side == "right" else "left"
+        grid.add_column(Text(name), justify=justify, no_wrap=column.side != "left", overflow="fold")
+    for row in table.rows:
+        grid.add_row(*(Text(plain(row[at])) for at in kept))
+    console.print(grid)
+    if numbered:
+        console.print(Text(legend, style="dim"))
+
+
+def _spread(count: int, room: int) -> list[int]:
+    """Evenly spaced places, the first and the last among them."""
+    if count <= room:
+        return list(range(count))
+    return sorted({round(at * (count - 1) / (room - 1)) for at in range(room)})
+
+
+def figure_widths(tables: Sequence[Table]) -> list[int]:
+    """The widths of name, value and interval over all tables of figures, so that values stand in one column."""
+    rows = [row for table in tables for row in table.rows]
+    return [max((len(plain(row[at])) for row in rows), default=0) for at in range(3)]
+
+
+def figures_heading(text: str, table: Table, widths: Sequence[int]) -> str:
+    """The heading of a table of figures, with the intervals' head above them where there are any."""
+    ends = table.columns[2].name if any(row[2] for row in table.rows) else ""
+    start = widths[0] + 2 + widths[1] + 2
+    return f"{plain(text):<{start}}{ends:>{widths[2]}}".rstrip()
+
+
+def show_figures(table: Table, widths: Sequence[int], console: Console) -> None:
+    """Figures with their intervals and meanings; on a narrow terminal the meaning stands below."""
+    wide = console.width >= NARROW
+    grid = _grid(widths, meaning=wide)
+    for row in table.rows:
+        cells = [Text(plain(cell)) for cell in row]
+        if wide:
+            grid.add_row(*cells)
+            continue
+        alone = _grid(widths, meaning=False)
+        alone.add_row(*cells[:3])
+        console.print(alone)
+        console.print(Padding(Text(plain(row[3]), style="dim"), (0, 0, 0, 4)))
+    if wide:
+        console.print(grid)
+
+
+def _grid(widths: Sequence[int], *, meaning: bool) -> Grid:
+    """Name, value and interval with the given widths, and perhaps a meaning beside them."""
+    grid = Grid.grid(padding=(0, 2))
+    name, *figures = widths
+    grid.add_column(width=name, no_wrap=True)
+    for width in figures:
+        grid.add_column(width=width, no_wrap=True, justify="right")
+    if meaning:
+        grid.add_column()
+    return grid

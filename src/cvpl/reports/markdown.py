@@ -1,73 +1,77 @@
-"""A report for a pull request: short, in Markdown, names as code so that nothing in them is obeyed."""
+"""The sections of a report in Markdown, for a pull request: names as code, so that nothing in them is obeyed."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from cvpl.reports.audit_page import command, setting
-from cvpl.reports.next_steps import next_steps
-from cvpl.reports.preflight import finding_lines
-from cvpl.result import AttackerRow, AuditResult
-from cvpl.result.audit import policy_sentence
-from cvpl.result.facts import facts
-from cvpl.wording import CODE, percent, printable, sentence
+from cvpl.reports.sections.audit import audit_sections
+from cvpl.reports.sections.section import TITLE, Output, Remark, Section, Table, belonging
+from cvpl.result import AuditResult
+from cvpl.wording import marked_parts, printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
 
 
 def audit_markdown(result: AuditResult) -> str:
-    """The answer, the figures, the attackers, the warnings and the next steps."""
-    lines = [
-        f"## Linkage audit: {code(result.inputs['protected'].name)}",
-        "",
-        f"**{text(result.verdict.sentence)}**",
-        "",
-    ]
-    for closes, line in finding_lines(result.preflight):
-        lines += [f"{'**Closes the gate:** ' if closes else ''}{text(line)}", ""]
-    for policy in result.policies:
-        lines += [f"**{text(policy_sentence(policy))}**", ""]
-        lines += [*(f"- {text(sentence(reason))}" for reason in policy.reasons), ""] if policy.reasons else []
-    lines += ["| figure | value | 95% interval | meaning |", "|---|---|---|---|"]
-    lines += [f"| {fact.name} | {fact.value} | {fact.interval} | {text(fact.meaning)} |" for fact in facts(result)]
-    lines += ["", text(setting(result)), ""]
-    if result.warnings:
-        lines += [
-            "### Warnings",
-            "",
-            *(f"- {text(sentence(printable(warning.message)))}" for warning in result.warnings),
-            "",
-        ]
-    lines += ["### Next steps", "", *(f"{at}. {text(step)}" for at, step in enumerate(next_steps(result), start=1)), ""]
-    if len(result.attackers) > 1:
-        lines += ["<details><summary>The attackers</summary>", ""]
-        lines += ["| attacker | risk | linked | control | top-1 |", "|---|---|---|---|---|"]
-        lines += [_line(row) for row in sorted(result.attackers, key=_order)]
-        lines += ["", "</details>", ""]
-    lines += ["<details><summary>Repeat it</summary>", "", fenced(command(result)), "", "</details>", ""]
-    lines.append("Estimates under the stated attackers, no guarantee; a stronger attacker may do better.")
-    return "\n".join(lines) + "\n"
+    """The answer, the figures, the attackers, the warnings and the next steps of an audit."""
+    return sections_markdown(audit_sections(result))
 
 
-def _line(row: AttackerRow) -> str:
-    cells = (
-        percent(None if row.risk is None else row.risk.estimate),
-        percent(row.linkage_rate.estimate),
-        percent(row.control_rate),
-        percent(row.top1_hit_rate),
-    )
-    out = f" (does not count: {text(row.disqualified[0])})" if row.disqualified else ""
-    return f"| {code(row.name)}{out} | {' | '.join(cells)} |"
+def sections_markdown(sections: Sequence[Section], output: Output = Output.MARKDOWN) -> str:
+    """The sections that belong to an output, as one Markdown text."""
+    blocks = [block for section in belonging(sections, output) for block in _blocks(section)]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _order(row: AttackerRow) -> tuple[bool, float]:
-    return bool(row.disqualified), 0.0 if row.risk is None else -row.risk.estimate
+def _blocks(section: Section) -> list[str]:
+    """A section as paragraphs, tables and lists, which empty lines part; nothing where there is nothing to say."""
+    if section.anchor == TITLE:
+        return [f"## {text(section.heading)}", *(f"**{text(remark.text)}**" for remark in section.sentences)]
+    blocks = [block for remark in section.sentences for block in _remark(remark)]
+    blocks += [markdown_table(table) for table in section.tables]
+    if section.items:
+        blocks.append("\n".join(_items(section)))
+    if section.code:
+        blocks.append(fenced(section.code))
+    blocks += [text(note) for note in section.notes]
+    if not blocks or not section.heading:
+        return blocks
+    if Output.MARKDOWN in section.folded:
+        return [f"<details><summary>{text(section.heading)}</summary>", *blocks, "</details>"]
+    return [f"{'#' * (section.level + 1)} {text(section.heading)}", *blocks]
+
+
+def _remark(remark: Remark) -> list[str]:
+    if remark.tone in ("plain", "quiet") and not remark.label:
+        said = text(remark.text)
+    elif remark.label:
+        said = f"**{text(remark.label)}:** {text(remark.text)}"
+    else:
+        said = f"**{text(remark.text)}**"
+    return [said, *(["\n".join(f"- {text(line)}" for line in remark.points)] if remark.points else [])]
+
+
+def _items(section: Section) -> list[str]:
+    lines = []
+    for at, item in enumerate(section.items, start=1):
+        mark = f"{at}." if section.items_as == "steps" else "-"
+        lines.append(" ".join([mark, text(item.text), *map(text, item.more)]))
+    return lines
+
+
+def markdown_table(table: Table) -> str:
+    """A table, figures on the right."""
+    table = table.filled()
+    heads = " | ".join(text(column.name) for column in table.columns)
+    sides = "".join("---:|" if column.side == "right" else "---|" for column in table.columns)
+    rows = [f"| {' | '.join(text(cell) for cell in row)} |" for row in table.rows]
+    return "\n".join([f"| {heads} |", f"|{sides}", *rows])
 
 
 def text(words: str) -> str:
-    """Words with every sign of Markdown taken at its face value; nobody is mentioned by an @. What is typed is code."""
-    parts = re.split(f"{CODE[0]}(.*?){CODE[1]}", words)
-    return "".join(code(part) if at % 2 else _plain(part) for at, part in enumerate(parts))
+    """Words with every sign of Markdown taken at its face value; nobody is mentioned by an @. Marked words are code."""
+    return "".join(_plain(part) if kind == "plain" else code(part) for kind, part in marked_parts(words))
 
 
 def _plain(words: str) -> str:

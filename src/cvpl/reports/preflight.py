@@ -1,13 +1,9 @@
-"""The checks before the attack, on the terminal: what closes the gate first, unchanged values in one line."""
+"""What the checks before the attack found, in words: a line for each finding, unchanged values in one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
-from rich.text import Text
-
-from cvpl.reports.layout import hanging
 from cvpl.result import Finding
 from cvpl.wording import percent, printable, sentence
 
@@ -33,13 +29,3 @@ def before_the_audit(findings: Sequence[Finding]) -> list[str]:
     """What a person should know before waiting for the audit: whatever closes a gate, and a control that is small."""
     urgent = [finding for finding in findings if finding.closes_gate or finding.check == "control_small"]
     return [f"Before the attack: {printable(finding.message)}." for finding in urgent]
-
-
-def show_preflight(findings: Sequence[Finding], console: Console) -> None:
-    """Print the findings; nothing where there are none."""
-    for closes, line in finding_lines(findings):
-        mark = "!" if closes else "-"
-        more = " A gate stays closed." if closes else ""
-        hanging(mark, f"{line}{more}", console, style="bold red" if closes else "dim")
-    if findings:
-        console.print(Text(""))

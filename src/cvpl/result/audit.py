@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -10,7 +9,7 @@ from pydantic import Field, model_validator
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
-from cvpl.result.earlier import upgraded
+from cvpl.result.earlier import upgraded, with_interval_fields
 from cvpl.result.figures import (
     Attributable,
     Calibration,
@@ -29,7 +28,6 @@ from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
 from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
-from cvpl.wording import FIGURES, percent, printable
 
 
 class PolicyOutcome(Section):
@@ -46,16 +44,6 @@ class PolicyOutcome(Section):
     reasons: list[str]
     preset: str | None = None
     attacker: str | None = None
-
-
-def policy_sentence(policy: PolicyOutcome) -> str:
-    """Whether a policy is met, in percentages; the reasons stand apart."""
-    end = "the upper interval end of " if policy.bound == "high" else ""
-    rule = f"{end}{FIGURES.get(policy.figure, policy.figure)} may be at most {percent(policy.max)}"
-    found = "is not known" if policy.value is None else f"is {percent(policy.value)}"
-    verdict = "met under the stated attackers" if policy.met else "not met"
-    name = "" if policy.preset is None else f" {printable(policy.preset)}"
-    return f"Policy{name} {verdict}: {rule}, and {found}."
 
 
 class Randomization(Section):
@@ -127,7 +115,7 @@ class AuditResult(Document):
     @model_validator(mode="before")
     @classmethod
     def _from_earlier(cls, data: Any) -> Any:
-        return upgraded(data)
+        return upgraded(with_interval_fields(data))
 
     def power_at(self, false_rate: float) -> Power | None:
         """The headline's power (true-positive rate) at a false rate; None where it was not read there."""
@@ -148,11 +136,6 @@ class AuditResult(Document):
             "threshold": [row.threshold for row in rows],
             "asked": [row.asked for row in rows],
         }
-
-    def _repr_html_(self) -> str:
-        """The verdict and the main figures, for a notebook."""
-        text: str = import_module("cvpl.reports.notebook").audit_notebook(self)
-        return text
 
 
 def json_schema() -> dict[str, Any]:

@@ -95,7 +95,7 @@ class PairedDifference(Section):
 
     `originals` and `controls` count those whom both headline attackers asked, `correlation` is how far the two
     estimates go together. `confidence` allows for the attackers having been picked. `tied` is true where the interval
-    holds 0, and where there is none; `method` then says why.
+    holds 0, and where there is none; `refused` then says why.
     """
 
     figure: Literal["risk", "power", "attributable_rate"]
@@ -105,7 +105,9 @@ class PairedDifference(Section):
     low: float | None
     high: float | None
     method: str
-    coverage: str
+    refused: str | None = None
+    coverage: float | None = None
+    coverage_at_999: float | None = None
     confidence: float
     correlation: float | None
     originals: int

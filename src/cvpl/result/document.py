@@ -7,8 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from pydantic import model_validator
+
 from cvpl.files import write_whole
 from cvpl.result.data_frame import data_frame
+from cvpl.result.earlier import with_interval_fields
 from cvpl.result.section import Section
 
 if TYPE_CHECKING:
@@ -16,9 +19,25 @@ if TYPE_CHECKING:
 
 
 class Document(Section):
-    """A section that is written to a JSON file, whole or not at all, and read back."""
+    """A section that is written to a JSON file, whole or not at all, and read back.
+
+    Reports import results, so results find the modules that render them by name.
+    """
 
     FILE: ClassVar[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_earlier(cls, data: Any) -> Any:
+        return with_interval_fields(data)
+
+    def _repr_html_(self) -> str:
+        """The answer and the main figures, for a notebook."""
+        return str(import_module("cvpl.reports.notebook").notebook_html(self))
+
+    def _repr_markdown_(self) -> str:
+        """The same where a notebook shows Markdown."""
+        return str(import_module("cvpl.reports.notebook").notebook_markdown(self))
 
     def to_json(self) -> str:
         """The result as JSON, the same bytes for the same result."""
@@ -39,13 +58,11 @@ class Document(Section):
 
     def to_html(self) -> str:
         """The report as one HTML page, without a script or a request to anywhere; what `report.html` holds."""
-        text: str = _reports().report_html(self)
-        return text
+        return str(import_module("cvpl.reports.page").report_page(self))
 
     def to_markdown(self) -> str:
         """The report in Markdown, short, as for a pull request."""
-        text: str = _reports().report_markdown(self)
-        return text
+        return str(import_module("cvpl.reports.files").report_markdown(self))
 
     def to_frame(self) -> DataFrame:
         """The result's rows as a pandas dataframe. Raises UsageError where pandas is not installed.
@@ -58,8 +75,3 @@ class Document(Section):
 
     def _columns(self) -> dict[str, list[Any]]:
         raise NotImplementedError
-
-
-def _reports() -> Any:
-    """The module that makes reports, looked up by name: reports are made from results, so results import none."""
-    return import_module("cvpl.reports.files")

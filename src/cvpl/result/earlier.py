@@ -1,7 +1,12 @@
-"""Results of the earlier schema, `cvpl/audit/1`, brought to the present one when they are read."""
+"""Results of earlier versions, brought to the present schema when they are read.
+
+Version 1 of an audit (`cvpl/audit/1`) has no verdict. Earlier results of every kind write why an interval is refused,
+and how often such intervals held the truth, as sentences in `method` and `coverage`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,10 +16,31 @@ EARLIER = "cvpl/audit/1"
 PRESENT = "cvpl/audit/2"
 _FALSE_RATE = 0.05
 UNLIKE = "the control is unlike the originals"
+_REFUSED = "refused: "
+_COVERAGE = re.compile(r"(\d(?:\.\d+)?)(?: measured at 95%, (\d(?:\.\d+)?) at 99\.9%)?")
+
+
+def with_interval_fields(data: Any) -> Any:
+    """The same data, with earlier sentences on intervals taken apart into `refused` and the measured coverage."""
+    if isinstance(data, list):
+        return [with_interval_fields(item) for item in data]
+    if not isinstance(data, Mapping):
+        return data
+    found = {key: with_interval_fields(item) for key, item in data.items()}
+    if not {"low", "high"} <= found.keys():
+        return found
+    method, coverage = found.get("method"), found.get("coverage")
+    if isinstance(method, str) and method.startswith(_REFUSED):
+        found |= {"method": "none", "refused": method.removeprefix(_REFUSED)}
+    if isinstance(coverage, str):
+        shares = measured.groups() if (measured := _COVERAGE.fullmatch(coverage)) else (None, None)
+        at_95, at_999 = (None if share is None else float(share) for share in shares)
+        found |= {"coverage": at_95, "coverage_at_999": at_999}
+    return found
 
 
 def upgraded(data: Any) -> Any:
-    """A result of version 1 with the verdict that its own figures give; anything else as it is.
+    """The result of an audit of version 1 with the verdict that its own figures give; anything else as it is.
 
     Version 1 has no checks before the attack and no figure at 1% for the other attackers, so `preflight` is empty and
     `certain` null.
@@ -76,7 +102,9 @@ def _risk(powers: Any, attacker: str, among: int = 1, confidence: float = 0.95) 
         among=among,
         confidence=confidence,
         method=power.get("method", "none"),
-        coverage=power.get("coverage", "unmeasured"),
+        refused=power.get("refused"),
+        coverage=power.get("coverage"),
+        coverage_at_999=power.get("coverage_at_999"),
     )
 
 

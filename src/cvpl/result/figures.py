@@ -9,17 +9,22 @@ from cvpl.result.section import Section
 
 
 class Rate(Section):
-    """An estimate with its 95% interval; the ends are null where no interval is given, and `method` says why.
+    """An estimate with its 95% interval; the ends are null where no interval is given.
 
     The estimand is the expected rate for a fresh draw of as many people under the same attacker and release process.
-    `coverage` is the lowest share of intervals of this kind that held the truth when it was measured.
+    `method` says what was drawn. `refused` says why the figure has no interval; null where it has one, and where there
+    is no figure. `coverage` is the lowest share of such intervals that held the truth when it was measured at a nominal
+    95%, `coverage_at_999` the same at a nominal 99.9%; null where nothing was measured. Other figures have these fields
+    with the same meaning.
     """
 
     estimate: float | None
     low: float | None
     high: float | None
     method: str
-    coverage: str = "unmeasured"
+    refused: str | None = None
+    coverage: float | None = None
+    coverage_at_999: float | None = None
 
 
 class CurvePoint(Section):
@@ -52,7 +57,9 @@ class Control(Section):
     high: float | None
     method: str
     records: int
-    coverage: str = "unmeasured"
+    refused: str | None = None
+    coverage: float | None = None
+    coverage_at_999: float | None = None
 
 
 class Attributable(Section):
@@ -63,7 +70,9 @@ class Attributable(Section):
     high: float | None
     method: str
     basis: Literal["control", "own_match_left_out"]
-    coverage: str = "unmeasured"
+    refused: str | None = None
+    coverage: float | None = None
+    coverage_at_999: float | None = None
 
 
 class Power(Section):
@@ -74,7 +83,9 @@ class Power(Section):
     low: float | None = None
     high: float | None = None
     method: str = "none"
-    coverage: str = "unmeasured"
+    refused: str | None = None
+    coverage: float | None = None
+    coverage_at_999: float | None = None
 
     @property
     def beyond_chance(self) -> tuple[float, float | None, float | None]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from cvpl.result.audit import AuditResult
+from cvpl.result.audit import AuditResult
 
 _FALSE_RATE = 0.05
 """The canaries are read at this false rate."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -165,11 +164,6 @@ class SurfaceResult(Document):
             "asked": [row.asked for row in rows],
             "pairs": [row.pairs for row in rows],
         }
-
-    def _repr_html_(self) -> str:
-        """The answer and a line for each strength, for a notebook."""
-        text: str = import_module("cvpl.reports.notebook").surface_notebook(self)
-        return text
 
 
 def surface_schema() -> dict[str, Any]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from cvpl.result.surface import Strength, SurfaceResult, SurfaceSetting, SurfaceTarget
 from cvpl.result.trust import Warning_
 from cvpl.wording import UNKNOWN, percent, points, printable, span
-
-if TYPE_CHECKING:
-    from cvpl.result.surface import Strength, SurfaceResult, SurfaceSetting, SurfaceTarget
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 FIGURES = {"risk": "risk", "attributable_rate": "attributable rate", "linkage_rate": "linkage rate"}

@@ -38,7 +38,7 @@ class Risk(Section):
     with true matches, risk = (top-1 - 1/n) / (1 - 1/n) over n released records, and `power` and `false_rate` are null.
 
     The interval holds at `confidence` = 1 - 0.05 / `among`, because `attacker` is the strongest of `among`. `low` and
-    `high` are null where no interval is offered; `method` then says why.
+    `high` are null where no interval is offered; `refused` then says why. The other fields are those of a rate.
     """
 
     estimate: float
@@ -51,7 +51,9 @@ class Risk(Section):
     among: int = 1
     confidence: float = 0.95
     method: str = "none"
-    coverage: str = "unmeasured"
+    refused: str | None = None
+    coverage: float | None = None
+    coverage_at_999: float | None = None
 
 
 class BestCandidate(Section):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TypedDict
 
 from cvpl import result as out
+from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.attack.attack import Attack
 from cvpl.attack.representation import linear
 from cvpl.evaluation.block_sizes import block_sizes
@@ -14,30 +14,15 @@ from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.distributions import Distributions
 from cvpl.evaluation.evidence import evidence_shares
 from cvpl.evaluation.growth import growth as growth_at_threshold
-from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.threshold import Calibrate
 
-_NO_INTERVAL = "none"
-
-
-class _Ends(TypedDict):
-    low: float | None
-    high: float | None
-    method: str
-    coverage: str
-
-
-def _ends(interval: Interval | None) -> _Ends:
-    given = interval or Interval(None, None, _NO_INTERVAL)
-    return {"low": given.low, "high": given.high, "method": given.method, "coverage": given.coverage}
-
 
 def rate(measured: Measurement) -> out.Rate:
     """The linkage rate with its interval."""
-    return out.Rate(estimate=measured.rate, **_ends(measured.rate_interval))
+    return out.Rate(estimate=measured.rate, **interval_fields(measured.rate_interval))
 
 
 def search(attack: Attack) -> out.Search:
@@ -148,14 +133,16 @@ def control(measured: Measurement) -> out.Control | None:
     """The control's rate; null without a control table."""
     if measured.control is None:
         return None
-    return out.Control(rate=measured.base_rate, records=len(measured.control), **_ends(measured.base_interval))
+    return out.Control(
+        rate=measured.base_rate, records=len(measured.control), **interval_fields(measured.base_interval)
+    )
 
 
 def attributable(measured: Measurement) -> out.Attributable | None:
     """The rate beyond look-alikes; null without a base."""
     if measured.basis is None:
         return None
-    ends = _ends(measured.attributable_interval)
+    ends = interval_fields(measured.attributable_interval)
     return out.Attributable(estimate=measured.attributable, basis=measured.basis, **ends)
 
 
@@ -165,11 +152,11 @@ def power(measured: Measurement, reading: float | None = None) -> list[out.Power
         return None
     intervals = measured.power_intervals or {}
     found = [
-        out.Power(false_rate=false_rate, power=value, **_ends(intervals.get(false_rate)))
+        out.Power(false_rate=false_rate, power=value, **interval_fields(intervals.get(false_rate)))
         for false_rate, value in measured.power.items()
     ]
     if reading is not None and reading not in measured.power and measured.has_control:
-        ends = _ends(measured.power_interval(reading, measured.spread.confidence))
+        ends = interval_fields(measured.power_interval(reading, measured.spread.confidence))
         found.append(out.Power(false_rate=reading, power=measured.power_at(reading), **ends))
     return found
 

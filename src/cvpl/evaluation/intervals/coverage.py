@@ -82,7 +82,7 @@ The power with the own match left out has no interval over groups, and so no dif
 class IntervalOffer:
     """The measured coverage of an offered interval, or the reason for a refusal."""
 
-    coverage: str
+    coverage: LowestCoverage | None
     refused: str | None = None
 
 
@@ -103,7 +103,7 @@ def offer(
     lowest = MEASURED[figure, kind]
     if lowest.at_95 < ENOUGH:
         return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
-    return IntervalOffer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
+    return IntervalOffer(lowest)
 
 
 def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> IntervalOffer:
@@ -112,8 +112,8 @@ def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> IntervalOffer:
     lowest = LowestCoverage(min(item.at_95 for item in found), min(item.at_999 for item in found))
     if lowest.at_95 < ENOUGH:
         return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
-    return IntervalOffer(f"{lowest.at_95:.3f} measured at 95%, {lowest.at_999:.3f} at 99.9%")
+    return IntervalOffer(lowest)
 
 
 def _refused(why: str) -> IntervalOffer:
-    return IntervalOffer("none", f"refused: {why}")
+    return IntervalOffer(None, why)

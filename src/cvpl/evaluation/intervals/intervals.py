@@ -23,36 +23,39 @@ from cvpl.evaluation.intervals.bounds import (
     rate_bounds,
     top1_bounds,
 )
-from cvpl.evaluation.intervals.coverage import Figure, offer
+from cvpl.evaluation.intervals.coverage import Figure, LowestCoverage, offer
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 
 Floats = NDArray[np.float64]
 Method = Literal["blocks", "people", "block_bootstrap", "record_bootstrap", "wilson"]
 """The sampling units. The last three mean blocks, people and people: resampling itself did not cover."""
+NO_METHOD = "none"
+"""The method of a missing interval."""
 
 
 @dataclass(frozen=True)
 class Interval:
     """The two ends, the method, and the measured coverage.
 
-    If the interval is refused, the ends are None and `method` says why.
+    If the interval is refused, the ends are None and `refused` says why.
     """
 
     low: float | None
     high: float | None
-    method: str
-    coverage: str = "none"
-
-    @property
-    def refused(self) -> str | None:
-        """Why there is no interval; None if there is one."""
-        return self.method.removeprefix("refused: ") if self.low is None or self.high is None else None
+    method: str = NO_METHOD
+    coverage: LowestCoverage | None = None
+    refused: str | None = None
 
     def mapped(self, change: Callable[[float], float]) -> Interval:
         """The interval of an increasing function of this figure."""
         if self.low is None or self.high is None:
             return self
         return replace(self, low=change(self.low), high=change(self.high))
+
+
+def refused_interval(why: str) -> Interval:
+    """An interval that is not given, and the reason."""
+    return Interval(None, None, refused=why)
 
 
 def rate_intervals(sample: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE) -> list[Interval]:
@@ -130,10 +133,10 @@ def _offered(
 
     def given(ends: Callable[[], Ends | None]) -> Interval:
         if decided.refused is not None:
-            return Interval(None, None, decided.refused)
+            return refused_interval(decided.refused)
         found = ends()
         if found is None:
-            return Interval(None, None, "refused: everybody has a look-alike there, and nothing is left to attribute")
+            return refused_interval("everybody has a look-alike there, and nothing is left to attribute")
         return Interval(*found, originals.kind, decided.coverage)
 
     return given

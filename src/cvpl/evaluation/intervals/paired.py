@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from cvpl.evaluation.control import Basis, Roc, attributable_rate
 from cvpl.evaluation.groups.units import Kind
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Ends, Sample, attributable_parts, power_parts
 from cvpl.evaluation.intervals.coverage import Figure, offer_difference
-from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
+from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, sampling_design
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 
@@ -204,17 +203,16 @@ def difference(
     figure's own interval is refused, if the two have different bases, or if its measured coverage is too low.
     """
     estimate = first.estimate - second.estimate
-    refused = partial(Interval, None, None)
     if first.basis != second.basis:
-        why = "refused: one is read against the control, the other with the own match left out"
-        return Difference(estimate, refused(why), confidence)
+        why = "one is read against the control, the other with the own match left out"
+        return Difference(estimate, refused_interval(why), confidence)
     alone = [item.interval(confidence) for item in (first, second)]
     for item in alone:
-        if item.low is None:
-            return Difference(estimate, refused(item.method), confidence)
+        if item.refused is not None:
+            return Difference(estimate, refused_interval(item.refused), confidence)
     offered = offer_difference([(item.figure, item.kind) for item in (first, second)])
     if offered.refused is not None:
-        return Difference(estimate, refused(offered.refused), confidence)
+        return Difference(estimate, refused_interval(offered.refused), confidence)
     together = correlation(first, second, groups)
     ends = [(item.low, item.high) for item in alone if item.low is not None and item.high is not None]
     low, high = difference_bounds((first.estimate, ends[0]), (second.estimate, ends[1]), together)

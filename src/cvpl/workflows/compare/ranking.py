@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
+from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.utility.compared import mean_of, shared_figures
@@ -162,10 +163,7 @@ def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -
         first=_name(first),
         second=_name(second),
         estimate=found.estimate,
-        low=found.interval.low,
-        high=found.interval.high,
-        method=found.interval.method,
-        coverage=found.interval.coverage,
+        **interval_fields(found.interval),
         confidence=confidence,
         correlation=found.correlation,
         originals=originals,

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from cvpl.result import AttackerRow, Attributable, AuditResult
 from cvpl.wording import BELOW_ZERO, percent, printable, span
-
-if TYPE_CHECKING:
-    from cvpl.result.attackers import AttackerRow
-    from cvpl.result.audit import AuditResult
-    from cvpl.result.figures import Attributable
 
 
 def explanation(result: AuditResult) -> list[str]:

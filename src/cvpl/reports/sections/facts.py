@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from cvpl.result import AuditResult
 from cvpl.wording import percent, printable, span
-
-if TYPE_CHECKING:
-    from cvpl.result.audit import AuditResult
 
 
 @dataclass(frozen=True)

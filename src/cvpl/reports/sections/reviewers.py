@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cvpl.charts.answer import others
 from cvpl.result import AuditResult
 from cvpl.result.people import where
+from cvpl.result.strangers import others
 from cvpl.wording import percent, printable, span
 
 NINE_PERCENT = 0.09

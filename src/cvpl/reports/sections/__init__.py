@@ -1,0 +1,1 @@
+"""What a result says, section by section, worded once for every output."""

@@ -1,0 +1,127 @@
+"""The attackers side by side, and ever looser blocking."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.section import (
+    PAGE,
+    REPORTS,
+    SCREENS,
+    Column,
+    Figure,
+    Item,
+    Output,
+    Remark,
+    Section,
+    Table,
+    chart_of,
+)
+from cvpl.result import AttackerRow, AuditResult
+from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
+
+_WIDE = 90
+"""From this width of a terminal on the interval stands beside the risk."""
+
+
+def attackers_section(result: AuditResult) -> Section:
+    """Every attacker's line, the strongest first; a star marks the headline's, a cross those that do not count."""
+    several = len(result.attackers) > 1
+    columns = (
+        Column("attacker", "left"),
+        Column("risk"),
+        Column("95% interval", least_width=_WIDE),
+        *(Column(name) for name in ("linked", "control", "attributable", "top-1")),
+    )
+    rows = tuple(_cells(row, result) for row in sorted(result.attackers, key=_order))
+    return Section(
+        "attackers",
+        "The attackers",
+        sentences=(Remark(_summary(result)),),
+        figures=(Figure(chart_of("attackers", result), tabled=True),),
+        tables=(Table("The attackers", columns, rows),),
+        tables_open=True,
+        items=tuple(Item(line) for line in _not_counted(result)),
+        notes=tuple(_notes(result)),
+        outputs=REPORTS if several else PAGE,
+        folded=frozenset({Output.MARKDOWN}),
+    )
+
+
+def ladder_section(result: AuditResult) -> Section:
+    """The linkage rate under ever looser blocking."""
+    heading = "Ever looser blocking"
+    if result.ladder is None:
+        return Section("ladder", heading)
+    columns = tuple(Column(name) for name in ("rung", "linkage rate", "points gained", "pairs"))
+    rows = tuple(
+        (
+            str(rung.number),
+            percent(rung.linkage_rate),
+            UNKNOWN if rung.number == 1 else points(rung.gain),
+            f"{rung.pairs:,}",
+        )
+        for rung in result.ladder.rungs
+    )
+    stopped = "Stopped early: the last rate is a lower bound for the rungs that follow."
+    return Section(
+        "ladder",
+        heading,
+        tables=(Table(heading, columns, rows),),
+        notes=(stopped,) if result.ladder.stopped_early else (),
+        outputs=SCREENS,
+    )
+
+
+def _summary(result: AuditResult) -> str:
+    count = len(result.attackers)
+    text = f"{count} attackers were run" if count > 1 else "One attacker was run"
+    headline = f"'{printable(result.attacker)}'"
+    if result.picked is None:
+        text += f"; the figures are those of {headline}"
+    else:
+        text += (
+            f"; {headline} has the largest risk of the {result.picked.among} that count, and its intervals allow for "
+            "the choice"
+        )
+    return f"{text}. Compare attackers by risk: a threshold means something else to each of them."
+
+
+def _cells(row: AttackerRow, result: AuditResult) -> tuple[str, ...]:
+    mark = "* " if row.name == result.attacker else "x " if row.disqualified else "  "
+    return (
+        mark + named(row.name),
+        percent(None if row.risk is None else row.risk.estimate),
+        "" if row.risk is None else span(row.risk.low, row.risk.high),
+        percent(row.linkage_rate.estimate),
+        percent(row.control_rate),
+        percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
+        percent(row.top1_hit_rate),
+    )
+
+
+def _not_counted(result: AuditResult) -> list[str]:
+    """A line for each reason not to count, with all attackers that have it."""
+    reasons: dict[str, list[str]] = {}
+    for row in result.attackers:
+        if row.disqualified:
+            reasons.setdefault(row.disqualified[0], []).append(f"'{printable(row.name)}'")
+    return [
+        sentence(f"{', '.join(names)} {'does' if len(names) == 1 else 'do'} not count: {printable(reason)}")
+        for reason, names in reasons.items()
+    ]
+
+
+def _notes(result: AuditResult) -> list[str]:
+    found = []
+    if len(result.attackers) > 1:
+        crossed = any(row.disqualified for row in result.attackers)
+        found.append("* decides" + ("; x does not count." if crossed else "."))
+    rows = result.inputs["original"].rows
+    some = {row.asked for row in result.attackers if row.asked is not None and row.asked < rows}
+    if some:
+        few = f"{min(some):,}" if len(some) == 1 else f"{min(some):,} to {max(some):,}"
+        found.append(f"Some attackers asked {few} of the {rows:,} originals.")
+    return found
+
+
+def _order(row: AttackerRow) -> tuple[bool, float]:
+    return bool(row.disqualified), 1.0 if row.risk is None else -row.risk.estimate

@@ -1,0 +1,107 @@
+"""The report of an audit as a list of sections: what every output of an audit shows, in this order."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.attackers import attackers_section, ladder_section
+from cvpl.reports.sections.columns import columns_section
+from cvpl.reports.sections.figures import (
+    false_rates_section,
+    figures_section,
+    paper_section,
+    scale_section,
+    thresholds_section,
+)
+from cvpl.reports.sections.limits import limits
+from cvpl.reports.sections.matches import matches_section, similarities_section
+from cvpl.reports.sections.next_steps import next_steps
+from cvpl.reports.sections.people import people_section
+from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
+from cvpl.reports.sections.reviewers import questions
+from cvpl.reports.sections.section import CLOSING, REPORTS, WRITTEN, Column, Item, Remark, Section, Table
+from cvpl.reports.sections.top import (
+    answer_section,
+    checks_section,
+    explanation_section,
+    gate_section,
+    policies_section,
+)
+from cvpl.reports.sections.trust import blocks_section, sensitivity_section, trust_section
+from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
+from cvpl.result import AuditResult
+from cvpl.wording import printable
+
+NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
+
+
+def audit_sections(result: AuditResult) -> list[Section]:
+    """Every section of the report, from the answer to what repeats it."""
+    return [
+        answer_section(result),
+        gate_section(result),
+        explanation_section(result),
+        checks_section(result),
+        policies_section(result),
+        pointer_section(result.warnings, len(result.warnings)),
+        figures_section(result),
+        scale_section(result),
+        false_rates_section(result),
+        paper_section(result),
+        thresholds_section(result),
+        matches_section(result),
+        attackers_section(result),
+        ladder_section(result),
+        similarities_section(result),
+        columns_section(result),
+        people_section(result),
+        blocks_section(result),
+        trust_section(result),
+        sensitivity_section(result),
+        warnings_section([warning_item(warning) for warning in result.warnings]),
+        steps_section(next_steps(result)),
+        _reviewers(result),
+        *_limits(result),
+        provenance_section(result),
+        repeat_section(result),
+        configuration_section(result.provenance.config),
+        _closing(result),
+    ]
+
+
+def steps_section(steps: list[str]) -> Section:
+    """What to do next, the most urgent first."""
+    return Section(
+        "next", "What to do next", items=tuple(Item(step) for step in steps), items_as="steps", outputs=WRITTEN
+    )
+
+
+def _reviewers(result: AuditResult) -> Section:
+    attest = (
+        "These figures support an expert's judgement. They attest nothing: whether a release is anonymous is not a "
+        "figure's to say."
+    )
+    heads = ("asked for", "by", "figure", "here", "what it does not say")
+    rows = tuple((found.asked, found.source, found.figure, found.value, found.silent_on) for found in questions(result))
+    table = Table("What reviewers ask for", tuple(Column(head, "left") for head in heads), rows, "stacked")
+    return Section(
+        "reviewers", "What reviewers ask for", sentences=(Remark(attest),), tables=(table,), starts_sheet=True
+    )
+
+
+def _limits(result: AuditResult) -> list[Section]:
+    parts = [
+        Section(f"limits-{at}", part.title, level=3, items=tuple(Item(line) for line in part.lines))
+        for at, part in enumerate(limits(result), start=1)
+    ]
+    rest = Remark("The figures rest on these assumptions, and say no more than they allow.")
+    heading = "What was assumed, and what is not promised"
+    return [Section("limits", heading, sentences=(rest,), starts_sheet=True), *parts]
+
+
+def _closing(result: AuditResult) -> Section:
+    text = NO_GUARANTEE
+    if result.linkage_rate.low is not None and result.linkage_rate.coverage is None:
+        text += " How often the 95% intervals hold the true rate has not been measured yet."
+    for name, rate in (("linkage rate", result.linkage_rate), ("attributable rate", result.attributable_rate)):
+        if rate is not None and rate.refused is not None:
+            text += f" The {name} has no interval: {printable(rate.refused)}."
+    return Section(CLOSING, sentences=(Remark(text),), outputs=REPORTS)

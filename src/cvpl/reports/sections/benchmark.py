@@ -1,0 +1,219 @@
+"""The report of a benchmark as a list of sections: each data set with its releases in order, and what to doubt.
+
+The terminal has narrower tables than the page; both word their cells by `cvpl.reports.leaderboard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cvpl.reports.leaderboard import (
+    BEHIND,
+    READ,
+    RISK,
+    SIZES,
+    as_code,
+    behind_cells,
+    held_against,
+    made,
+    note,
+    place,
+    read_at,
+    risk_cells,
+    seconds,
+    utility,
+)
+from cvpl.reports.sections.provenance import versions
+from cvpl.reports.sections.section import (
+    CLOSING,
+    EVERYWHERE,
+    PAGE,
+    SCREENS,
+    TERMINAL,
+    TITLE,
+    Column,
+    Figure,
+    Item,
+    Remark,
+    Section,
+    Table,
+    chart_of,
+)
+from cvpl.reports.sections.warnings import shared_items
+from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow
+from cvpl.wording import UNKNOWN, named, percent, printable, span, typed
+
+BESIDE = (
+    "The same manifests and tables give the same figures. The whole result of every audit lies beside this page, under "
+    f"{typed('results')}; {typed('cvpl report')} makes its page."
+)
+
+
+def benchmark_sections(result: BenchmarkResult) -> list[Section]:
+    """Every section of the report: how to read it, the data sets, and their files."""
+    closing = (
+        "The largest top-1 is that of any attacker; all other figures are those of the one that is named. These are "
+        "estimates under the stated attackers, no guarantee; a stronger attacker may do better."
+    )
+    return [
+        Section(
+            TITLE,
+            "Linkage risk of protected releases",
+            sentences=(Remark(benchmark_headline(result)),),
+            outputs=EVERYWHERE,
+        ),
+        Section("read", sentences=(Remark(READ, "quiet"),), outputs=SCREENS),
+        *(section for at, group in enumerate(result.groups, start=1) for section in _group(result, group, at)),
+        _provenance(result),
+        Section(CLOSING, sentences=(Remark(closing, "quiet"),), outputs=SCREENS),
+    ]
+
+
+def benchmark_headline(result: BenchmarkResult) -> str:
+    """How many releases were audited, in which most is found, and of how many nothing can be said."""
+    rows, groups = len(result.rows), len(result.groups)
+    dead = sum(row.status == "not_assessable" for row in result.rows)
+    failed = sum(row.status == "failed" for row in result.rows)
+    text = f"{rows} release{'s' * (rows != 1)} of {groups} data set{'s' * (groups != 1)}."
+    known = [row for row in result.rows if row.risk is not None and row.risk.basis == "control"]
+    if known:
+        most = max(known, key=lambda row: row.shown[0] or 0.0)
+        text += (
+            f" The risk is highest in '{printable(most.name)}' of {printable(most.group)}: {percent(most.shown[0])}."
+        )
+    without = [f"{dead} not assessable"] * bool(dead) + [f"{failed} could not be audited"] * bool(failed)
+    return text + (f" Without figures: {', '.join(without)}." if without else "")
+
+
+def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Section]:
+    """The releases of one manifest, what stands behind their figures, and their warnings."""
+    rows, name = result.of(group.name), printable(group.name)
+    risk = Table(f"Risk in {name}", _left(RISK), tuple(risk_cells(row, rows) for row in rows), "stacked", PAGE)
+    behind = tuple(behind_cells(row) for row in rows)
+    figures = ", ".join(group.utility_figures).replace("_", " ") or "no figure"
+    text = (
+        "All figures of a row are those of the attacker that is named, but for the paper's. Utility is the mean of "
+        f"{figures}, over the columns that a release holds."
+    )
+    warnings = shared_items([(row.name, _messages(row)) for row in rows])
+    many = "warning" if len(warnings) == 1 else "warnings"
+    return [
+        Section(
+            f"group-{at}",
+            printable(group.title),
+            sentences=tuple(Remark(line, "quiet") for line in _origin(group)),
+            figures=tuple(
+                Figure(chart_of(chart, rows, group.name)) for chart in ("release_risks", "release_utilities")
+            ),
+            tables=(risk, _risks(rows, name), _rates(rows, name), _kept(rows, name)),
+            items=tuple(Item(f"{named(row.name)}: {as_code(note(row))}") for row in rows if note(row)),
+            outputs=SCREENS,
+        ),
+        Section(
+            f"behind-{at}",
+            f"What stands behind these figures of {name}",
+            level=3,
+            tables=(Table(f"Figures behind the risk in {name}", _left((*BEHIND, *SIZES)), behind, "stacked"),),
+            notes=(text,),
+            folded=PAGE,
+        ),
+        Section(
+            f"warnings-{at}",
+            f"{len(warnings)} {many} of {name}",
+            level=3,
+            items=tuple(warnings),
+            items_as="boxes",
+            folded=PAGE,
+        ),
+    ]
+
+
+def _origin(group: BenchmarkGroup) -> list[str]:
+    """Where the tables come from; the texts of a manifest stay as they are."""
+    control = {None: "none", "absent": "the originals that are not released"}
+    held = control.get(group.control, printable(group.control or ""))
+    return [
+        f"Source: {printable(group.source)}",
+        f"Licence: {printable(group.licence)}",
+        f"Original: {printable(group.original)}; control: {held}.",
+    ]
+
+
+def _messages(row: BenchmarkRow) -> list[tuple[str, str]]:
+    """Its warnings with their docs; those on columns are counted, for there may be many."""
+    columns = sum(item.rule == "columns" for item in row.warnings)
+    found = [(item.message, item.docs or "") for item in row.warnings if item.rule != "columns"]
+    if columns:
+        found.append((f"{columns} on columns that are absent, empty or not declared; its own result has them", ""))
+    return found
+
+
+def _risks(rows: list[BenchmarkRow], name: str) -> Table:
+    columns = (
+        Column("place"),
+        Column("release", "name"),
+        Column("risk"),
+        Column("95% interval"),
+        Column("top-1"),
+        Column("largest"),
+        Column("held against", "left"),
+    )
+    cells = tuple(
+        (
+            place(row, rows),
+            named(row.name),
+            percent(row.shown[0]) if row.status == "assessed" else row.status.replace("_", " "),
+            span(row.shown[1], row.shown[2]),
+            percent(row.top1_hit_rate),
+            percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate),
+            f"{held_against(row)}, {read_at(row)}" if read_at(row) else held_against(row),
+        )
+        for row in rows
+    )
+    return Table(f"Risk in {name}", columns, cells, outputs=TERMINAL)
+
+
+def _rates(rows: list[BenchmarkRow], name: str) -> Table:
+    heads = ("attributable", "95% interval", "linked", "control")
+    cells = tuple(
+        (
+            named(row.name),
+            percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
+            "" if row.attributable_rate is None else span(row.attributable_rate.low, row.attributable_rate.high),
+            percent(None if row.linkage_rate is None else row.linkage_rate.estimate),
+            percent(None if row.control is None else row.control.rate),
+            UNKNOWN if row.attacker is None else named(row.attacker),
+        )
+        for row in rows
+    )
+    columns = (Column("release", "name"), *map(Column, heads), Column("attacker", "left"))
+    return Table(f"Rates in {name}", columns, cells, outputs=TERMINAL)
+
+
+def _kept(rows: list[BenchmarkRow], name: str) -> Table:
+    columns = (Column("release", "name"), Column("utility"), Column("seconds"), Column("how it was made", "left"))
+    cells = tuple((named(row.name), utility(row.utility, short=True), seconds(row), made(row)) for row in rows)
+    return Table(f"Utility in {name}", columns, cells, outputs=TERMINAL)
+
+
+def _provenance(result: BenchmarkResult) -> Section:
+    """Every release with the SHA-256 of its bytes."""
+    rows = tuple(
+        (
+            named(f"{row.group}/{row.name}"),
+            named(row.file),
+            printable(row.inputs["protected"].sha256 or UNKNOWN) if "protected" in row.inputs else UNKNOWN,
+        )
+        for row in result.rows
+    )
+    return Section(
+        "provenance",
+        "Provenance",
+        sentences=(Remark(f"{versions(result.versions)} {BESIDE}"),),
+        tables=(Table("Files", _left(("release", "file", "SHA-256")), rows),),
+        starts_sheet=True,
+    )
+
+
+def _left(heads: Iterable[str]) -> tuple[Column, ...]:
+    return tuple(Column(head, "left") for head in heads)

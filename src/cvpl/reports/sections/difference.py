@@ -1,0 +1,49 @@
+"""What changed between two audits, as a list of sections."""
+
+from __future__ import annotations
+
+from cvpl.reports.difference import Change, Difference
+from cvpl.reports.sections.section import TERMINAL, Column, Item, Remark, Section, Table
+from cvpl.wording import percent, points, printable, sentence
+
+_BEYOND = {True: "beyond error", False: "not told apart", None: "no interval"}
+
+
+def difference_sections(found: Difference) -> list[Section]:
+    """The cautions, the figures before and after, and what else differs."""
+    note = (
+        "Beyond error: the 95% interval of the difference excludes 0. Not told apart: it does not, by these two "
+        "results alone; `cvpl compare` pairs people and can tell smaller differences. No interval: nothing to compare."
+    )
+    columns = (
+        Column("figure", "left"),
+        *map(Column, ("before", "after", "points")),
+        Column("change", "left"),
+    )
+    rows = tuple(
+        (change.figure, percent(change.before), percent(change.after), points(change.difference), _outcome(change))
+        for change in found.changes
+    )
+    lists = {
+        "Inputs that differ": found.inputs,
+        "Settings that differ": found.settings,
+        "New warnings": found.new_warnings,
+        "Warnings that went": found.gone_warnings,
+    }
+    return [
+        Section(
+            "changes",
+            sentences=tuple(Remark(sentence(printable(line)), "notice") for line in found.cautions),
+            tables=(Table("Changes", columns, rows),),
+            notes=(note,),
+            outputs=TERMINAL,
+        ),
+        *(
+            Section(f"list-{at}", title, items=tuple(Item(printable(line)) for line in lines), outputs=TERMINAL)
+            for at, (title, lines) in enumerate(lists.items(), start=1)
+        ),
+    ]
+
+
+def _outcome(change: Change) -> str:
+    return change.note or ("none" if change.difference == 0 else _BEYOND[change.beyond_error])

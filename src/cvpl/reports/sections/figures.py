@@ -1,0 +1,105 @@
+"""The figures of an audit, each with its interval and its meaning: the verdict's, at other readings, the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cvpl.reports.sections.facts import Fact, facts
+from cvpl.reports.sections.section import EVERYWHERE, SCREENS, Bar, Column, Figure, Section, Table, chart_of
+from cvpl.result import AuditResult
+from cvpl.result.scale import scale_ends
+from cvpl.wording import UNKNOWN, percent, span
+
+COLUMNS = (Column("figure", "left"), Column("value"), Column("95% interval"), Column("meaning", "left"))
+
+
+def figures_section(result: AuditResult) -> Section:
+    """The figures that the verdict rests on."""
+    table = Table("Figures", COLUMNS, _rows(facts(result)), "cards")
+    return Section("figures", "The figures behind it", tables=(table,), outputs=EVERYWHERE)
+
+
+def scale_section(result: AuditResult) -> Section:
+    """Where the release lies between the two canaries, by risk."""
+    heading, figure = "Where the release lies", Figure(chart_of("scale", result))
+    ends = scale_ends(result)
+    if result.risk is None or ends is None or ends[1] <= ends[0]:
+        return Section("scale", heading, figures=(figure,))
+    low, high = ends
+    text = (
+        f"Risk {percent(result.risk.estimate)}, between what the same attacker reads on columns drawn independently "
+        "and on the originals released as they are."
+    )
+    share = min(1.0, max(0.0, (result.risk.estimate - low) / (high - low)))
+    bar = Bar(share, f"{percent(low)} nobody in it", f"the originals {percent(high)}", text)
+    return Section("scale", heading, figures=(figure,), bar=bar, outputs=SCREENS)
+
+
+def false_rates_section(result: AuditResult) -> Section:
+    """The power at every false rate but the one among the first figures."""
+    linked = "of the control is"
+    if result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out":
+        linked = "find a wrong person"
+    first = None if result.risk is None else result.risk.false_rate
+    found = [
+        Fact(
+            f"power at {power.false_rate:.0%}",
+            UNKNOWN if power.low is None else percent(power.power),
+            span(power.low, power.high),
+            f"originals linked where {power.false_rate:.0%} {linked}"
+            + ("; too few to be read" if power.low is None else ""),
+        )
+        for power in result.power or []
+        if power.false_rate != first
+    ]
+    return _figures("false_rates", "At other false rates", found)
+
+
+def paper_section(result: AuditResult) -> Section:
+    """The paper's figures: rates at the threshold, or where 5% of the base is linked for a score without one."""
+    where = "a false rate of 5%" if result.threshold is None else f"threshold {result.threshold:.4g}"
+    rate, control, attributable = result.linkage_rate, result.control, result.attributable_rate
+    what = "originals with a candidate" + (" (a lower bound)" if result.lower_bound else "")
+    found = [Fact("linkage rate", percent(rate.estimate), span(rate.low, rate.high), what)]
+    if control is not None:
+        ends = span(control.low, control.high)
+        found.append(Fact("control rate", percent(control.rate), ends, "the same for people in no release"))
+    if attributable is not None:
+        basis = "" if attributable.basis == "control" else ", own match left out"
+        ends = span(attributable.low, attributable.high)
+        what = f"linked beyond look-alikes{basis}"
+        found.append(Fact("attributable rate", percent(attributable.estimate), ends, what))
+    return _figures("paper", f"The paper's figures, at {where}", found)
+
+
+def thresholds_section(result: AuditResult) -> Section:
+    """The linkage rate over all thresholds, the worst case and the mean."""
+    section = Section(
+        "thresholds",
+        "The linkage rate over all thresholds",
+        figures=(Figure(chart_of("risk_curve", result)),),
+        without_figure="There is no curve: nothing tells where to read the score.",
+    )
+    if result.worst_case_risk is None or not result.risk_curve:
+        return section
+    ends = [point.threshold for point in (result.risk_curve[0], result.risk_curve[-1])]
+    lowest, highest = (f"{end:.4g}" for end in ends if end is not None)
+    found = [
+        Fact(f"rate at {lowest}", percent(result.worst_case_risk), "", "the lowest threshold: worst case"),
+        Fact("mean rate", percent(result.integrated_risk), "", f"integrated from {lowest} to {highest}"),
+    ]
+    return replace(section, tables=(figures_table("The linkage rate over all thresholds", found),), outputs=SCREENS)
+
+
+def _figures(anchor: str, heading: str, found: Sequence[Fact]) -> Section:
+    return Section(anchor, heading, tables=(figures_table(heading, found),) if found else (), outputs=SCREENS)
+
+
+def figures_table(label: str, found: Sequence[Fact]) -> Table:
+    """Figures with their intervals and meanings, as every output lays them out."""
+    return Table(label, COLUMNS, _rows(found), "figures")
+
+
+def _rows(found: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
+    return tuple((fact.name, fact.value, fact.interval, fact.meaning) for fact in found)

@@ -1,0 +1,39 @@
+"""What the true matches say, and how far similarities tell matches from wrong candidates."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.facts import Fact
+from cvpl.reports.sections.figures import figures_table
+from cvpl.reports.sections.section import SCREENS, Figure, Section, chart_of
+from cvpl.result import AuditResult
+from cvpl.wording import UNKNOWN, percent
+
+
+def matches_section(result: AuditResult) -> Section:
+    """Precision and recalls, and how true pairs are found, step by step."""
+    heading, truth = "By the true matches", result.truth
+    if truth is None:
+        return Section("matches", heading)
+    found = [
+        Fact("precision at 1", percent(truth.precision_at_1), "", "linked originals whose best candidate is right"),
+        Fact("blocking recall", percent(truth.blocking_recall), "", "true pairs that share a block"),
+        Fact("matching recall", percent(truth.matching_recall), "", "of these, pairs above the threshold"),
+        Fact("total recall", percent(truth.total_recall), "", "true pairs that are linked"),
+        Fact("false link rate", percent(truth.false_link_rate), "", "originals with a wrong candidate"),
+    ]
+    # Without a threshold there is nothing to say of links, only of best candidates.
+    known = [fact for fact in found if result.threshold is not None or fact.value != UNKNOWN]
+    tables = (figures_table(heading, known),) if known else ()
+    return Section("matches", heading, figures=(Figure(chart_of("funnel", result)),), tables=tables, outputs=SCREENS)
+
+
+def similarities_section(result: AuditResult) -> Section:
+    """What links people, and the similarities of matches beside those of wrong candidates."""
+    known = result.truth is not None and result.truth.similarities is not None
+    unknown = "Matches and wrong candidates cannot be told apart: the true matches are not known."
+    return Section(
+        "similarities",
+        "Similarities",
+        figures=(Figure(chart_of("evidence", result)), Figure(chart_of("similarities", result))),
+        notes=() if known else (unknown,),
+    )

@@ -1,0 +1,102 @@
+"""What repeats an audit: its inputs with their fingerprints, the seed, the versions, the command, the configuration."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+
+import yaml
+
+from cvpl.config.family import FAMILY
+from cvpl.reports.sections.section import PAGE, WRITTEN, Column, Output, Remark, Section, Table
+from cvpl.result import AuditResult, Input
+from cvpl.wording import UNKNOWN, named, printable
+
+SAME = "The same inputs, configuration and seed give the same figures"
+
+
+def provenance_section(result: AuditResult) -> Section:
+    """The tables, the seed and the versions."""
+    text = f"Seed {result.provenance.seed}"
+    if result.provenance.randomization:
+        text += f"; attackers drawn at audit time with seed {result.provenance.randomization.seed}"
+    return Section(
+        "provenance",
+        "Provenance",
+        sentences=(Remark(f"{text}. {versions(result.provenance.versions)}"),),
+        tables=(inputs_table(result.inputs.items()),),
+    )
+
+
+def repeat_section(result: AuditResult) -> Section:
+    """The command that gives the same figures again."""
+    return Section(
+        "repeat",
+        "Repeat it",
+        level=3,
+        sentences=(Remark(f"{SAME}:"),),
+        code=command(result),
+        outputs=WRITTEN,
+        folded=frozenset({Output.MARKDOWN}),
+    )
+
+
+def configuration_section(config: Mapping[str, object]) -> Section:
+    """The configuration as it would be written, folded away on a page."""
+    written = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
+    return Section("configuration", "The configuration (audit.yaml)", level=3, code=str(written), folded=PAGE)
+
+
+def versions(found: Mapping[str, str]) -> str:
+    """The versions of everything that had a part in the figures."""
+    return f"Versions: {', '.join(f'{printable(name)} {printable(found[name])}' for name in sorted(found))}."
+
+
+def inputs_table(tables: Iterable[tuple[str, Input]]) -> Table:
+    """The tables with their sizes and fingerprints."""
+    columns = (
+        Column("table", "left"),
+        Column("name", "left"),
+        Column("rows"),
+        Column("columns"),
+        Column("SHA-256", "left"),
+    )
+    rows = tuple(
+        (printable(role), named(item.name), f"{item.rows:,}", f"{item.columns:,}", printable(item.sha256 or UNKNOWN))
+        for role, item in tables
+    )
+    return Table("Inputs", columns, rows)
+
+
+def command(result: AuditResult) -> str:
+    """The command that repeats the audit, with the configuration saved as audit.yaml."""
+    words = ["cvpl", "audit", result.inputs["original"].name, result.inputs["protected"].name]
+    words += ["--config", "audit.yaml"]
+    # With `control: absent` the control was parted from the originals, and is no file of its own.
+    parted = result.provenance.config.get("control") == "absent"
+    if "control" in result.inputs and not (parted and _same_file(result, "control", "original")):
+        words += ["--control", result.inputs["control"].name]
+    drawn_at = result.provenance.randomization
+    ran = [row.name for row in result.attackers if drawn_at is None or row.name not in drawn_at.attackers]
+    written = result.provenance.config.get("attackers") or FAMILY
+    # Members of the family who need a control are left out without being named.
+    able = [item for item in written if "control" in result.inputs or not _needs_control(written[item])]
+    family = (result.provenance.config.get("attacker") or {}).get("preset") == "default"
+    if (family or len(written) > 1) and ran != able and not set(ran) - set(written):
+        words += ["--attackers", ",".join(ran)]
+    if drawn_at is not None:
+        words += ["--randomize-seed", str(drawn_at.seed)]
+    return shell(words)
+
+
+def shell(words: Iterable[str]) -> str:
+    """Words as a command that a shell reads back as they are."""
+    return " ".join(shlex.quote(printable(word)) for word in words)
+
+
+def _same_file(result: AuditResult, one: str, other: str) -> bool:
+    return result.inputs[one].sha256 == result.inputs[other].sha256
+
+
+def _needs_control(settings: Mapping[str, object]) -> bool:
+    return settings.get("evidence") in ("reference", "density")

@@ -1,0 +1,200 @@
+"""The report of a risk surface as a list of sections: the answer, the map, risk beside utility, and what to doubt."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.audit import steps_section
+from cvpl.reports.sections.provenance import SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.section import (
+    CLOSING,
+    EVERYWHERE,
+    REPORTS,
+    SCREENS,
+    TERMINAL,
+    TITLE,
+    Column,
+    Figure,
+    Item,
+    Remark,
+    Section,
+    Table,
+    chart_of,
+)
+from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
+from cvpl.result import SurfaceCell, SurfaceResult
+from cvpl.result.surface_answer import (
+    answer,
+    figure_of,
+    figure_shown,
+    gathered_warnings,
+    risk_read,
+    score,
+    setting,
+)
+from cvpl.wording import UNKNOWN, named, percent, printable, sentence, span, stopped, typed
+
+_WIDE = 96
+"""From this width of a terminal on the linkage rate and the control's stand beside the risk."""
+
+
+def surface_sections(result: SurfaceResult) -> list[Section]:
+    """Every section of the report, from the answer to what repeats it."""
+    swept = "the blocking" if result.sweep == "blocking" else named(result.mechanism)
+    read = f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1."
+    gathered = gathered_warnings(result)
+    name = figure_shown(result).capitalize()
+    closing = "These are estimates under the stated attacker, no guarantee. Audit a release before it leaves the house."
+    return [
+        Section(
+            TITLE,
+            f"Risk surface of {swept} on {named(result.inputs['original'].name)}",
+            sentences=(Remark(answer(result)),),
+            outputs=EVERYWHERE,
+        ),
+        Section("setting", sentences=(Remark(f"{setting(result)} {read}", "quiet"),), outputs=REPORTS),
+        pointer_section([warning for warning, _ in gathered], len(gathered)),
+        _settings(result),
+        _doubts(result),
+        _cells(result),
+        Section("trade", f"{name} and utility", figures=(Figure(chart_of("risk_and_utility", result)),)),
+        warnings_section([warning_item(warning, where) for warning, where in gathered]),
+        steps_section(_steps(result)),
+        _provenance(result),
+        _repeat(result),
+        configuration_section(result.provenance.config),
+        Section(CLOSING, sentences=(Remark(closing),), outputs=REPORTS),
+    ]
+
+
+def _settings(result: SurfaceResult) -> Section:
+    """A line for each strength."""
+    turned, heading = "strength", "The strengths, weakest first"
+    if result.sweep == "blocking":
+        turned, heading = "blocking", "The blockings, coarsest first"
+    columns = [
+        Column(turned, "left"),
+        Column("linked", least_width=_WIDE),
+        Column("control", least_width=_WIDE),
+        *map(Column, (figure_shown(result), "95% interval", "top-1", "utility")),
+    ]
+    if result.target is not None:
+        columns.append(Column(f"<= {result.target.rate:.4g}"))
+    rows = []
+    for row in result.settings:
+        estimate, low, high = figure_of(result, row)
+        cells = [
+            named(str(row.strength)),
+            percent(row.linkage_rate.estimate),
+            percent(None if row.control is None else row.control.rate),
+            *(percent(estimate), span(low, high), percent(row.top1_hit_rate), score(row.utility.mean)),
+        ]
+        rows.append((*cells, *([] if result.target is None else ["yes" if row.safe else "no"])))
+    return Section(
+        "settings",
+        heading,
+        tables=(Table("Settings", tuple(columns), tuple(rows)),),
+        items=tuple(
+            Item(f"No release at {printable(str(failed.strength))}: {sentence(printable(failed.reason))}")
+            for failed in result.failed
+        ),
+        outputs=EVERYWHERE,
+    )
+
+
+def _doubts(result: SurfaceResult) -> Section:
+    doubted = [row for row in result.settings if row.doubts]
+    items = tuple(
+        Item(stopped(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
+    )
+    return Section("doubts", "Why a low figure would not count", level=3, items=items, outputs=REPORTS)
+
+
+def _cells(result: SurfaceResult) -> Section:
+    """The rates of every strength at every threshold, or false rate; the page has them as a map."""
+    by_threshold = result.axis == "threshold"
+    heading = "The rate over thresholds" if by_threshold else "The rate where so many others are linked"
+    figure = Figure(chart_of("heat_map", result))
+    widest = max((row.cells for row in result.settings), key=len, default=[])
+    if not widest:
+        none = "There is no map: nothing tells where to read the score."
+        return Section("cells", heading, figures=(figure,), without_figure=none)
+    rows = tuple(
+        (
+            named(str(row.strength)),
+            *(_cell(cell) for cell in row.cells),
+            *[UNKNOWN] * (len(widest) - len(row.cells)),
+        )
+        for row in result.settings
+    )
+    columns = (Column("", "left"), *(Column(f"{_at(cell)}  ") for cell in widest))
+    # The chart's own numbers are the same, with words in place of the marks.
+    table = Table(heading, columns, rows, outputs=TERMINAL, spread=True)
+    return Section("cells", heading, figures=(figure,), tables=(table,), notes=(_marks(result),), outputs=SCREENS)
+
+
+def _marks(result: SurfaceResult) -> str:
+    marks = []
+    if result.target is not None:
+        marks.append(f"* within the target: at most {percent(result.target.rate)} by the upper interval end")
+    marks.append("? another figure says that more people are found")
+    marks.append(f"! a neighbour differs by more than {100 * result.high_sensitivity:.0f} points")
+    return f"{'; '.join(marks)}."
+
+
+def _cell(cell: SurfaceCell) -> str:
+    rate = cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
+    return percent(rate) + ("*" if cell.safe else "?" if cell.contradicted else " ") + ("!" if cell.steep else " ")
+
+
+def _at(cell: SurfaceCell) -> str:
+    return f"{cell.threshold:.2f}" if cell.threshold is not None else percent(cell.false_rate)
+
+
+def _steps(result: SurfaceResult) -> list[str]:
+    steps = []
+    if result.target is not None and result.target.weakest is not None:
+        strength, how = printable(str(result.target.weakest.strength)), typed("attacker: default")
+        steps.append(f"Make the release at {strength}, and audit it with {how} before it leaves the house.")
+    elif result.target is not None and result.sweep == "mechanism":
+        steps.append("Try stronger settings, or another mechanism: none of these stays at or below the target.")
+    return [
+        *steps,
+        "This page shows one draw of the mechanism at each setting, under the stated attacker. It attests nothing: a "
+        "stronger attacker may do better.",
+        "Where many cells of a row are steep, a setting in between is worth trying.",
+    ]
+
+
+def _provenance(result: SurfaceResult) -> Section:
+    tables = list(result.inputs.items())
+    for row in result.settings if result.sweep == "mechanism" else result.settings[:1]:
+        at = "release" if result.sweep == "blocking" else f"release at {row.strength}"
+        tables.append((at, row.release))
+    text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)}"
+    return Section(
+        "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
+    )
+
+
+def _repeat(result: SurfaceResult) -> Section:
+    command = _command(result)
+    text = f"{SAME}:" if command else f"{SAME}; the mechanism was a function of the caller's."
+    return Section("repeat", "Repeat it", level=3, sentences=(Remark(text),), code=command or "")
+
+
+def _command(result: SurfaceResult) -> str | None:
+    """The command that repeats the sweep, with the configuration saved as audit.yaml; None for a person's function."""
+    words = ["cvpl", "surface", result.inputs["original"].name, "--config", "audit.yaml"]
+    if result.sweep == "blocking":
+        words += ["--blocking", "--release", result.settings[0].release.name]
+    elif not result.function:
+        tried = [*(row.strength for row in result.settings), *(item.strength for item in result.failed)]
+        words += ["--mechanism", result.mechanism, "--strengths", ",".join(map(str, tried))]
+    else:
+        return None
+    if "control" in result.inputs:
+        words += ["--control", result.inputs["control"].name]
+    if result.asked_for is not None:
+        words += ["--attacker", result.asked_for]
+    if result.target is not None:
+        words += ["--target", f"{result.target.rate:g}"]
+    return shell(words)

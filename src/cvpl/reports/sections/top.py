@@ -1,0 +1,88 @@
+"""The top of an audit's report: the answer, the checks, what the answer rests on, and the policies."""
+
+from __future__ import annotations
+
+from cvpl.reports.preflight import finding_lines
+from cvpl.reports.sections.explanation import explanation
+from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Remark, Section
+from cvpl.result import AuditResult, PolicyOutcome
+from cvpl.wording import FIGURES, named, percent, printable, sentence
+
+
+def answer_section(result: AuditResult) -> Section:
+    """What was audited, and the verdict."""
+    names = {role: named(item.name) for role, item in result.inputs.items()}
+    return Section(
+        TITLE,
+        f"Linkage audit: {names['protected']} against {names['original']}",
+        sentences=(Remark(printable(result.verdict.sentence)),),
+        outputs=EVERYWHERE,
+    )
+
+
+def gate_section(result: AuditResult) -> Section:
+    """Whatever the checks before the attack found that closes the gate."""
+    alarms = (Remark(line, "alarm", "Closes the gate") for closes, line in finding_lines(result.preflight) if closes)
+    return Section("gate", sentences=tuple(alarms), outputs=EVERYWHERE)
+
+
+def checks_section(result: AuditResult) -> Section:
+    """What else the checks before the attack found."""
+    items = tuple(Item(line) for closes, line in finding_lines(result.preflight) if not closes)
+    return Section("checks", items=items, items_as="quiet", outputs=REPORTS)
+
+
+def explanation_section(result: AuditResult) -> Section:
+    """What stands behind the verdict, and who was held against what."""
+    sentences = [Remark(" ".join(explanation(result)))]
+    if result.verdict.kind == "not_assessable":
+        sentences = [Remark("The figures below describe the attack. They are no measure of risk.")]
+    return Section(
+        "explanation",
+        sentences=(*(remark for remark in sentences if remark.text), Remark(setting(result), "quiet")),
+        outputs=REPORTS,
+    )
+
+
+def setting(result: AuditResult) -> str:
+    """Who was held against what, and what is known of the truth."""
+    counts = {role: f"{item.rows:,}" for role, item in result.inputs.items()}
+    text = f"Scenario {result.scenario}: {counts['original']} originals, {counts['protected']} released records"
+    text += f", {counts['control']} people in the control" if "control" in counts else ", no control"
+    truth = {
+        "simulation": "the true matches are known",
+        "controlled": "the true matches are known",
+        "partial": "some true matches are known",
+        "blind": "the true matches are not known",
+    }
+    known = truth[result.scenario]
+    if result.scenario != "blind" and (result.truth is None or not result.truth.originals_with_match):
+        known = "identities are declared, but no original has a match in the release"
+    return f"{text}; {known}."
+
+
+def policies_section(result: AuditResult) -> Section:
+    """Whether each policy is met, and the reasons where it is not."""
+    policies = result.policies or ([] if result.policy is None else [result.policy])
+    return Section(
+        "policies",
+        sentences=tuple(
+            Remark(
+                policy_sentence(policy),
+                "good" if policy.met else "alarm",
+                points=tuple(sentence(printable(reason)) for reason in policy.reasons),
+            )
+            for policy in policies
+        ),
+        outputs=REPORTS,
+    )
+
+
+def policy_sentence(policy: PolicyOutcome) -> str:
+    """Whether a policy is met, in percentages; the reasons stand apart."""
+    end = "the upper interval end of " if policy.bound == "high" else ""
+    rule = f"{end}{FIGURES.get(policy.figure, printable(policy.figure))} may be at most {percent(policy.max)}"
+    found = "is not known" if policy.value is None else f"is {percent(policy.value)}"
+    verdict = "met under the stated attackers" if policy.met else "not met"
+    name = "" if policy.preset is None else f" {printable(policy.preset)}"
+    return f"Policy{name} {verdict}: {rule}, and {found}."

@@ -1,0 +1,67 @@
+"""The warnings of a result, each with what to do, and the line at the top that points to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from cvpl.reports.sections.section import EVERYWHERE, PAGE, REPORTS, Item, Remark, Section
+from cvpl.result import Warning_
+from cvpl.wording import printable, sentence, typed
+
+WARNINGS = "warnings"
+"""The anchor of the warnings."""
+_HOW = {
+    "base_rate_unknown": (
+        f"How: {typed('cvpl audit ... --control FILE')}, or {typed('control: {file: FILE}')} in the configuration."
+    ),
+    "top1_above_rate": "Do not read the linkage rate alone; the top-1 hit rate is the figure to look at here.",
+    "blocking_recall_near_zero": (
+        f"How: {typed('blocking: compatible')} where values are generalized, coarser {typed('block')} rules, or "
+        f"{typed('blocking: none')}."
+    ),
+}
+
+
+def pointer_section(warnings: Iterable[Warning_], count: int) -> Section:
+    """How many warnings there are and of which rules, so that nobody reads a figure without them."""
+    rules = ", ".join(dict.fromkeys(printable(warning.rule) for warning in warnings))
+    which, read = ("warnings", "them") if count > 1 else ("warning", "it")
+    text = f"{count} {which} ({rules}): read {read} before using a figure."
+    remarks = (Remark(text, "notice", link=WARNINGS),) if count else ()
+    return Section("warned", sentences=remarks, outputs=EVERYWHERE)
+
+
+def warnings_section(items: Sequence[Item]) -> Section:
+    """All warnings; a page without any says so."""
+    return Section(
+        WARNINGS,
+        "Warnings",
+        sentences=() if items else (Remark("None."),),
+        items=tuple(items),
+        items_as="boxes",
+        outputs=REPORTS if items else PAGE,
+    )
+
+
+def warning_item(warning: Warning_, where: str = "") -> Item:
+    """A warning with what to do about it, and where the docs explain it; `where` is said behind its sentence."""
+    more = [_HOW[warning.rule]] if warning.rule in _HOW else []
+    if warning.docs:
+        more.append(printable(warning.docs))
+    return Item(sentence(printable(warning.message)) + where, tuple(more))
+
+
+def shared_items(warned: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> list[Item]:
+    """Messages of several releases, each once with the releases that it is about; messages go with their docs."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, messages in warned:
+        for message in messages:
+            found.setdefault(message, []).append(f"'{printable(name)}'")
+    whole = len(warned)
+    return [
+        Item(
+            sentence(printable(message)),
+            (f"{'All releases' if len(names) == whole else ', '.join(names)}. {printable(docs)}".rstrip(),),
+        )
+        for (message, docs), names in found.items()
+    ]
