@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cvpl.assessment.diagnostics import canaries as module
-from cvpl.assessment.diagnostics.canaries import canaries, independent_columns
+from cvpl.assessment.diagnostics.canaries import CanaryReleases, independent_columns
 from cvpl.attack.attacker import Attacker
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, Rarity
@@ -47,7 +47,7 @@ def pair(*, control=True, distinct=True, rows=300):
     ids=["cosine", "euclidean", "agreement", "rarity", "reference", "margin", "blocked"],
 )
 def test_a_sound_attacker_passes_both(attacker):
-    found = canaries(pair(), attacker, 0.9, seed=4, budget=Budget())
+    found = CanaryReleases(pair(), 4, Budget()).audited_by(attacker, 0.9)
     assert found.faults == ()
     assert found.identity.top1_hit_rate >= found.identity.attainable - 0.01
     if attacker.evidence != "margin":  # a stranger's best candidate may stand out as far as one's own record does
@@ -57,7 +57,7 @@ def test_a_sound_attacker_passes_both(attacker):
 
 def test_equal_records_lower_what_can_be_reached():
     """Few values: many originals share theirs, and a fair attacker finds one of t equal records once in t."""
-    found = canaries(pair(distinct=False, rows=2_000), Attacker(similarity=Rarity()), 0.9, seed=4, budget=Budget())
+    found = CanaryReleases(pair(distinct=False, rows=2_000), 4, Budget()).audited_by(Attacker(similarity=Rarity()), 0.9)
     assert found.identity.attainable < 0.9
     assert found.identity.top1_hit_rate == pytest.approx(found.identity.attainable, abs=0.01)
     assert found.faults == ()
@@ -68,7 +68,7 @@ def test_an_attacker_who_cannot_tell_people_apart_is_disqualified():
     from cvpl.operators.projection import RandomProjection  # noqa: PLC0415 - used here alone
 
     blurred = Attacker(projection=RandomProjection(random={"components": 1}))
-    found = canaries(pair(), blurred, 0.9, seed=4, budget=Budget())
+    found = CanaryReleases(pair(), 4, Budget()).audited_by(blurred, 0.9)
     assert len(found.faults) == 1
     assert "finds only" in found.faults[0]
 
@@ -81,13 +81,13 @@ def test_an_attacker_who_sees_what_is_not_there_is_disqualified(monkeypatch):
         return type(table)("protected", original.rows, original.specs, original.columns)
 
     monkeypatch.setattr(module, "independent_columns", smuggled)
-    found = canaries(pair(), Attacker(similarity=Rarity()), 0.9, seed=4, budget=Budget())
+    found = CanaryReleases(pair(), 4, Budget()).audited_by(Attacker(similarity=Rarity()), 0.9)
     assert len(found.faults) == 1
     assert "which contains nobody" in found.faults[0]
 
 
 def test_without_a_control_the_independent_release_only_marks_the_end():
-    found = canaries(pair(control=False), Attacker(), 0.9, seed=4, budget=Budget())
+    found = CanaryReleases(pair(control=False), 4, Budget()).audited_by(Attacker(), 0.9)
     assert found.independent.fault is None
     assert found.independent.attributable_rate is None
     assert found.independent.linkage_rate is not None
@@ -110,7 +110,7 @@ def test_independent_columns_keep_each_column_and_lose_what_joins_them():
 
 def test_at_most_two_thousand_people_are_asked(monkeypatch):
     monkeypatch.setattr(module, "ASKED", 50)
-    found = canaries(pair(), Attacker(), 0.9, seed=4, budget=Budget())
+    found = CanaryReleases(pair(), 4, Budget()).audited_by(Attacker(), 0.9)
     assert (found.identity.asked, found.independent.asked) == (50, 50)
     assert found.faults == ()
 
@@ -128,12 +128,12 @@ def test_missing_values_disqualify_nobody():
 
     tables = make_pair(columns, gappy(1), gappy(2), gappy(3))
     for similarity in (Rarity(), Agreement()):
-        found = canaries(tables, Attacker(similarity=similarity), 0.9, seed=4, budget=Budget())
+        found = CanaryReleases(tables, 4, Budget()).audited_by(Attacker(similarity=similarity), 0.9)
         assert found.faults == ()
         assert found.identity.top1_hit_rate > 0.99
 
 
 def test_canaries_are_read_at_the_threshold_of_the_audit():
-    low, high = (canaries(pair(), Attacker(), at, seed=4, budget=Budget()).independent for at in (0.3, 0.99))
+    low, high = (CanaryReleases(pair(), 4, Budget()).audited_by(Attacker(), at).independent for at in (0.3, 0.99))
     assert low.linkage_rate > high.linkage_rate
     assert low.control_rate > high.control_rate

@@ -16,6 +16,7 @@ from rich.console import Console
 
 import cvpl
 from cvpl.assessment import ensemble
+from cvpl.assessment.diagnostics.canaries import CanaryReleases
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config.resolved import load
@@ -383,8 +384,8 @@ def _rng_of(found, strength):
 def test_canaries_are_run_once(people, monkeypatch):
     """They hang on the people, not on the release: those of the weakest release hold for all."""
     calls = []
-    run_canaries = ensemble.canaries
-    monkeypatch.setattr(ensemble, "canaries", lambda *args, **named: calls.append(1) or run_canaries(*args, **named))
+    audited_by = CanaryReleases.audited_by
+    monkeypatch.setattr(CanaryReleases, "audited_by", lambda *given: calls.append(1) or audited_by(*given))
     found = cvpl.surface(people[0], mixed(people[0]), [0.2, 0.6], config(canaries=True), control=people[1])
     assert len(calls) == 1 and found.canaries.identity.top1_hit_rate == 1.0
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cvpl import result as out
-from cvpl.assessment.diagnostics.canaries import Canaries, canaries
+from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
 from cvpl.assessment.progress import ProgressCallback
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE
@@ -210,18 +211,34 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
     """Run every attacker of the plan that can be run, and choose the headline."""
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows)
-    alone = len(running) == 1
-    outcomes = {
-        name: run_attacker(name, item, resolved, inputs, progress, alone=alone) for name, item in running.items()
-    }
+    released, attackers = inputs.pair.protected.rows, list(running.values())
+    shared, outcomes = SharedWork(), {}
+    planted = CanaryReleases(inputs.pair, resolved.config.seed, resolved.budget) if resolved.runs_canaries else None
+    for number, (name, attacker) in enumerate(running.items(), start=1):
+        label = f" ({name})" if len(running) > 1 else ""
+        outcomes[name] = run_attacker(attacker, resolved, inputs, progress, label=label, shared=shared, planted=planted)
+        if len(running) > 1:
+            later = attackers[number:]
+            shared.keep_for(WorkKeys.of(item, resolved.most_asked(item, released)) for item in later)
+            if planted is not None:
+                planted.keep_for(later)
     return EnsembleOutcome.of(outcomes, tuple(name for name in resolved.attackers if name not in running))
 
 
 def run_attacker(
-    name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback, *, alone: bool
+    attacker: Attacker,
+    resolved: ResolvedConfig,
+    inputs: Inputs,
+    progress: ProgressCallback,
+    *,
+    label: str = "",
+    shared: SharedWork | None = None,
+    planted: CanaryReleases | None = None,
 ) -> AttackerOutcome:
-    """Run one attacker, measure it, and check it for faults."""
-    label = "searching" if alone else f"searching ({name})"
+    """Run one attacker, measure it, and check it for faults; with `planted` it also audits the canaries.
+
+    It uses the `shared` work of attackers that ran before it, and adds to it.
+    """
     done = attack(
         inputs.pair,
         attacker,
@@ -229,9 +246,10 @@ def run_attacker(
         budget=resolved.budget,
         levers=resolved.levers,
         most=resolved.most_asked(attacker, inputs.pair.protected.rows),
-        progress=lambda share: progress(label, share),
+        progress=lambda share: progress(f"searching{label}", share),
+        shared=shared,
     )
-    control = done.search_control(lambda share: progress(f"{label}, control", share))
+    control = done.search_control(lambda share: progress(f"searching{label}, control", share))
     progress("evaluating", None)
     measured = measure(
         done,
@@ -246,9 +264,7 @@ def run_attacker(
     released = truth.has_match if truth is not None and truth.complete else None
     valid = validity(done, copied, stream(done.seed, "validity"), released=released)
     found = None
-    if resolved.runs_canaries and done.representation.maps_others:
-        progress("canaries" if alone else f"canaries ({name})", None)
-        found = canaries(inputs.pair, attacker, measured.threshold, seed=resolved.config.seed, budget=resolved.budget)
-    if not alone:
-        done.representation.forget()
+    if planted is not None and done.representation.maps_others:
+        progress(f"canaries{label}", None)
+        found = planted.audited_by(attacker, measured.threshold)
     return AttackerOutcome(measured, copied, valid, found)

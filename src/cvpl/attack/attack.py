@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.representation import Representation, fit_representation
+from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
 from cvpl.errors import UsageError
 from cvpl.operators.alignment import Granularity, detect
@@ -59,6 +60,8 @@ class Attack:
     held: Table
     held_control: Table | None
     granularity: Granularity | None
+    keys: WorkKeys
+    shared: SharedWork
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
@@ -144,6 +147,10 @@ class Attack:
         """Run the same attack on the control table; None if there is none, or if it cannot be embedded."""
         if self.control is None or not self.representation.maps_others:
             return None
+        return self.shared.once("found in control", self.keys.control, lambda: self._search_control(progress))
+
+    def _search_control(self, progress: Progress | None) -> BestCandidates:
+        assert self.control is not None  # noqa: S101 - checked by the caller
         scorer = self.representation.scorer(self.control, self.protected)
         return self.find(scorer, self.searched.partitions("control", "protected"), progress=progress)
 
@@ -157,59 +164,87 @@ def attack(
     levers: Levers | None = None,
     most: int | None = None,
     progress: Progress | None = None,
+    shared: SharedWork | None = None,
 ) -> Attack:
     """Link the originals to the protected records as `attacker` would (paper, Algorithm 1).
 
     With `levers` only some of the pairs are examined, and the result is a lower bound. With `most`, at most that many
-    originals and control people are searched, sampled by the seed; all of the release is searched.
+    originals and control people are searched, sampled by the seed; all of the release is searched. Attacks on the same
+    pair, with the same seed, budget and levers, may have `shared` work.
     """
-    budget, levers = budget or Budget(), levers or Levers()
-    # The attacker's data: some of the columns, some of the people.
-    people = _known_people(pair.original.rows, attacker.knows_people, most, seed)
-    holds_all = len(people) == pair.original.rows
-    held = attacker.view(pair.original if holds_all else pair.original.kept(people))
-    protected = attacker.view(pair.protected)
-    control, control_rows, reference = _strangers(pair.control, attacker, most, seed)
-    # An aligned attacker compares only at the granularity of the release.
-    original, held_control, granularity = held, control, None
-    if attacker.alignment == "release":
-        granularity = detect(held, protected)
-        original = granularity.apply(held)
-        control, reference = (None if item is None else granularity.apply(item) for item in (control, reference))
+    budget, levers, shared = budget or Budget(), levers or Levers(), shared or SharedWork()
+    keys = WorkKeys.of(attacker, most)
+    tables = shared.once("tables", keys.tables, lambda: _attacked_tables(pair, attacker, most, seed))
+    strangers = shared.once("strangers", keys.strangers, lambda: _strangers(pair.control, attacker, most, seed, tables))
     # Phases 2 and 3: vectors, fitted projection, similarity.
     engine = engine_for(budget)
-    representation = fit_representation(original, protected, attacker, seed, reference, engine)
-    # Phase 1: blocks. They may use vectors (locality-sensitive hashing), so they come after the fit.
-    tables = [table for table in (original, protected, control, reference) if table is not None]
-    blocks = assign_blocks(attacker.blocking, tables, representation.space, seed)
-    # Phase 4: the best candidate of every original in its block; thresholds are applied later to this one result.
-    searched = narrowed(blocks, levers, tables, representation.space, seed)
-    for table in tables:
-        representation.arrange(table, searched.schemes[0].codes[table.name])
-    scorer = representation.scorer(original, protected)
-    partitions = searched.partitions("original", "protected")
-    found = engine.find_best(scorer, partitions, ann=levers.ann, progress=progress)
-    return Attack(
-        attacker,
-        seed,
-        budget,
-        people,
-        holds_all,
-        original,
-        protected,
-        control,
-        control_rows,
-        reference,
-        blocks,
-        searched,
-        levers,
-        representation,
-        scorer,
-        found,
-        held,
-        held_control,
-        granularity,
+    representation = fit_representation(
+        tables.original, tables.protected, attacker, seed, strangers.reference, engine, shared=shared, keys=keys
     )
+    # Phase 1: blocks. They may use vectors (locality-sensitive hashing), so they come after the fit.
+    known = [table for table in (tables.original, tables.protected, strangers.control, strangers.reference) if table]
+
+    def make_blocks() -> tuple[Blocks, Blocks]:
+        blocks = assign_blocks(attacker.blocking, known, representation.space, seed)
+        return blocks, narrowed(blocks, levers, known, representation.space, seed)
+
+    blocks, searched = shared.once("blocks", keys.blocks, make_blocks)
+    for table in known:
+        representation.arrange(table, searched.schemes[0].codes[table.name])
+    # Phase 4: the best candidate of every original in its block; thresholds are applied later to this one result.
+    scorer = representation.scorer(tables.original, tables.protected)
+    found = shared.once(
+        "found",
+        keys.search,
+        lambda: engine.find_best(
+            scorer, searched.partitions("original", "protected"), ann=levers.ann, progress=progress
+        ),
+    )
+    return Attack(
+        attacker=attacker,
+        seed=seed,
+        budget=budget,
+        people=tables.people,
+        holds_all=len(tables.people) == pair.original.rows,
+        original=tables.original,
+        protected=tables.protected,
+        control=strangers.control,
+        control_rows=strangers.rows,
+        reference=strangers.reference,
+        blocks=blocks,
+        searched=searched,
+        levers=levers,
+        representation=representation,
+        scorer=scorer,
+        found=found,
+        held=tables.held,
+        held_control=strangers.held,
+        granularity=tables.granularity,
+        keys=keys,
+        shared=shared,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _AttackedTables:
+    """The originals that the attacker has, before and after alignment, and the columns of the release that it knows."""
+
+    people: Ints
+    held: Table
+    original: Table
+    protected: Table
+    granularity: Granularity | None
+
+
+def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int) -> _AttackedTables:
+    """The attacker's data: some of the columns, some of the people, at the granularity of the release if aligned."""
+    people = _known_people(pair.original.rows, attacker.knows_people, most, seed)
+    held = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.kept(people))
+    protected = attacker.view(pair.protected)
+    if attacker.alignment == "none":
+        return _AttackedTables(people, held, held, protected, None)
+    granularity = detect(held, protected)
+    return _AttackedTables(people, held, granularity.apply(held), protected, granularity)
 
 
 def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:
@@ -221,12 +256,21 @@ def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:
     return people
 
 
+@dataclass(frozen=True, eq=False)
+class _Strangers:
+    """The control before and after alignment, its rows, and the reference people if the attacker needs them."""
+
+    held: Table | None
+    control: Table | None
+    rows: Ints
+    reference: Table | None
+
+
 def _strangers(
-    control: Table | None, attacker: Attacker, most: int | None, seed: int
-) -> tuple[Table | None, Ints, Table | None]:
-    """The control, its rows and, if the attacker needs one, the reference."""
+    control: Table | None, attacker: Attacker, most: int | None, seed: int, tables: _AttackedTables
+) -> _Strangers:
     if control is None:
-        return None, np.zeros(0, dtype=np.int64), None
+        return _Strangers(None, None, np.zeros(0, dtype=np.int64), None)
     control = attacker.view(control)
     rows, reference = np.arange(control.rows, dtype=np.int64), None
     if attacker.needs_reference and control.rows > 1:
@@ -236,7 +280,11 @@ def _strangers(
         rows = np.sort(order[half:])
     if most is not None and len(rows) > most:
         rows = rows[_drawn(len(rows), most, stream(seed, "asked control"))]
-    return control if len(rows) == control.rows else control.kept(rows), rows, reference
+    held = control if len(rows) == control.rows else control.kept(rows)
+    granularity = tables.granularity
+    if granularity is None:
+        return _Strangers(held, held, rows, reference)
+    return _Strangers(held, granularity.apply(held), rows, None if reference is None else granularity.apply(reference))
 
 
 def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:

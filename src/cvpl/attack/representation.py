@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection
+from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.tolerances import find_tolerances
 from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName
 from cvpl.operators.projection import FittedProjection, LinearProjection
@@ -57,12 +58,6 @@ class Embedding:
         """Whether a scorer embeds only the requested records, instead of whole tables."""
         return self.attacker.similarity_operator.unit and linear(self.projection) is not None
 
-    def forget(self) -> None:
-        """Clear the caches of whole tables; they are recomputed on request."""
-        self.embedded.clear()
-        self.vectorized.clear()
-        self.arranged.clear()
-
     def components(self, table: Table) -> int | None:
         """The number of dimensions in which records are compared; None if values are compared."""
         fitted = linear(self.projection)
@@ -80,7 +75,8 @@ class Embedding:
 
     def arrange(self, table: Table, blocks: Rows) -> None:
         """Also write a table on disk in the order of its records' blocks, for searches of the whole table."""
-        if self.embeds_some and not table.place.in_memory:
+        known = table.name in self.arranged and self.arranged[table.name][0] is table
+        if self.embeds_some and not table.place.in_memory and not known:
             self.arranged[table.name] = table, self.vectors(table).arranged(blocks)
 
     def searched(self, table: Table) -> AnyVectors:
@@ -146,7 +142,8 @@ class Representation(Embedding):
         projection = self.attacker.projection_operator.fit_moments(self.moments, self.space.neutral, kept)
         moved = replace(self, projection=projection, embedded={})
         # A cosine needs neither randomness nor a search.
-        return _measured(moved, _FittingTables(moved, None, 0, engine_for(Budget())))
+        tables = _FittingTables(moved, None, 0, engine_for(Budget()))
+        return _measured(moved, self.attacker.similarity_operator.fit(tables))
 
     def scorer(
         self, queries: Table, candidates: Table, query_rows: Rows | None = None, candidate_rows: Rows | None = None
@@ -255,33 +252,49 @@ def fit_representation(
     seed: int,
     reference: Table | None = None,
     engine: SearchEngine | None = None,
+    *,
+    shared: SharedWork | None = None,
+    keys: WorkKeys | None = None,
 ) -> Representation:
     """Fit vectorization on both tables, the projection by its settings, and the similarity on the embeddings.
 
     Rarity also counts the values of the reference people, if there are any, and searches for its tolerances with
-    `engine`, by default in this process.
+    `engine`, by default in this process. Attackers with equal `keys` have `shared` work.
     """
-    embedding = _fit_embedding(original, protected, attacker, seed)
-    return _measured(embedding, _FittingTables(embedding, reference, seed, engine or engine_for(Budget())))
+    shared, keys = shared or SharedWork(), keys or WorkKeys.of(attacker, None)
+    embedding = _fit_embedding(original, protected, attacker, seed, shared, keys)
+    tables = _FittingTables(embedding, reference, seed, engine or engine_for(Budget()))
+    measure = shared.once("measure", keys.measure, lambda: attacker.similarity_operator.fit(tables))
+    return _measured(embedding, measure)
 
 
-def _fit_embedding(original: Table, protected: Table, attacker: Attacker, seed: int) -> Embedding:
-    space, operator = attacker.vectorization.fit([original, protected]), attacker.projection_operator
-    if not attacker.projects:
-        return Embedding(attacker, space, None, original, protected)
-    if operator.saved_file is not None:
+def _fit_embedding(
+    original: Table, protected: Table, attacker: Attacker, seed: int, shared: SharedWork, keys: WorkKeys
+) -> Embedding:
+    space = shared.once("space", keys.space, lambda: attacker.vectorization.fit([original, protected]))
+    operator, arranged = attacker.projection_operator, shared.cache("arranged vectors", keys.blocks)
+    if attacker.projects and operator.saved_file is not None:
         space, saved = load_projection(operator.saved_file, space)
-        return Embedding(attacker, space, saved, original, protected)
-    vectorized = {"original": space(original), "protected": space(protected)}
-    vectors = FittingVectors(vectorized, space.neutral, partial(stream, seed))
-    fitted = operator.fit(vectors)
-    moments = vectors.moments if operator.uses_moments else {}
-    return Embedding(attacker, space, fitted, original, protected, {}, vectorized, moments)
+        return Embedding(attacker, space, saved, original, protected, arranged=arranged)
+    vectorized = shared.cache("vectors", keys.space)
+    embedded = shared.cache("embeddings", keys.projection)
+    if not attacker.projects:
+        return Embedding(attacker, space, None, original, protected, embedded, vectorized, arranged=arranged)
+
+    def fit() -> tuple[FittedProjection, dict[str, Moments]]:
+        for table in (original, protected):
+            if table.name not in vectorized:
+                vectorized[table.name] = space(table)
+        tables = {table.name: vectorized[table.name] for table in (original, protected)}
+        vectors = FittingVectors(tables, space.neutral, partial(stream, seed))
+        return operator.fit(vectors), vectors.moments if operator.uses_moments else {}
+
+    projection, moments = shared.once("projection", keys.projection, fit)
+    return Embedding(attacker, space, projection, original, protected, embedded, vectorized, moments, arranged)
 
 
-def _measured(embedding: Embedding, tables: _FittingTables) -> Representation:
-    """The embedding with the attacker's similarity fitted on it."""
-    measure = embedding.attacker.similarity_operator.fit(tables)
+def _measured(embedding: Embedding, measure: Measure) -> Representation:
+    """The embedding with a similarity fitted on it."""
     kept = {part.name: getattr(embedding, part.name) for part in fields(Embedding)}
     return Representation(**kept, measure=measure)
 

@@ -40,7 +40,18 @@ class Truth:
 
 
 def evaluate_truth(attack: Attack, matches: TrueMatches) -> Truth:
-    """Score the true pairs by name, and find the best wrong candidate of every original."""
+    """Score the true pairs by name, and find the best wrong candidate of every original.
+
+    Attackers with the same search share the result.
+    """
+    known = attack.shared.cache("truth", attack.keys.search)
+    if matches not in known:
+        known[matches] = _evaluate(attack, matches)
+    found: Truth = known[matches]
+    return found
+
+
+def _evaluate(attack: Attack, matches: TrueMatches) -> Truth:
     found, count = attack.found, len(attack.found)
     query, row = _of_known_people(attack, matches)
     # A match shares the block even if the search skipped it.
@@ -100,8 +111,11 @@ def own_match_left_out(attack: Attack, truth: Truth) -> Floats:
     """The evidence of every original with its own matches left out of the release."""
     if attack.attacker.evidence == "best":
         return truth.best_wrong
-    everyone = np.arange(len(attack.found), dtype=np.int64)
-    return attack.evidence("original", attack.search(everyone, truth.matches))
+    known = attack.shared.cache("found without matches", attack.keys.search)
+    if truth.matches not in known:
+        everyone = np.arange(len(attack.found), dtype=np.int64)
+        known[truth.matches] = attack.search(everyone, truth.matches)
+    return attack.evidence("original", known[truth.matches])
 
 
 def _among(true_pairs: Ints, row: Ints, width: int) -> NDArray[np.bool_]:

@@ -12,13 +12,16 @@ They are the two ends of the scale for the attacker's figure. At most 2,000 orig
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.evaluation.attack_rates import attack_rates
 from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES
 from cvpl.evaluation.intervals.intervals import attributable_from_power
@@ -78,18 +81,43 @@ class Canaries:
         return tuple(canary.fault for canary in (self.identity, self.independent) if canary.fault is not None)
 
 
-def canaries(pair: Pair, attacker: Attacker, threshold: float | None, *, seed: int, budget: Budget) -> Canaries:
-    """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
+class CanaryReleases:
+    """Both canaries of one audit, made once for all attackers, which share the work on them."""
 
-    `threshold` is None off the scale, and if a calibrated one was not attainable; then the default one is used.
-    """
-    read_at = float(DEFAULT) if threshold is None else threshold
-    copy = Table("protected", pair.original.rows, pair.original.specs, pair.original.columns, pair.original.place)
-    own = attack(Pair(pair.original, copy, pair.control), attacker, seed=seed, budget=budget, most=ASKED)
-    rows = min(pair.protected.rows, RELEASED)
-    drawn = independent_columns(pair.original, pair.control, rows, stream(seed, "independent columns"))
-    nobody = attack(Pair(pair.original, drawn, pair.control), attacker, seed=seed, budget=budget, most=ASKED)
-    return Canaries(_identity(own, read_at), _independent(nobody, read_at))
+    def __init__(self, pair: Pair, seed: int, budget: Budget) -> None:
+        self._original, self._control = pair.original, pair.control
+        self._released = min(pair.protected.rows, RELEASED)
+        self._seed, self._budget = seed, budget
+        self._shared = SharedWork(), SharedWork()
+
+    @cached_property
+    def _identity(self) -> Pair:
+        own = self._original
+        return Pair(own, Table("protected", own.rows, own.specs, own.columns, own.place), self._control)
+
+    @cached_property
+    def _independent(self) -> Pair:
+        rng = stream(self._seed, "independent columns")
+        drawn = independent_columns(self._original, self._control, self._released, rng)
+        return Pair(self._original, drawn, self._control)
+
+    def keep_for(self, attackers: Iterable[Attacker]) -> None:
+        """Drop the work that none of these attackers needs."""
+        keys = [WorkKeys.of(attacker, ASKED) for attacker in attackers]
+        for shared in self._shared:
+            shared.keep_for(keys)
+
+    def audited_by(self, attacker: Attacker, threshold: float | None) -> Canaries:
+        """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
+
+        `threshold` is None off the scale, and if a calibrated one was not attainable; then the default one is used.
+        """
+        read_at = float(DEFAULT) if threshold is None else threshold
+        own, nobody = (
+            attack(pair, attacker, seed=self._seed, budget=self._budget, most=ASKED, shared=shared)
+            for pair, shared in zip((self._identity, self._independent), self._shared, strict=True)
+        )
+        return Canaries(_identity(own, read_at), _independent(nobody, read_at))
 
 
 def independent_columns(original: Table, control: Table | None, rows: int, rng: np.random.Generator) -> Table:

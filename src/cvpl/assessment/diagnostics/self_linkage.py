@@ -23,6 +23,7 @@ from cvpl.search.blocks import LeftOut
 from cvpl.tables.columns import ColumnData, Numbers, Table, Times
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 SAMPLE = 10_000
 NUMBER_NOISE = 0.02
@@ -62,6 +63,13 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator)
     """Search the originals in a lightly perturbed copy; None if the projection cannot map the copy."""
     if not attack.representation.maps_others:
         return None
+    best, top1 = attack.shared.once("perturbed copy", attack.keys.search, lambda: _search_perturbed(attack, rng))
+    rate = None if threshold is None else linkage_rate(best, threshold)
+    return SelfLinkage(len(best), attack.original.rows, rate, top1)
+
+
+def _search_perturbed(attack: Attack, rng: np.random.Generator) -> tuple[Floats, float]:
+    """The best scores of some originals in the copy, and their top-1 hit rate."""
     table = attack.original
     rows = sampled_rows(table.rows, rng)
     copy = lightly_perturbed(attack.held, rng, noise=not attack.attacker.compares_values)
@@ -73,10 +81,9 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator)
     scorer = representation.scorer(table, copy, rows)
     partitions = attack.blocks.partitions("original", "original", rows)
     found = attack.engine.find_best(scorer, partitions)
-    rate = None if threshold is None else linkage_rate(found.best, threshold)
     own = scorer.pairs(np.arange(len(rows)), rows)
     hits = np.where(own >= found.best - TIE, 1 / np.maximum(found.ties, 1), 0.0)
-    return SelfLinkage(len(rows), table.rows, rate, float(hits.mean()))
+    return found.best, float(hits.mean())
 
 
 def sampled_rows(rows: int, rng: np.random.Generator) -> Ints:

@@ -74,14 +74,17 @@ def validity(
     representation = attack.representation
     projection = linear(representation.projection)
     if not attack.attacker.compares_values:
-        summaries = [_Summary.of(representation.chunks(table)) for table in (attack.original, attack.protected)]
+        tables = attack.original, attack.protected
+        summaries = attack.shared.once(
+            "summaries", attack.keys.projection, lambda: [_Summary.of(representation.chunks(table)) for table in tables]
+        )
         distinct, duplicates = summaries[0].distinct, summaries[0].duplicates
         zeros = summaries[0].zero_share, summaries[1].zero_share
         shift = _shift(*summaries) if attack.attacker.projects else None
     else:
         distinct, duplicates = _distinct_records(attack)
         zeros, shift = (0.0, 0.0), None
-    distance, correlation = _covariances(attack, rng)
+    distance, correlation = attack.shared.once("covariances", attack.keys.space, lambda: _covariances(attack, rng))
     top1 = None if perturbed is None else perturbed.top1_hit_rate
     reasons = []
     without = attack.found.candidates == 0
@@ -128,9 +131,13 @@ def _most_alike(attack: Attack) -> float:
 
 def _records(attack: Attack, table: Table) -> NDArray[np.int64]:
     """A number for every record, equal if all compared values are equal."""
-    compared = attack.attacker.vectorization.compared(table)
-    (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [table])
-    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+    def number() -> NDArray[np.int64]:
+        compared = attack.attacker.vectorization.compared(table)
+        (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [table])
+        return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+
+    return attack.shared.once(f"numbered records of {table.name}", attack.keys.space, number)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ class Cosine:
     compares: ClassVar[Compared] = "embeddings"
     unit: ClassVar[bool] = True
     by_distance: ClassVar[bool] = False
+    counts_reference: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> CosineMeasure:
         """Fit the zero norm: norms up to 1e-9 of the root mean square norm of both tables count as zero."""

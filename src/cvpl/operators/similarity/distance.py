@@ -22,6 +22,7 @@ class Euclidean:
     compares: ClassVar[Compared] = "embeddings"
     unit: ClassVar[bool] = False
     by_distance: ClassVar[bool] = True
+    counts_reference: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> DistanceMeasure:
         """Fit the centre for plain distances."""
@@ -34,6 +35,7 @@ class Mahalanobis:
     compares: ClassVar[Compared] = "embeddings"
     unit: ClassVar[bool] = False
     by_distance: ClassVar[bool] = True
+    counts_reference: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> DistanceMeasure:
         """Fit the whitening by the covariance of the fitted embeddings."""

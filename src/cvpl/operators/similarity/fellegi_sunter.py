@@ -69,6 +69,7 @@ class Agreement(Settings):
     compares: ClassVar[Compared] = "values"
     unit: ClassVar[bool] = False
     by_distance: ClassVar[bool] = False
+    counts_reference: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> AgreementMeasure:
         """Fit the weights log(m/u) and log((1-m)/(1-u)) of every column."""

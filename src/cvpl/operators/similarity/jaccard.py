@@ -15,6 +15,7 @@ class Jaccard:
     compares: ClassVar[Compared] = "binary features"
     unit: ClassVar[bool] = False
     by_distance: ClassVar[bool] = False
+    counts_reference: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> JaccardMeasure:
         """Return the measure; nothing is fitted."""

@@ -111,5 +111,9 @@ class SimilarityOperator(Protocol):
     def by_distance(self) -> bool:
         """Whether scores are distances, so that every pair has to be scored."""
 
+    @property
+    def counts_reference(self) -> bool:
+        """Whether fitting uses the reference people."""
+
     def fit(self, tables: FittingTables) -> Measure:
         """Fit it on two tables."""

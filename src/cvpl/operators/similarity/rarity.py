@@ -44,6 +44,7 @@ class Rarity(Settings):
     compares: ClassVar[Compared] = "values"
     unit: ClassVar[bool] = False
     by_distance: ClassVar[bool] = False
+    counts_reference: ClassVar[bool] = True
 
     def fit(self, tables: FittingTables) -> RarityMeasure:
         """Count the values of the release and the reference; tolerances are as set, or estimated from the release."""

@@ -106,10 +106,7 @@ class Sweep:
 
         Canaries depend on the people and hardly on the release: those of the first release are used for all.
         """
-        without = replace(self.resolved, config=self.resolved.config.model_copy(update={"canaries": False}))
-        found = run_attacker(
-            self.sweeper.name, attacker or self.sweeper.attacker, without, inputs, progress, alone=True
-        )
+        found = run_attacker(attacker or self.sweeper.attacker, self.resolved, inputs, progress)
         return replace(found, canaries=self.sweeper.canaries)
 
     def add(self, strength: Strength, outcome: AttackerOutcome, inputs: Inputs, useful: out.MeanUtility) -> None:
