@@ -11,6 +11,7 @@ the number of products is compared with that of the tiles.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -50,7 +51,9 @@ TREE_PAIRS = 500_000_000
 INDEX_PAIRS = 100_000
 """For agreement scores, blocks with this many pairs are searched with an index on rare values, ..."""
 INDEX_ALL_PAIRS = 10_000_000
-"""... in groups with this many pairs: loading the compiler takes as long as scoring them in tiles."""
+"""... in groups with this many pairs: loading the compiler takes as long as scoring them in tiles. Once it is loaded,
+this does not matter."""
+_INDEX = "cvpl.search.rare_values.index"
 TREE_SAMPLE = 128
 """The number of a block's queries, at most one in sixteen, that go through its tree to count the work."""
 TREE_PRODUCT = 0.25
@@ -175,7 +178,7 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
 def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Task]:
     """Tasks for agreement scores: large blocks use an index on rare values."""
     pairs = group.pairs
-    large = (pairs >= INDEX_PAIRS) & (int(pairs.sum()) >= INDEX_ALL_PAIRS)
+    large = (pairs >= INDEX_PAIRS) & (_INDEX in sys.modules or int(pairs.sum()) >= INDEX_ALL_PAIRS)
     for at in np.argsort(-pairs, kind="stable"):
         if large[at]:
             yield partial(_by_rare_values, group.part(group.rectangles[at : at + 1]), budget, found)

@@ -40,7 +40,7 @@ class Tiled:
     def __call__(self) -> SearchOutcome:
         """Score tile by tile."""
         rows = self.queries.stop - self.queries.start
-        scorer, tolerance = self.group.scorer, self.group.scorer.tolerance
+        scorer = self.group.scorer
         width = max(1, self.tile_size // rows)
         top, second = np.full(rows, -np.inf), np.full(rows, -np.inf)
         counts = np.zeros(rows, dtype=np.int64)
@@ -52,7 +52,7 @@ class Tiled:
             best, runner_up = _two_best(tile)
             second = np.maximum(np.minimum(top, best), np.maximum(second, runner_up))
             top = np.maximum(top, best)
-            floor = _floor(top, second, tolerance)
+            floor = self._floor(top, second)
             # Few rows of a later tile exceed the bar; only these are searched.
             high = np.flatnonzero(best >= floor)
             some = tile if len(high) == rows else tile[high]
@@ -60,13 +60,18 @@ class Tiled:
             parts.append((high[where // some.shape[1]], where % some.shape[1] + start, some.ravel()[where]))
         row, column, rough = (np.concatenate([part[at] for part in parts]) for at in range(3))
         # The bar has risen since the first tiles were scored.
-        near = rough >= _floor(top, second, tolerance)[row]
+        near = rough >= self._floor(top, second)[row]
         query, candidate = row[near] + self.queries.start, column[near]
         order = np.argsort(query, kind="stable")
         query, candidate = query[order], candidate[order]
         found = self.group.named(query, candidate, scorer.pairs(query, candidate))
         who = self.group.query_rows[self.queries]
         return SearchOutcome(rows * (self.candidates.stop - self.candidates.start), found, Counts(who, counts))
+
+    def _floor(self, top: Floats, second: Floats) -> Floats:
+        """The entry from which a pair is kept; never -inf, which marks pairs that are not candidates."""
+        lowest = self.group.scorer.lowest_near_best(self.queries, top, second, TIE)
+        return np.maximum(lowest, np.finfo(np.float32).min)
 
     def _exclude(self, tile: Scores, columns: slice) -> Ints:
         """Set the scores of pairs that are not candidates to -inf, and count them for each query."""
@@ -93,10 +98,3 @@ def _two_best(tile: Scores) -> tuple[Floats, Floats]:
     second = tile.max(axis=1)
     tile[rows, at] = best
     return best.astype(np.float64), second.astype(np.float64)
-
-
-def _floor(top: Floats, second: Floats, tolerance: float) -> Floats:
-    """The approximate score from which a pair may be one of the two best, or tie with the best; never -inf."""
-    tied = top - TIE - 2 * tolerance
-    floor = np.where(np.isneginf(second), tied, np.minimum(tied, second - 2 * tolerance))
-    return np.maximum(floor, np.finfo(np.float32).min)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cvpl.errors import LimitError
 from cvpl.experiments.baselines.agreement import ComparedColumn
 from cvpl.experiments.baselines.block_pairs import listed_pairs
+from cvpl.operators.similarity.near_best import lowest_near_best
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
 
@@ -114,6 +115,10 @@ class PatternScorer:
     def tile(self, queries: slice, candidates: slice) -> Floats:
         """The weights of every query with every candidate of two ranges."""
         return self.pairs(np.arange(queries.start, queries.stop)[:, None], np.arange(candidates.start, candidates.stop))
+
+    def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
+        """The entry of a tile from which a pair may be one of the two best, or tie with the best."""
+        return lowest_near_best(top, second, tie, self.tolerance)
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """The weights of the pairs (queries[i], candidates[i]); the two arrays are broadcast."""

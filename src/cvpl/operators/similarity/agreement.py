@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.similarity.near_best import lowest_near_best
 from cvpl.tables.columns import ColumnData, Table
 
 Floats = NDArray[np.float64]
@@ -159,6 +160,10 @@ class AgreementScorer:
             else:
                 scores += agrees * agree[:, None]
         return scores
+
+    def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
+        """The entry of a tile from which a pair may be one of the two best, or tie with the best."""
+        return lowest_near_best(top, second, tie, self.tolerance)
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """The sum over the columns, in their order."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity.agreement import AgreementScorer
+from cvpl.operators.similarity.near_best import lowest_near_best
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.floating]
 Rows = NDArray[np.intp]
 
 _PAIRS_AT_ONCE = 2048
+_LARGEST_SINGLE = 1e15
+"""Products of longer vectors are computed in double precision: their squares would overflow a single."""
 
 
 class Source(Protocol):
@@ -51,15 +55,20 @@ class Scorer(Source, Protocol):
     """A source that holds its records and scores rectangles of them too; see the package's docstring."""
 
     @property
-    def tolerance(self) -> float:
-        """The largest deviation of an entry of `tile` from the formula."""
-
-    @property
     def unit_vectors(self) -> CosineScorer | None:
         """Itself if scores are inner products of unit vectors, else None."""
 
     def tile(self, queries: slice, candidates: slice) -> Scores:
-        """Scores of every query with every candidate of two ranges, in single or double precision."""
+        """Approximate scores of every query with every candidate of two ranges.
+
+        They may be on a scale of their own; `lowest_near_best` knows it, and how far they may be from the formula.
+        """
+
+    def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
+        """For each query, the entry of `tile` from which a pair may be one of the two best, or tie with the best.
+
+        `top` and `second` are the query's two highest entries, -inf if there are none.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +99,15 @@ class VectorScorer:
     def unit_vectors(self) -> CosineScorer | None:
         """None unless the vectors have unit length."""
         return None
+
+    @property
+    def tolerance(self) -> float:
+        """The largest deviation of an entry of `tile` from the formula."""
+        raise NotImplementedError
+
+    def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
+        """The entry from which a pair may be one of the two best, or tie with the best."""
+        return lowest_near_best(top, second, tie, self.tolerance)
 
     def sorted(self, queries: Rows, candidates: Rows) -> Self:
         """A scorer of some of the records, in another order."""
@@ -141,20 +159,54 @@ class CosineScorer(VectorScorer):
 
 @dataclass(frozen=True, eq=False)
 class DistanceScorer(VectorScorer):
-    """1 / (1 + Euclidean distance)."""
+    """1 / (1 + Euclidean distance).
 
-    @property
-    def tolerance(self) -> float:
-        """The rounding error of |a|^2 + |b|^2 - 2<a, b>, which the square root magnifies near d = 0."""
-        longest = max(_longest(self.a), _longest(self.b))
-        return float(np.sqrt(16 * (self.a.shape[1] + 2) * np.finfo(np.float64).eps) * longest)
+    A tile has <a, b> - |b|^2 / 2, which is (|a|^2 - d^2) / 2: for one query it rises as the distance d falls.
+    """
 
-    def tile(self, queries: slice, candidates: slice) -> Floats:
-        """One matrix product and the norms."""
-        a, b = self.a[queries], self.b[candidates]
-        squared = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * (a @ b.T)
-        scores: Floats = 1 / (1 + np.sqrt(np.maximum(squared, 0.0)))
-        return scores
+    def tile(self, queries: slice, candidates: slice) -> Scores:
+        """One matrix product, in single precision unless the numbers are too large for it."""
+        return self._asked[queries] @ self._there[candidates].T
+
+    def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
+        """The entry from which a pair may be one of the two best, or tie with the best.
+
+        A tie is a matter of scores: from the best distance follows the largest distance that ties with it.
+        """
+        squares = self._squares[queries]
+        longest = self._longest
+        unit = float(np.finfo(self._precision).eps)
+        error = unit * (self.a.shape[1] + 8) * (np.sqrt(squares) * longest + longest**2 / 2)
+        farthest = np.sqrt(np.maximum(squares - 2 * (top - error), 0.0))
+        score = 1 / (1 + farthest) - tie
+        tied = np.where(score > 0, 1 / np.where(score > 0, score, 1.0) - 1, np.inf)
+        lowest = (squares - tied**2) / 2 - error
+        return np.asarray(np.where(np.isneginf(second), lowest, np.minimum(lowest, second - 2 * error)))
+
+    @cached_property
+    def _precision(self) -> type[np.floating]:
+        squares = float(self._squares.max(initial=0.0))
+        return np.float32 if max(self._longest, np.sqrt(squares)) < _LARGEST_SINGLE else np.float64
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """|a|^2 of every query."""
+        return np.asarray((self.a * self.a).sum(axis=1))
+
+    @cached_property
+    def _longest(self) -> float:
+        """The largest |b|."""
+        return float(np.sqrt((self.b * self.b).sum(axis=1).max(initial=0.0)))
+
+    @cached_property
+    def _asked(self) -> Scores:
+        """(a, 1) for every query."""
+        return np.column_stack([self.a, np.ones(len(self.a))]).astype(self._precision)
+
+    @cached_property
+    def _there(self) -> Scores:
+        """(b, -|b|^2 / 2) for every candidate."""
+        return np.column_stack([self.b, (self.b * self.b).sum(axis=1) / -2]).astype(self._precision)
 
     def formula(self, a: Floats, b: Floats) -> Floats:
         """The score from the differences themselves."""
@@ -194,10 +246,6 @@ def inner(a: Floats, b: Floats) -> Floats:
     for component in range(a.shape[1]):
         total += a[:, component] * b[:, component]
     return total
-
-
-def _longest(vectors: Floats) -> float:
-    return float(np.sqrt((vectors**2).sum(axis=1).max(initial=0.0)))
 
 
 def _ratio(shared: Floats, either: Floats) -> Floats:
