@@ -10,12 +10,13 @@ the time, including the picked one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypedDict
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
-from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, perturbed
+from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
 from cvpl.assessment.progress import ProgressCallback
 from cvpl.attack.attack import attack
@@ -49,6 +50,11 @@ class AttackerOutcome:
     copied: SelfLinkage | None
     valid: Validity
     canaries: Canaries | None
+
+    @property
+    def fully_checked(self) -> bool:
+        """Whether as many originals as possible were searched in a perturbed copy."""
+        return self.copied is None or self.copied.asked >= min(SAMPLE, self.copied.records)
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -216,13 +222,21 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
     planted = CanaryReleases(inputs.pair, resolved.config.seed, resolved.budget) if resolved.runs_canaries else None
     for number, (name, attacker) in enumerate(running.items(), start=1):
         label = f" ({name})" if len(running) > 1 else ""
-        outcomes[name] = run_attacker(attacker, resolved, inputs, progress, label=label, shared=shared, planted=planted)
+        checked = SAMPLE if len(running) == 1 else SCREENED
+        outcomes[name] = run_attacker(
+            attacker, resolved, inputs, progress, label=label, shared=shared, planted=planted, checked=checked
+        )
         if len(running) > 1:
             later = attackers[number:]
             shared.keep_for(WorkKeys.of(item, resolved.most_asked(item, released)) for item in later)
             if planted is not None:
                 planted.keep_for(later)
-    return EnsembleOutcome.of(outcomes, tuple(name for name in resolved.attackers if name not in running))
+    left_out = tuple(name for name in resolved.attackers if name not in running)
+    found = EnsembleOutcome.of(outcomes, left_out)
+    while not found.chosen.fully_checked:
+        outcomes[found.headline] = replace(found.chosen, **_checks(found.chosen.measured, SAMPLE))
+        found = EnsembleOutcome.of(outcomes, left_out)
+    return found
 
 
 def run_attacker(
@@ -234,10 +248,12 @@ def run_attacker(
     label: str = "",
     shared: SharedWork | None = None,
     planted: CanaryReleases | None = None,
+    checked: int = SAMPLE,
 ) -> AttackerOutcome:
     """Run one attacker, measure it, and check it for faults; with `planted` it also audits the canaries.
 
-    It uses the `shared` work of attackers that ran before it, and adds to it.
+    It uses the `shared` work of attackers that ran before it, and adds to it. `checked` originals are searched in a
+    perturbed copy.
     """
     done = attack(
         inputs.pair,
@@ -259,12 +275,22 @@ def run_attacker(
         method=resolved.config.intervals.method,
         groups=inputs.evaluation.unit.codes,
     )
-    copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"))
-    truth = measured.truth
-    released = truth.has_match if truth is not None and truth.complete else None
-    valid = validity(done, copied, stream(done.seed, "validity"), released=released)
+    checks = _checks(measured, checked)
     found = None
     if planted is not None and done.representation.maps_others:
         progress(f"canaries{label}", None)
         found = planted.audited_by(attacker, measured.threshold)
-    return AttackerOutcome(measured, copied, valid, found)
+    return AttackerOutcome(measured, canaries=found, **checks)
+
+
+class _Checks(TypedDict):
+    copied: SelfLinkage | None
+    valid: Validity
+
+
+def _checks(measured: Measurement, most: int) -> _Checks:
+    """Check the representation, with at most `most` originals in a perturbed copy."""
+    done, truth = measured.attack, measured.truth
+    copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"), most)
+    released = truth.has_match if truth is not None and truth.complete else None
+    return {"copied": copied, "valid": validity(done, copied, stream(done.seed, "validity"), released=released)}
