@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.evaluation.attack_rates import searched_base
 from cvpl.evaluation.control import FALSE_RATE, power_at
 from cvpl.evaluation.measurement import Measurement
@@ -61,14 +62,15 @@ def power_drops(measured: Measurement, inputs: Inputs) -> PowerDrops | None:
     refitted = done.representation.maps_others and done.attacker.projection_operator.saved_file is None
     if measured.power is None or len(compared) < 2 or not refitted:
         return None
-    whole = _scores(done, done.attacker, inputs)
+    shared = SharedWork()
+    whole = _scores(done, done.attacker, inputs, shared)
     if whole is None:
         return None
     rng = stream(done.seed, "power drops")
     drawn = [tuple(rng.integers(len(side), size=len(side)) for side in whole) for _ in range(REPLICATES)]
     found = {}
     for column in compared[:MOST_COLUMNS]:
-        without = _scores(done, _without(done.attacker, column), inputs)
+        without = _scores(done, _without(done.attacker, column), inputs, shared)
         assert without is not None  # noqa: S101 - as with the column
         spread = [_power(whole, rows) - _power(without, rows) for rows in drawn]
         low, high = np.quantile(spread, (0.025, 0.975))
@@ -82,9 +84,12 @@ def _without(attacker: Attacker, column: str) -> Attacker:
     return attacker.model_copy(update={"vectorization": vectorization})
 
 
-def _scores(done: Attack, attacker: Attacker, inputs: Inputs) -> Scores | None:
+def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork) -> Scores | None:
     """The evidence of some originals, and of the controls or, without any, of the originals without their match."""
-    again = attack(inputs.pair, attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=ASKED)
+    shared.keep_for([WorkKeys.of(attacker, ASKED)])
+    again = attack(
+        inputs.pair, attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=ASKED, shared=shared
+    )
     base = searched_base(again, inputs.evaluation.matches)
     return None if base is None else (again.scores, base)
 

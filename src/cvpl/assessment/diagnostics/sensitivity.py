@@ -12,6 +12,7 @@ from typing import Literal
 
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.evaluation.attack_rates import attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.search.budget import Budget
@@ -59,9 +60,10 @@ def sensitivity(
 
     Without a control, the originals with their own match left out replace it if all matches are known.
     """
-    found, asked = [], 0
+    found, asked, shared = [], 0, SharedWork()
     for choice, name, other in variations(pair, attacker):
-        done = attack(pair, other, seed=seed, budget=budget, most=ASKED)
+        shared.keep_for([WorkKeys.of(other, ASKED)])
+        done = attack(pair, other, seed=seed, budget=budget, most=ASKED, shared=shared)
         rates = attack_rates(done.scores, searched_base(done, matches), threshold)
         assert rates.rate is not None  # noqa: S101 - there is a threshold
         asked = done.original.rows
