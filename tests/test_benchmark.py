@@ -171,16 +171,16 @@ def test_risks_at_different_false_rates_are_not_ranked_against_each_other_and_th
     found = in_order([low, other])
     assert [(item.place.first, item.place.last, place(item, found)) for item in found] == [(1, 1, "1 of 1")] * 2
     cells = [dict(zip(RISK, risk_cells(item, found), strict=True))["risk"] for item in found]
-    assert "read at" not in cells[0] and cells[1].endswith(", read at 10%")
+    assert ", at" not in cells[0] and cells[1].endswith(", at 10%")
 
 
 def test_chance_is_named_once_before_the_first_risk(result, capsys):
     show(result, Console(width=200, force_terminal=False))
     for text in (capsys.readouterr().out, leaderboard_markdown(result), report_page(result)):
         words = " ".join(text.split())
-        assert words.count("beyond these 5%, which are chance") == 1
+        assert words.count("beyond the 5% expected by chance") == 1
         risk = f"{row(result, 'low').risk.estimate:.1%}"
-        assert words.index("beyond these 5%, which are chance") < words.index(risk)
+        assert words.index("beyond the 5% expected by chance") < words.index(risk)
 
 
 def test_a_release_of_too_few_rows_is_not_assessable_and_has_no_place(folders, tmp_path):

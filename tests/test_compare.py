@@ -374,7 +374,7 @@ def test_without_control_and_truth_nothing_is_put_in_order(people):
     assert all(release.risk_places is None and release.power is None for release in found.releases)
     assert [release.name for release in found.releases] == ["low", "high"]
     assert found.frontier == []
-    assert shown(found).lstrip().startswith("The releases cannot be put in order")
+    assert shown(found).lstrip().startswith("The releases cannot be ranked")
 
 
 def shown(result, width=100):
@@ -389,7 +389,7 @@ def test_the_summary_tells_the_order_with_its_figures(compared, width):
     assert text.lstrip().startswith("'low' has the highest risk, 'high' the lowest.")
     assert f"{compared.releases[0].risk.estimate:.1%}" in text
     assert "differ" in text
-    assert " ".join(text.split()).count("beyond chance, which is 5% of the control") == 1
+    assert " ".join(text.split()).count("beyond chance (5% of the control)") == 1
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
@@ -398,7 +398,7 @@ def test_each_release_s_own_verdict_is_printed_and_stands_on_the_page(compared, 
     for release in compared.releases:
         assert f"'{release.name}': {release.verdict.sentence}" in text
         assert f"<strong>'{release.name}':</strong> {release.verdict.sentence}" in page
-    assert page.count("beyond chance, which is 5% of the control") == 1
+    assert page.count("beyond chance (5% of the control)") == 1
 
 
 def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
@@ -413,9 +413,9 @@ def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
             ]
         }
     )
-    line = "Column 'a' holds \\x1b[31mnames. A gate stays closed."
+    line = "Column 'a' holds \\x1b[31mnames. This closes the gate."
     text, page = " ".join(shown(found).split()), html.unescape(report_page(found))
-    assert text.count("A gate stays closed") == page.count("A gate stays closed") == 1
+    assert text.count("This closes the gate") == page.count("This closes the gate") == 1
     assert f"! 'high': {line}" in text
     assert f"<strong>'high':</strong> {line}" in page
     assert "something harmless" not in text + page
@@ -430,8 +430,8 @@ def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_te
         assert one.shown == pytest.approx(other.shown)
     text = " ".join(shown(found).split())
     assert f"{compared.releases[0].risk.estimate:.1%}" in text
-    assert "beyond chance, which is 5% of the control" in text
-    assert "Each release by itself" not in report_page(found)
+    assert "beyond chance (5% of the control)" in text
+    assert "Each release on its own" not in report_page(found)
 
 
 # Risks that are read in different ways
@@ -497,11 +497,11 @@ def test_without_a_control_releases_are_ranked_by_the_true_matches_and_that_is_s
     assert [(release.risk_places.first, release.risk_places.last) for release in found.releases] == [(1, 1), (2, 2)]
     text = " ".join(shown(found).split())
     assert text.startswith(
-        "'low' has the highest risk, 'high' the lowest. There is no control: the risks rest on the true matches, by "
-        "how often the best candidate is right."
+        "'low' has the highest risk, 'high' the lowest. There is no control: the risks are based on the true matches, "
+        "on how often the best candidate is right."
     )
     assert "Risk: how often the best candidate is the right person, beyond a blind guess." in text
-    assert "the risks rest on the true matches" in report_page(found)
+    assert "the risks are based on the true matches" in report_page(found)
 
 
 def test_a_release_of_too_few_rows_is_not_ranked_whatever_its_figures_are(people):
@@ -529,7 +529,7 @@ def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):
     found = comparison_headline(
         compared.model_copy(update={"releases": [*equal, high.model_copy(update={"risk_places": None})]})
     )
-    assert found == "The risks of 3 releases cannot be told apart. Of 1 nothing can be said."
+    assert found == "The risks of 3 releases cannot be distinguished. 1 release cannot be ranked."
 
 
 def test_no_cell_stands_in_the_result_or_the_summary(people):

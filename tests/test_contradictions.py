@@ -118,7 +118,7 @@ def test_the_title_of_a_small_audit_agrees_with_its_body(small):
 def test_a_risk_that_may_be_large_does_not_free_the_columns(small):
     """Where the interval reaches far above 0 nobody is told that nothing needs to be done."""
     steps = " ".join(next_steps(small))
-    assert ("no column needs to be coarsened" in steps) == (small.verdict.margin is not None)
+    assert ("No column needs to be coarsened" in steps) == (small.verdict.margin is not None)
 
 
 # Rates below 0
@@ -225,7 +225,7 @@ def test_next_steps_never_hold_back_a_release_and_free_its_columns_at_once(ends,
     )
     text = " ".join(next_steps(result))
     held_back = "Do not release" in text
-    freed = "no column needs to be coarsened" in text
+    freed = "No column needs to be coarsened" in text
     assert held_back == (not met)
     assert not (held_back and freed)
     assert freed == (met and not findings and ends == RISKS["nothing shows"])

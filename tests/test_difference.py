@@ -120,33 +120,34 @@ ATTACKER = STORED["attackers"][0]
         (
             {},
             {"validity": {"assessable": False, "reasons": ["it is dead", "it is shifted"]}},
-            "the second audit is not assessable, so its figures are no measure of risk: it is dead; it is shifted",
+            "the second audit is not assessable, so its figures do not measure the risk: it is dead; it is shifted",
         ),
         (
             {"validity": {"assessable": False, "reasons": ["it is dead"]}},
             {},
-            "the first audit is not assessable, so its figures are no measure of risk: it is dead",
+            "the first audit is not assessable, so its figures do not measure the risk: it is dead",
         ),
         ({"lower_bound": True}, {}, "the figures of the first audit are lower bounds"),
         (
             {},
             {"threshold": 0.8},
-            "the linkage rates are read at different places: threshold 0.9 and threshold 0.8; compare by risk",
+            "the linkage rates are measured at different points: threshold 0.9 and threshold 0.8; compare by risk",
         ),
         (
             {"threshold": None},
             {},
-            "the linkage rates are read at different places: a false rate of 5% and threshold 0.9; compare by risk",
+            "the linkage rates are measured at different points: a false-positive rate of 5% and threshold 0.9; "
+            "compare by risk",
         ),
         (
             {},
             {"attackers": [{**ATTACKER, "settings": {**ATTACKER["settings"], "similarity": "jaccard"}}]},
-            "the attackers differ: compare by risk, which means the same for each",
+            "the attackers differ: compare by risk, which has the same meaning for each",
         ),
         (
             {},
             {"attributable_rate": {"basis": "own_match_left_out"}},
-            "the attributable rates have different bases: a control and the own match left out",
+            "the attributable rates have different bases: a control and the originals without their own match",
         ),
     ],
 )
@@ -173,14 +174,14 @@ TABLE = {"name": "original.csv", "rows": 1_000, "columns": 3, "sha256": "a"}
         (
             {"original": TABLE},
             {"original": {**TABLE, "sha256": "b", "rows": 2_000}},
-            ("original: another file (1,000 and 2,000 rows)",),
+            ("original: different files (1,000 and 2,000 rows)",),
         ),
         ({"original": TABLE}, {"original": TABLE, "control": TABLE}, ("control: only in the second audit",)),
         ({"original": TABLE, "control": TABLE}, {"original": TABLE}, ("control: only in the first audit",)),
         (
             {"original": TABLE},
             {"original": {**TABLE, "sha256": None}},
-            ("original: a dataframe without a fingerprint, so it may differ",),
+            ("original: a dataframe without a checksum, so it may differ",),
         ),
     ],
 )
@@ -303,7 +304,7 @@ def test_risk_comes_first_and_every_power_has_a_word_for_its_change(audited):
     words = rows_shown(audited["low"], audited["high"])
     powers = [name for name in words if name.startswith("power at")]
     assert len(powers) >= 3
-    assert {words[name] for name in powers} <= {"beyond error", "not told apart", "no interval", "none"}
+    assert {words[name] for name in powers} <= {"beyond error", "within error", "no interval", "none"}
     assert words["risk"] == words["power at 5%"] == "beyond error"
 
 
@@ -314,7 +315,7 @@ def test_risks_at_different_false_rates_are_not_compared_and_the_rates_are_named
     assert small.risk.false_rate > audited["high"].risk.false_rate == 0.05
     change = figure(difference(small, audited["high"]), "risk")
     assert (change.difference, change.beyond_error) == (None, None)
-    words = f"not compared: read at different false rates, {small.risk.false_rate:.0%} and 5%"
+    words = f"not compared: different false-positive rates, {small.risk.false_rate:.0%} and 5%"
     assert change.note == words
     text = shown(small, audited["high"], 160)
     (line,) = [line for line in text.splitlines() if line.startswith("risk ")]
@@ -327,7 +328,7 @@ def test_a_risk_by_a_control_is_not_compared_with_one_by_the_true_matches(tables
     assert without.risk.basis == "true_matches"
     change = figure(difference(audited["low"], without), "risk")
     assert change.difference is None
-    assert change.note == "not compared: one rests on a control, the other on the true matches"
+    assert change.note == "not compared: one is based on a control, the other on the true matches"
 
 
 def test_what_a_comparison_tells_apart_is_never_called_the_same(tables, audited):
@@ -350,9 +351,9 @@ def test_what_a_comparison_tells_apart_is_never_called_the_same(tables, audited)
         if change.beyond_error:
             assert not pair.tied
         word = rows_shown(results[pair.second], results[pair.first])["risk"]
-        assert word in ({"beyond error", "not told apart"} if pair.estimate else {"none"})
+        assert word in ({"beyond error", "within error"} if pair.estimate else {"none"})
     text = " ".join(shown(results["high"], results["noisier"]).split())
-    assert "Not told apart: it does not, by these two results alone; `cvpl compare` pairs people" in text
+    assert "Within error: it includes 0, judged by these two results alone; `cvpl compare` pairs people" in text
 
 
 def test_a_result_is_read_from_its_file_or_its_folder(tmp_path):

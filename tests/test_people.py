@@ -107,8 +107,8 @@ def test_ranges_alone_are_a_chart_and_nothing_known_is_none():
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (ROWS[:1], "Beyond look-alikes: nothing in any group."),
-        (ROWS, "Beyond look-alikes: nothing in any group that is shown."),
+        (ROWS[:1], "Beyond look-alikes: none in any group."),
+        (ROWS, "Beyond look-alikes: none in any published group."),
         ([{"linked": 0.6, "control": 0.2, "attributable": 0.5}], "Beyond look-alikes: 50.0% of a group."),
         # The second row has (0.55 - 0.4) / (1 - 0.4) = 25% at most.
         (

@@ -101,7 +101,7 @@ def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(
     held = plan_audit(*files, control=tables / "others.csv", attackers=["paper", "rarity_density"])
     assert [attacker.name for attacker in held.attackers] == ["paper", "rarity_density"]
     assert run(["audit", *map(str, files[:2]), "--config", str(files[2]), "--plan", "--attackers", "rarity,paper"]) == 0
-    assert "1,500 people asked, 6,000,000 pairs, no blocking" in capsys.readouterr().out
+    assert "1,500 people searched for, 6,000,000 pairs, no blocking" in capsys.readouterr().out
 
 
 def family_files(tables):

@@ -196,9 +196,9 @@ def call(folder, *more):
         (
             "[{figure: linkage_rate, bound: estimate, max: 1}, cell-size-20]",
             10,
-            "the top-1 hit rate may be at most 5.0%",
+            "the top-1 hit rate must be at most 5.0%",
         ),
-        ("ema-policy-0070", 10, "the top-1 hit rate may be at most 9.0%"),
+        ("ema-policy-0070", 10, "the top-1 hit rate must be at most 9.0%"),
     ],
 )
 def test_a_policy_file_takes_the_place_of_the_configurations(files, written, code, text, capsys, monkeypatch):

@@ -24,7 +24,7 @@ from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.provenance import command
-from cvpl.reports.sections.reviewers import questions
+from cvpl.reports.sections.reviewers import requirements
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
@@ -102,15 +102,15 @@ def test_every_part_stands_on_the_page(result):
         "The linkage rate over all thresholds",
         "The attackers",
         "Similarities",
-        "By the true matches",
+        "Figures from the true matches",
         "Which columns give people away",
         "Blocks",
         "Who is at risk",
-        "Can the attacker see at all?",
+        "Can the attacker distinguish people at all?",
         "Warnings",
         "What to do next",
         "What reviewers ask for",
-        "What was assumed, and what is not promised",
+        "Assumptions and limits",
         "Provenance",
         f"Seed {result.provenance.seed}",
         command(result),
@@ -204,7 +204,7 @@ def test_the_first_column_to_coarsen_is_the_one_whose_loss_takes_most_power(resu
         contribution("c", 0.1, -0.1, 0.3),
     )
     step = next(next_step for next_step in next_steps(found) if next_step.startswith("Coarsen"))
-    assert step.startswith("Coarsen 'b' first. Without it the power at 5% falls by 30.0 points (25.0 to 35.0)")
+    assert step.startswith("Coarsen 'b' first. Without it, the power at 5% falls by 30.0 points (25.0 to 35.0)")
     assert "Then 'a' (by 5.0)" in step and "'c'" not in step
 
 
@@ -216,14 +216,14 @@ def test_without_a_column_that_matters_nothing_single_is_blamed(result):
 def test_where_the_risk_cannot_be_told_from_zero_no_column_needs_coarsening(result):
     found = judged(contributed(result, contribution("a", 0.3, 0.2, 0.4)), risk=risk(0.0, -0.01, 0.01))
     steps = next_steps(changed(found, policies=[]))
-    assert any(step.startswith("Against these attackers no column needs to be coarsened") for step in steps)
+    assert any(step.startswith("No column needs to be coarsened against these attackers") for step in steps)
     assert not any(step.startswith("Coarsen") for step in steps)
 
 
 def test_what_is_not_assessable_is_not_to_be_decided_on(result):
     valid = json.loads(result.to_json())["validity"] | {"assessable": False, "reasons": ["it is dead"]}
     found = changed(judged(result, reasons=["it is dead"], risk=risk(0.3123, 0.2, 0.4)), validity=valid)
-    assert [next_step[:10] for next_step in next_steps(found)] == ["Do not dec"]
+    assert [next_step[:20] for next_step in next_steps(found)] == ["Do not base a decisi"]
     assert found.verdict.sentence == "The risk of this release is not assessable: it is dead."
     for text in (words(report_page(found)), audit_markdown(found)):
         assert "20.0% to 40.0%" not in text
@@ -234,7 +234,7 @@ def test_an_unmet_policy_comes_first(result):
     outcome = {"figure": "attributable_rate", "bound": "high", "max": 0.05, "value": 0.5, "met": False, "reasons": []}
     found = changed(result, policies=[outcome])
     assert next_steps(found)[0] == "Do not release the table as it is: a policy is not met."
-    text = "the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is 50.0%."
+    text = "the upper interval end of the attributable rate at the threshold must be at most 5.0% and is 50.0%."
     assert f"Policy not met: {text}" in words(report_page(found))
 
 
@@ -250,14 +250,14 @@ def test_an_unmet_policy_comes_first(result):
 def test_the_nine_percent_bound_the_upper_end_of_top_1(result, top1, high, text):
     low = None if high is None else 0.0
     found = {
-        question.asked: question.value for question in questions(judged(result, best_candidate=best(top1, low, high)))
+        item.requirement: item.value for item in requirements(judged(result, best_candidate=best(top1, low, high)))
     }
     assert text in found["Threshold of 0.09"]
 
 
 def test_reviewers_read_what_is_not_known(result):
     unknown = changed(judged(result), truth=None, power=None, attributable_rate=None, at_risk=None)
-    found = {question.asked: question for question in questions(unknown)}
+    found = {item.requirement: item for item in requirements(unknown)}
     assert found["Inference"].value == "not measured"
     assert found["Threshold of 0.09"].value.startswith("not assessable")
     assert all("not known" in found[name].value for name in ("Singling out", "Linkability", "Maximum risk"))
@@ -302,9 +302,9 @@ def test_without_a_control_the_verdict_points_at_the_right_persons_found(result)
         "right for 42 in 100 people in it (40 to 45)."
     )
     nothing = [{"false_rate": 0.05, "power": 0.05, "low": 0.04, "high": 0.06}]
-    assert not any("no column needs" in next_step for next_step in next_steps(changed(found, power=nothing)))
+    assert not any("No column needs" in next_step for next_step in next_steps(changed(found, power=nothing)))
     text = words(report_page(found))
-    assert "of the control are" not in text and "people in no release" not in text
+    assert "of the control are" not in text and "people who are not in the release" not in text
     assert command(found).endswith("--attackers paper,rarity,margin")
 
 
@@ -313,7 +313,7 @@ def test_a_group_that_may_not_be_told_makes_the_largest_rate_a_lower_bound(resul
     risk["maximum"] |= {"estimate": 0.4, "high": 1.0, "table": None, "label": None, "untold": 1, "at_least": True}
     found = changed(result, at_risk=risk)
     assert "at least 40.0%" in words(report_page(found))
-    assert "at least 40.0%" in {question.asked: question.value for question in questions(found)}["Maximum risk"]
+    assert "at least 40.0%" in {item.requirement: item.value for item in requirements(found)}["Maximum risk"]
 
 
 def test_a_notebook_shows_the_answer_briefly(result):

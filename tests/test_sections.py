@@ -25,7 +25,7 @@ from cvpl.reports.sections.section import (
     Remark,
     Section,
     Table,
-    belonging,
+    sections_for,
 )
 from cvpl.reports.terminal import show_sections
 from cvpl.wording import marked_parts, named, typed
@@ -92,7 +92,7 @@ def texts_of(section, output):
 @pytest.mark.parametrize("output", Output)
 def test_an_output_shows_every_sentence_and_cell_of_its_sections_as_they_are_worded(result, output):
     text = flat(rendered(result)[output])
-    shown = belonging(audit_sections(result), output)
+    shown = sections_for(audit_sections(result), output)
     words = {flat(plain(item)) for section in shown for item in texts_of(section, output)}
     # The terminal and Markdown put words to be typed between backticks, which the comparison leaves out.
     missing = [item for item in words if item and item not in text.replace("`", "")]
@@ -102,7 +102,7 @@ def test_an_output_shows_every_sentence_and_cell_of_its_sections_as_they_are_wor
 
 def test_short_outputs_show_a_part_of_what_the_page_shows(result):
     sections = audit_sections(result)
-    page, *shorter = ({section.anchor for section in belonging(sections, output)} for output in Output)
+    page, *shorter = ({section.anchor for section in sections_for(sections, output)} for output in Output)
     assert all(part < page for part in shorter)
     assert all({TITLE, "figures", "gate", "warned"} <= part for part in shorter)
 

@@ -234,9 +234,9 @@ def test_a_low_rate_that_top_1_contradicts_is_never_safe(people):
     assert found.target.weakest is None
     assert f"At 20, the strongest, the risk is {row.risk.estimate:.1%}" in answer(found)
     # What is doubted is a low figure; a risk above the target is not called unreliable.
-    assert "which cannot be relied on" not in answer(found)
+    assert "which is not reliable" not in answer(found)
     lower = found.model_copy(update={"target": found.target.model_copy(update={"rate": 1.0})})
-    assert "which cannot be relied on" in answer(lower)
+    assert "which is not reliable" in answer(lower)
 
 
 def test_no_cell_is_safe_where_more_than_the_target_are_found(people):
@@ -260,11 +260,11 @@ def test_a_setting_that_is_inside_by_luck_is_not_named(people):
     found = cvpl.surface(people[0], jumping, ["a", "b", "c"], config(attacker=OPEN), control=people[1], target=0.2)
     assert found.target.inside == ["a", "c"] and found.target.isolated == ["a"]
     assert found.target.weakest.strength == "c" and found.rises_at == ["b"]
-    assert "a would be below too, but a stronger one is not" in answer(found)
+    assert "The risk is also below at a, but not at a stronger setting" in answer(found)
     assert "it rises at b" in answer(found) and "beyond error" in answer(found)
     back = cvpl.surface(people[0], jumping, ["a", "b"], config(attacker=OPEN), control=people[1], target=0.2)
     assert back.target.weakest is None and back.target.isolated == ["a"]
-    assert "No setting that was tried can be said to stay at or below 20.0%" in answer(back)
+    assert "No setting that was tried reliably stays at or below 20.0%" in answer(back)
 
 
 def test_without_control_or_truth_the_linkage_rate_is_shown_and_nothing_is_within_the_target(people):
@@ -280,7 +280,7 @@ def test_without_control_or_truth_the_linkage_rate_is_shown_and_nothing_is_withi
         assert not any(cell.safe for cell in row.cells)
     assert found.target.weakest is None
     text = " ".join(shown(found, 100).split())
-    assert "Nothing tells the risk without a control or true matches; shown is the linkage rate." in text
+    assert "Without a control or true matches the risk is unknown; the linkage rate is shown instead." in text
 
 
 def test_a_target_is_held_against_the_risk_and_not_against_the_rate_at_the_threshold(people):
@@ -599,7 +599,7 @@ def test_the_command_sweeps_blockings(folder, capsys):
     extra = ["--blocking", "--release", str(folder / "people.csv"), "--target", "0.1"]
     assert run(_call(folder, *extra)) == 0
     text = capsys.readouterr().out
-    assert "The blockings, coarsest first" in text and "as configured" in text and "blockings the risk is above" in text
+    assert "Blockings, coarsest first" in text and "as configured" in text and "blockings the risk is above" in text
 
 
 @pytest.mark.parametrize(

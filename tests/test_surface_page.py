@@ -183,7 +183,7 @@ def test_the_map_tells_every_cell_in_its_table():
 def test_a_surface_without_cells_has_no_map():
     bare = [setting(1, (0.1, 0.1, 0.1)).model_copy(update={"cells": []})]
     assert charts.heat_map(result_of(bare)) is None
-    assert "There is no map" in report_page(result_of(bare))
+    assert "There is no heat map" in report_page(result_of(bare))
 
 
 def test_shades_go_ever_further_from_the_page_in_grey_too():
@@ -224,8 +224,8 @@ def test_a_rate_is_never_called_the_risk():
     assert found.rows[0] == ("1", "25.0%", "25.0% to 25.0%", "0.75", "outside")
     assert settings_table(result).columns[3].name == "attributable rate"
     assert ">attributable rate</th>" in result._repr_html_() and ">risk</th>" not in result._repr_html_()
-    assert "The attributable rate does not only fall with strength" in answer(result)
-    assert "Nothing tells the risk without a control or true matches" in report_page(result)
+    assert "The attributable rate does not always fall with strength" in answer(result)
+    assert "Without a control or true matches the risk is unknown" in report_page(result)
 
 
 def test_a_setting_without_a_risk_among_others_that_have_one_shows_none():

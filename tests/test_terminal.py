@@ -145,8 +145,8 @@ def test_a_sentence_has_a_capital_letter_and_one_full_stop():
 # The verdict and what stands behind it
 
 
-AT_THE_THRESHOLD = "At threshold 0.9 this attacker links 31.9% (28.8% to 35.2%) of the originals"
-DECIDES_NOTHING = "These are the paper's figures; they decide nothing here."
+AT_THE_THRESHOLD = "At threshold 0.9, this attacker links 31.9% (28.8% to 35.2%) of the originals"
+DECIDES_NOTHING = "These are the paper's figures; they do not affect the verdict."
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ DECIDES_NOTHING = "These are the paper's figures; they decide nothing here."
         ),
         (
             {"attributable_rate": {"basis": "own_match_left_out"}, "control": None},
-            f"{AT_THE_THRESHOLD}; 28.4% is attributable to the release (25.3% to 31.5%), with the own match left out "
-            f"in place of a control. {DECIDES_NOTHING}",
+            f"{AT_THE_THRESHOLD}; 28.4% is attributable to the release (25.3% to 31.5%), with each original's own "
+            f"match left out instead of a control. {DECIDES_NOTHING}",
         ),
         ({"attributable_rate": None, "control": None}, f"{AT_THE_THRESHOLD}. {DECIDES_NOTHING}"),
         (
             {"attributable_rate": {"estimate": -0.03, "low": -0.08, "high": 0.02}, "control": {"rate": 0.339}},
             f"{AT_THE_THRESHOLD} and 33.9% of the control; the attributable rate, below 0 (below 0 to 2.0%), cannot be "
-            f"told from 0. {DECIDES_NOTHING}",
+            f"distinguished from 0. {DECIDES_NOTHING}",
         ),
         (
             {"attributable_rate": {"estimate": None, "low": None, "high": None}, "control": {"rate": 1.0}},
@@ -189,16 +189,16 @@ def test_the_risk_stands_with_its_interval_its_attacker_and_what_chance_is():
     found = result()
     assert found.verdict.sentence == "About 16 in 100 people (12 to 19) can be linked because of this release."
     assert explanation(found)[0] == (
-        "Risk 15.8% (95% interval 12.6% to 18.9%): attacker 'main' links 20.0% of the originals where it links 5% of "
+        "Risk 15.8% (95% interval 12.6% to 18.9%): attacker 'main' links 20.0% of the originals when it links 5% of "
         "the control."
     )
-    assert "beyond chance, which is 5%" in shown(found)
+    assert "beyond chance (5%)" in shown(found)
 
 
 def test_a_risk_that_was_picked_among_attackers_says_so():
     found = result(picked={"among": 4, "confidence": 0.9875})
     assert "attacker 'main', the strongest of 4, links 20.0% of the originals" in explanation(found)[0]
-    assert explanation(found)[1] == "The interval allows for the choice of the strongest."
+    assert explanation(found)[1] == "The interval is corrected for choosing the strongest attacker."
 
 
 def test_where_nothing_can_be_assessed_no_figure_stands_beside_the_verdict():
@@ -219,7 +219,7 @@ def test_an_attacker_that_reads_more_and_does_not_count_is_named_with_the_reason
     keen = attacker("keen", 0.6) | {"disqualified": ["it links everybody"]}
     weak = attacker("weak", 0.1) | {"disqualified": ["it links nobody"]}
     text = explanation(result(attackers=[attacker("main", 0.2), keen, weak]))
-    assert "Attacker 'keen' reads 57.9% and does not count: it links everybody." in text
+    assert "Attacker 'keen' has a risk of 57.9% and does not count: it links everybody." in text
     assert not any("'weak'" in line for line in text)
 
 
@@ -232,7 +232,7 @@ def test_a_lower_bound_is_called_one():
 
 @pytest.mark.parametrize(
     ("control", "missing"),
-    [(CONTROL, "the power at a false rate of 5% has no interval"), (None, "there is no control")],
+    [(CONTROL, "the power at a false-positive rate of 5% has no interval"), (None, "there is no control")],
     ids=["control", "no control"],
 )
 def test_an_earlier_result_without_intervals_says_what_is_missing_and_blames_no_size(control, missing):
@@ -253,11 +253,11 @@ def test_the_eye_is_led_from_the_answer_to_the_doubts():
         "About 16 in 100 people (12 to 19) can be linked because of this release.",
         "Risk 15.8% (95% interval 12.6% to 18.9%): attacker 'main'",
         "Scenario controlled: 10,000 originals",
-        "Policy not met: the upper interval end of the attributable rate at the threshold may be at most 5.0%, and is "
+        "Policy not met: the upper interval end of the attributable rate at the threshold must be at most 5.0% and is "
         "31.5%.",
         "- The top-1 hit rate is far above the linkage rate.",
         "3 warnings (top1_above_rate, base_rate_unknown, columns): read them before using a figure.",
-        "The figures behind it",
+        "The figures behind the verdict",
         "risk 15.8% 12.6% to 18.9%",
         "power at 5% 20.0% 17.0% to 23.0%",
         "top-1 hit rate 29.5%",
@@ -267,12 +267,12 @@ def test_the_eye_is_led_from_the_answer_to_the_doubts():
         "control rate 4.9% 3.3% to 6.9%",
         "attributable rate 28.4% 25.3% to 31.5%",
         "The linkage rate over all thresholds",
-        "By the true matches",
+        "Figures from the true matches",
         "The attackers",
-        "Ever looser blocking",
+        "Progressively looser blocking",
         "Which columns give people away",
         "Blocks",
-        "Can the attacker see at all?",
+        "Can the attacker distinguish people at all?",
         "Warnings",
         "no guarantee",
     ]
@@ -316,7 +316,7 @@ def test_both_signs_of_a_removal_are_explained(width):
     )
     assert "change of the linkage rate, in percentage points" in text
     assert "Minus: the column helps to link people." in text
-    assert "Plus: more are linked without it, because with fewer features more records look alike" in text
+    assert "Plus: more people are linked without it, because with fewer features more records look alike" in text
 
 
 @pytest.mark.parametrize(("asked", "words"), [(10_000, False), (2_000, True)])
@@ -324,8 +324,8 @@ def test_figures_of_a_sample_say_so(asked, words):
     rows = {"original": {**STORED["inputs"]["original"], "rows": 10_000}}
     copied = {"perturbed": {"rate": 0.9, "top1_hit_rate": 0.9, "asked": asked, "records": 10_000}}
     text = shown(result(inputs=rows, self_linkage=copied, feature_contribution={"removal_asked": asked}))
-    assert ("2,000 of 10,000 asked" in text) == words
-    assert ("2,000 originals were asked" in text) == words
+    assert ("sample of 2,000 of 10,000" in text) == words
+    assert ("sample of 2,000 originals" in text) == words
 
 
 def test_names_are_shown_as_they_are_written_never_as_markup():
@@ -370,7 +370,7 @@ def test_the_lowest_threshold_of_the_worst_case_is_named():
 def test_a_result_that_is_not_assessable_shows_its_figures_as_no_measure_of_risk():
     text = flat(shown(result(validity={"assessable": False, "reasons": ["the representation is shifted"]})))
     assert text.startswith("The risk of this release is not assessable: the representation is shifted.")
-    assert "They are no measure of risk." in text
+    assert "They do not measure the risk." in text
     assert "attributable to the release" not in text
 
 
@@ -394,7 +394,7 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
     [
         (
             {"figure": "linkage_rate", "bound": "estimate", "max": 0.5, "value": 0.319, "met": True, "reasons": []},
-            "Policy met under the stated attackers: the linkage rate at the threshold may be at most 50.0%, and is "
+            "Policy met under the stated attackers: the linkage rate at the threshold must be at most 50.0% and is "
             "31.9%.",
         ),
         (
@@ -406,7 +406,7 @@ def test_a_score_without_a_scale_shows_no_figures_of_thresholds_and_no_empty_col
                 "met": False,
                 "reasons": ["x"],
             },
-            "Policy not met: the upper interval end of the attributable rate at the threshold may be at most 5.0%, and "
+            "Policy not met: the upper interval end of the attributable rate at the threshold must be at most 5.0% and "
             "is not known.",
         ),
     ],

@@ -114,9 +114,9 @@ def printable(text: str) -> str:
 
 
 CODE = "\x02", "\x03"
-"""The marks around text to type; `printable` removes them from names."""
+"""Marks around text to type; `printable` removes them from names."""
 NAME = "\x0e", "\x0f"
-"""The marks around a name from the data, which an output may have to show as code so that nothing in it is obeyed."""
+"""Marks around a name from the data, which some outputs show as code so that markup in it has no effect."""
 _MARKED = re.compile("\x02(.*?)\x03|\x0e(.*?)\x0f", re.DOTALL)
 
 
@@ -126,12 +126,12 @@ def typed(words: str) -> str:
 
 
 def named(words: str) -> str:
-    """A name from the data, printable and marked as such for whoever shows it."""
+    """Return a name from the data in printable form, marked so that each output can style it."""
     return f"{NAME[0]}{printable(words)}{NAME[1]}"
 
 
 def marked_parts(words: str) -> list[tuple[Literal["plain", "typed", "name"], str]]:
-    """A text cut where its marks are, every part printable and with what it is; empty parts are left out."""
+    """Split a text at its marks into printable parts with their kinds; empty parts are left out."""
     found: list[tuple[Literal["plain", "typed", "name"], str]] = []
     end = 0
     for mark in _MARKED.finditer(words):

@@ -1,7 +1,7 @@
-"""Charts of a result: the same functions for notebooks, for the report, and for files.
+"""Charts of a result, for notebooks, reports and files.
 
-Each takes a result and returns an Altair chart, or None where there is nothing to draw. In a notebook it shows itself;
-`chart.save("risk.png")` or `.svg` writes it; `numbers(chart)` gives its table and its alternative text.
+Each function takes a result and returns an Altair chart, or None if there is nothing to draw. A notebook displays the
+chart; `chart.save("risk.png")` or `.svg` writes it to a file; `numbers(chart)` returns its table and alternative text.
 """
 
 from cvpl.charts.answer import risk_curve, scale

@@ -1,4 +1,4 @@
-"""The answer: where the release lies on the scale, and the risk over thresholds."""
+"""Charts of the main figures: the risk on a scale, and the rates over thresholds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from cvpl.charts.style import (
     Chart,
     colours,
     data,
-    finished,
+    finish,
     percent_axis,
 )
 from cvpl.result import AuditResult
+from cvpl.result.comparison_group import comparison_group
 from cvpl.result.scale import scale_ends
-from cvpl.result.strangers import others
 from cvpl.wording import percent, span
 
 _FALSE_RATE = 0.05
@@ -32,10 +32,10 @@ _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
 
 
 def scale(result: AuditResult) -> Chart | None:
-    """Where the release lies between a release with nobody in it and the originals themselves, by risk.
+    """The risk on a scale from a release with nobody in it to the originals themselves.
 
-    None where no risk is known, where it rests on the true matches, and where it has no interval. Without canaries the
-    ends are 0% and 100%.
+    None if the risk is unknown, is based on the true matches, or has no interval. Without canaries the ends are 0% and
+    100%.
     """
     own = result.risk
     known = result.verdict.kind in ("linkable", "indistinguishable_from_zero")
@@ -69,8 +69,8 @@ def scale(result: AuditResult) -> Chart | None:
     layers.append(name.encode(x=x, text="label:N"))
     words = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
     description = (
-        f"The risk on a scale from 0% to 100%. {names[0].capitalize()} lies at {percent(low)}, {names[1]} at "
-        f"{percent(high)}, this release at {percent(own.estimate)}{words}."
+        f"The risk on a scale from 0% to 100%: {names[0]} at {percent(low)}, {names[1]} at {percent(high)}, this "
+        f"release at {percent(own.estimate)}{words}."
     )
     table = [
         (names[0], percent(low), ""),
@@ -78,21 +78,21 @@ def scale(result: AuditResult) -> Chart | None:
         (names[1], percent(high), ""),
     ]
     drawn = alt.layer(*layers).properties(width=WIDTH + 40, height=74)
-    return finished(drawn, "Where the release lies", description, ("release", "risk", "95% interval"), table)
+    return finish(drawn, "Where the release lies", description, ("release", "risk", "95% interval"), table)
 
 
 def _side(at: float) -> Literal["left", "center", "right"]:
-    """On which side of a place on the scale its label begins, so that it stays on the picture."""
+    """The alignment of a label at a position on the scale that keeps it inside the chart."""
     return "left" if at < 0.25 else "right" if at > 0.75 else "center"
 
 
 def risk_curve(result: AuditResult) -> Chart | None:
-    """Linkage rate, control rate and attributable rate over the threshold, or over the false rate off the scale."""
+    """Linkage, control and attributable rates over thresholds, or over false-positive rates without a scale."""
     if not result.risk_curve:
         return None
     by_rate = result.risk_curve[0].threshold is None
-    title = f"share of {others(result)} that is linked" if by_rate else "threshold"
-    base = "control" if others(result) == "the control" else "own record left out"
+    title = f"linked share of {comparison_group(result)}" if by_rate else "threshold"
+    base = "control" if comparison_group(result) == "the control" else "own record left out"
     series = {"linked": BLUE, "attributable": ORANGE, base: GREY}
     rows, bands, table = [], [], []
     for point in result.risk_curve:
@@ -124,7 +124,7 @@ def risk_curve(result: AuditResult) -> Chart | None:
         scale=alt.Scale(nice=False, zero=False),
         axis=percent_axis(title) if by_rate else alt.Axis(title=title, format=".2~f"),
     )
-    y = alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=percent_axis("share of the people"))
+    y = alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=percent_axis("share of people"))
     dashes = {"linked": [1, 0], "attributable": [7, 3], base: [2, 3]}
     dash = alt.StrokeDash(
         "series:N", scale=alt.Scale(domain=list(known), range=[dashes[name] for name in known]), legend=_STROKES
@@ -148,7 +148,11 @@ def risk_curve(result: AuditResult) -> Chart | None:
         layers.append(rule.encode(x=x))
     drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     first, last = result.risk_curve[0], result.risk_curve[-1]
-    where = f"where 1% to 30% of {others(result)} are" if by_rate else f"as the threshold rises to {last.threshold:.3g}"
+    where = (
+        f"when 1% to 30% of {comparison_group(result)} are linked"
+        if by_rate
+        else f"as the threshold rises to {last.threshold:.3g}"
+    )
     description = (
         f"The share of originals linked {where}: from {percent(first.linkage_rate)} to {percent(last.linkage_rate)}"
         + (
@@ -156,7 +160,7 @@ def risk_curve(result: AuditResult) -> Chart | None:
             if first.control_rate is None or by_rate
             else f", the {base}'s from {percent(first.control_rate)} to {percent(last.control_rate)}"
         )
-        + ". Bands are 95% intervals; the dotted line is where the headline is read."
+        + ". Bands are 95% intervals; the dotted line marks the headline rate."
     )
     columns = (title, "linked", "95% interval", base, "attributable", "95% interval")
-    return finished(drawn, "Rates over thresholds", description, columns, table)
+    return finish(drawn, "Rates over thresholds", description, columns, table)

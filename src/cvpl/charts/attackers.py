@@ -1,4 +1,4 @@
-"""The attackers side by side."""
+"""The chart of attackers."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from cvpl.charts.style import (
     Chart,
     colours,
     data,
-    finished,
-    unlike,
-    whole_axis,
+    finish,
+    full_percent_axis,
+    unique_labels,
 )
 from cvpl.result import AuditResult
 from cvpl.wording import percent, printable, span
 
 
 def attackers(result: AuditResult) -> Chart | None:
-    """Every attacker's risk with its interval, the strongest first; None where fewer than two have one."""
+    """Every attacker's risk with its interval, the strongest first; None if fewer than two have a risk."""
     known = [(row, row.risk) for row in result.attackers if row.risk is not None]
     if len(known) < 2:
         return None
     known.sort(key=lambda pair: (bool(pair[0].disqualified), -pair[1].estimate))
-    labels = unlike([printable(row.name) for row, _ in known])
+    labels = unique_labels([printable(row.name) for row, _ in known])
     kinds = {"the headline": BLUE, "other attackers": GREY, "does not count": ORANGE}
     rows, table = [], []
     for label, (row, risk) in zip(labels, known, strict=True):
@@ -54,7 +54,7 @@ def attackers(result: AuditResult) -> Chart | None:
     shapes = {"the headline": "circle", "other attackers": "circle", "does not count": "cross"}
     title = "risk: linked because of the release"
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
-    x = alt.X("risk:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis(title))
+    x = alt.X("risk:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis(title))
     base = alt.Chart(data(rows))
     layers: list[Any] = []
     ends = [row for row in rows if row["low"] is not None and row["high"] is not None]
@@ -66,8 +66,8 @@ def attackers(result: AuditResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(rows))
     best, weakest = known[0], known[-1]
     description = (
-        f"The risk by {len(known)} attackers, from {printable(best[0].name)} with {percent(best[1].estimate)} to "
+        f"The risk for {len(known)} attackers, from {printable(best[0].name)} with {percent(best[1].estimate)} to "
         f"{printable(weakest[0].name)} with {percent(weakest[1].estimate)}."
     )
     columns = ("attacker", "risk", "95% interval", "linked", "control", "attributable", "top-1", "does not count")
-    return finished(drawn, "The attackers", description, columns, table, labels)
+    return finish(drawn, "The attackers", description, columns, table, labels)

@@ -1,4 +1,4 @@
-"""The releases of one data set: what is found in each, and what each keeps."""
+"""The releases of one data set: their risks and their utilities."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cvpl.charts.style import (
     ORANGE,
     WIDTH,
     Chart,
-    apart,
     colours,
     data,
-    finished,
+    finish,
+    full_percent_axis,
     percent_axis,
-    unlike,
-    whole_axis,
+    spread_out,
+    unique_labels,
 )
 from cvpl.result import BenchmarkRow
 from cvpl.wording import UNKNOWN, percent, printable, span
@@ -30,15 +30,15 @@ from cvpl.wording import UNKNOWN, percent, printable, span
 _SERIES = {"risk": BLUE, "attributable": ORANGE, "top-1": GREY}
 _SHAPES = {"risk": "circle", "attributable": "square", "top-1": "triangle-up"}
 _OFFSET = {"risk": -8, "attributable": 0, "top-1": 8}
-"""Pixels by which the points of a release stand below each other, so that none hides another."""
+"""Vertical offsets in pixels that keep the points of a release from overlapping."""
 _BASES = {"a control": BLUE, "true matches": GREY}
-"""What a risk rests on."""
+"""The basis of a risk."""
 _BASE_SHAPES = {"a control": "circle", "true matches": "triangle-up"}
 _EACH = 30
-"""Height of a release."""
+"""Height of one release in pixels."""
 _LONGEST = 22
 _LINE = 15
-"""Height of a name beside the plot."""
+"""Height of a name beside the plot, in pixels."""
 
 Ends = tuple[float, float | None, float | None]
 
@@ -46,12 +46,12 @@ Ends = tuple[float, float | None, float | None]
 def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     """Risk, attributable rate and top-1 of every release with their intervals, in the order of the rows.
 
-    `name` is that of the data set. None where no release has any of them.
+    `name` is the name of the data set. None if no release has any of these figures.
     """
     known = [row for row in rows if _figures(row)]
     if not known:
         return None
-    labels = unlike([printable(row.name) for row in known], _LONGEST)
+    labels = unique_labels([printable(row.name) for row in known], _LONGEST)
     points = [
         {"name": label, "series": series, "value": value, "low": low, "high": high}
         for label, row in zip(labels, known, strict=True)
@@ -59,7 +59,7 @@ def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     ]
     used = {kind: colour for kind, colour in _SERIES.items() if any(point["series"] == kind for point in points)}
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None, labelOverlap=False))
-    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=whole_axis("share of the people"))
+    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1], clamp=True), axis=full_percent_axis("share of people"))
     layers: list[Any] = []
     for kind in used:
         mine = [point for point in points if point["series"] == kind]
@@ -76,21 +76,21 @@ def release_risks(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     description = f"{shown[0].upper()}{shown[1:]} of {_counted(known)}, with 95% intervals."
     table = [(printable(row.name), *_cells(row)) for row in rows]
     heads = ("release", "risk", "95% interval", "attributable", "95% interval", "top-1", "95% interval")
-    return finished(plot, f"What is found in each release of {printable(name)}", description, heads, table, labels)
+    return finish(plot, f"Risk of each release of {printable(name)}", description, heads, table, labels)
 
 
 def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
-    """Utility against risk, told apart by what the risk rests on; None where no release has both."""
+    """Utility against risk, with a mark for the basis of the risk; None if no release has both."""
     known = [row for row in rows if _risk(row) is not None and _kept(row) is not None]
     if not known:
         return None
-    labels = unlike([printable(row.name) for row in known], _LONGEST)
+    labels = unique_labels([printable(row.name) for row in known], _LONGEST)
     height = max(HEIGHT, _LINE * (len(known) + 1))
     utilities = [_kept(row) or 0.0 for row in known]
     room = max(0.03, 0.08 * (max(utilities) - min(utilities)))
     bottom, top = min(utilities) - room, min(1.01, max(utilities) + room)
     most = min(1.0, max(0.01, 1.08 * max(_risk(row) or 0.0 for row in known)))
-    beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
+    beside = spread_out(utilities, (top - bottom) * _LINE / height, bottom, top)
     points = [
         {"name": label, "series": _basis(row), "risk": _risk(row), "utility": item, "edge": most, "beside": place}
         for label, row, item, place in zip(labels, known, utilities, beside, strict=True)
@@ -109,10 +109,10 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
     ]
     plot = alt.layer(*layers).properties(width=WIDTH - 110, height=height)
     description = (
-        f"Utility against risk of {_counted(known)}; lower risk lies to the left, higher utility above. "
-        "Utility is that of the columns which a release holds."
+        f"Utility against risk of {_counted(known)}; lower risk is to the left, higher utility at the top. "
+        "Utility covers the columns of each release."
     )
-    heads = ("release", "risk rests on", "risk", "utility", "columns")
+    heads = ("release", "basis of the risk", "risk", "utility", "columns")
     table = [
         (
             printable(row.name),
@@ -123,7 +123,7 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         )
         for row in rows
     ]
-    return finished(plot, f"Utility against risk in {printable(name)}", description, heads, table)
+    return finish(plot, f"Utility against risk in {printable(name)}", description, heads, table)
 
 
 def _counted(rows: Sequence[BenchmarkRow]) -> str:
@@ -131,7 +131,7 @@ def _counted(rows: Sequence[BenchmarkRow]) -> str:
 
 
 def _figures(row: BenchmarkRow) -> dict[str, Ends]:
-    """The figures of a row that are known, each with the ends of its interval."""
+    """The known figures of a row, each with the ends of its interval."""
     found: dict[str, Ends] = {}
     value, low, high = row.shown
     if value is not None:

@@ -1,4 +1,4 @@
-"""Which columns give people away."""
+"""The chart of the columns that give people away."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Any
 
 import altair as alt
 
-from cvpl.charts.style import BAR, INK, PALE, WIDTH, Chart, data, finished, percent_axis, unlike
+from cvpl.charts.style import BAR, INK, PALE, WIDTH, Chart, data, finish, percent_axis, unique_labels
 from cvpl.result import AuditResult
 from cvpl.wording import percent, points, printable, span
 
 
 def contributions(result: AuditResult) -> Chart | None:
-    """Which columns give people away: the fall of power without each, else its part in links or in the space."""
+    """How much each column gives people away: the drop in power without it, else its share in the links or space."""
     columns = result.feature_contribution.columns
-    ways: list[tuple[str, str, Any]] = [
+    measures: list[tuple[str, str, Any]] = [
         (
             "power_drop",
-            "fall of the power at 5% without the column",
+            "drop in power at 5% without the column",
             lambda item: (item.power_drop_low, item.power_drop_high),
         ),
-        ("link", "share of the links' similarity", lambda item: (None, None)),
-        ("structural", "share of the space of comparison", lambda item: (item.structural_low, item.structural_high)),
+        ("link", "share of the similarity of links", lambda item: (None, None)),
+        ("structural", "share of the comparison space", lambda item: (item.structural_low, item.structural_high)),
     ]
-    chosen = next((way for way in ways if any(getattr(column, way[0]) is not None for column in columns)), None)
+    chosen = next((item for item in measures if any(getattr(column, item[0]) is not None for column in columns)), None)
     if chosen is None:
         return None
     field, title, ends_of = chosen
     known = [column for column in columns if getattr(column, field) is not None]
     known.sort(key=lambda item: -getattr(item, field))
-    labels = unlike([printable(item.column) for item in known])
+    labels = unique_labels([printable(item.column) for item in known])
     rows = []
     for label, item in zip(labels, known, strict=True):
         low, high = ends_of(item)
@@ -46,11 +46,11 @@ def contributions(result: AuditResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 90, height=BAR * len(rows))
     most = known[0]
     description = (
-        f"{title.capitalize()}, for {len(known)} columns. Most: {printable(most.column)} with "
+        f"{title.capitalize()}, for {len(known)} columns. Largest: {printable(most.column)} with "
         f"{percent(getattr(most, field))}."
     )
     if spread:
-        description += " Lines are the spread over people or records drawn anew."
+        description += " Lines show the spread over resamples of people or records."
     table = [
         (
             printable(column.column),
@@ -64,10 +64,10 @@ def contributions(result: AuditResult) -> Chart | None:
         )
         for column in sorted(columns, key=lambda item: known.index(item) if item in known else len(known))
     ]
-    heads = ("column", "role", "power if gone", "spread", "links", "structure", "spread", "rate if gone")
-    return finished(drawn, "Which columns give people away", description, heads, table, labels)
+    heads = ("column", "role", "power without it", "spread", "links", "structure", "spread", "rate without it")
+    return finish(drawn, "Which columns give people away", description, heads, table, labels)
 
 
 def _ends(low: float | None, high: float | None) -> str:
-    """The ends of a drop as changes."""
+    """The interval of a drop, as changes."""
     return "" if low is None or high is None else f"{points(-high)} to {points(-low)}"

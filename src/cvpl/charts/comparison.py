@@ -1,4 +1,4 @@
-"""Releases side by side: utility against risk, and the columns that give people away in each."""
+"""Charts of a comparison: utility against risk, and the columns that give people away in each release."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from cvpl.charts.style import (
     PALE,
     WIDTH,
     Chart,
-    apart,
     colours,
     data,
-    finished,
+    finish,
     percent_axis,
-    unlike,
+    spread_out,
+    unique_labels,
 )
 from cvpl.result import ComparedRelease, ComparisonResult, Contribution
 from cvpl.wording import UNKNOWN, percent, places, points, printable, span
 
 _LINE = 15
-"""Height of a name beside the plot."""
+"""Height of a name beside the plot, in pixels."""
 _LONGEST = 22
 _MOST_COLUMNS = 10
-"""So many columns are drawn; the table has all of them."""
+"""The number of columns in the chart; the table has all columns."""
 _KINDS = {"efficient": BLUE, "beaten by another": GREY}
 _SHAPES = {"efficient": "circle", "beaten by another": "square"}
 
 
 def frontier(result: ComparisonResult) -> Chart | None:
-    """Utility against risk, with the efficient frontier; None where no release has both.
+    """Utility against risk, with the efficient frontier; None if no release has both.
 
-    Names stand in a column beside the plot, a line leads to each, so that they never meet.
+    Names are in a column beside the plot and connected by lines, so that they do not overlap.
     """
     known = [release for release in result.releases if release.on_frontier is not None]
     if not known:
         return None
-    labels = unlike([printable(item.name) for item in known], _LONGEST)
+    labels = unique_labels([printable(item.name) for item in known], _LONGEST)
     height = max(HEIGHT, _LINE * (len(known) + 1))
     utilities = [item.utility.score or 0.0 for item in known]
     room = max(0.01, 0.08 * (max(utilities) - min(utilities)))
     bottom, top = min(utilities) - room, max(utilities) + room
     most = min(1.0, 1.06 * max(_high(item) for item in known))
-    beside = apart(utilities, (top - bottom) * _LINE / height, bottom, top)
+    beside = spread_out(utilities, (top - bottom) * _LINE / height, bottom, top)
     rows: list[dict[str, Any]] = [
         {
             "name": label,
@@ -86,19 +86,19 @@ def frontier(result: ComparisonResult) -> Chart | None:
     plot = alt.layer(*layers).properties(width=WIDTH - 110, height=height)
     efficient = ", ".join(printable(name) for name in result.frontier)
     description = (
-        f"Utility against risk of {len(known)} releases; lower risk lies to the left, higher utility above. "
-        f"Efficient, from the lowest risk: {efficient}. Lines across are 95% intervals of the risk."
+        f"Utility against risk of {len(known)} releases; lower risk is to the left, higher utility at the top. "
+        f"Efficient, from the lowest risk: {efficient}. Horizontal lines are 95% intervals of the risk."
     )
     heads = ("release", "place by risk", "risk", "95% interval", "utility", "efficient", "beaten by")
-    return finished(plot, "Utility against risk", description, heads, [_row(release) for release in result.releases])
+    return finish(plot, "Utility against risk", description, heads, [_row(release) for release in result.releases])
 
 
 def contributions(result: ComparisonResult) -> Chart | None:
-    """By how much power falls without each column, release by release; else shares of the links, or of the space."""
-    ways = (
-        ("power_drop", "fall of the power at 5% without the column"),
-        ("link", "share of the links' similarity"),
-        ("structural", "share of the space of comparison"),
+    """The drop in power without each column, for each release; else its share in the links or the space."""
+    measures = (
+        ("power_drop", "drop in power at 5% without the column"),
+        ("link", "share of the similarity of links"),
+        ("structural", "share of the comparison space"),
     )
     parts = [{column.column: column for column in release.feature_contribution.columns} for release in result.releases]
     names = list(dict.fromkeys(name for found in parts for name in found))
@@ -110,15 +110,16 @@ def contributions(result: ComparisonResult) -> Chart | None:
         return max((value(found, name, field) or 0.0 for found in parts), default=0.0)
 
     chosen = next(
-        (way for way in ways if any(value(item, name, way[0]) is not None for item in parts for name in item)), None
+        (kind for kind in measures if any(value(item, name, kind[0]) is not None for item in parts for name in item)),
+        None,
     )
     if chosen is None:
         return None
     field, title = chosen
     names.sort(key=lambda name: -most(name, field))
-    releases = unlike([printable(item.name) for item in result.releases], _LONGEST)
+    releases = unique_labels([printable(item.name) for item in result.releases], _LONGEST)
     drawn = names[:_MOST_COLUMNS]
-    columns = unlike([printable(name) for name in drawn], _LONGEST)
+    columns = unique_labels([printable(name) for name in drawn], _LONGEST)
     rows = [
         {"column": label, "release": release, "value": figure}
         for name, label in zip(drawn, columns, strict=True)
@@ -139,18 +140,18 @@ def contributions(result: ComparisonResult) -> Chart | None:
         .properties(width=WIDTH - 90, height=12 * len(releases))
     )
     description = (
-        f"{title.capitalize()}, for {len(drawn)} columns in {len(releases)} releases. Most: {printable(names[0])} with "
-        f"{percent(most(names[0], field))} at most."
+        f"{title.capitalize()}, for {len(drawn)} columns in {len(releases)} releases. Largest: {printable(names[0])} "
+        f"with up to {percent(most(names[0], field))}."
     )
     table = [
-        (printable(name), *(_shown(value(found, name, field), drop=field == "power_drop") for found in parts))
+        (printable(name), *(_cell(value(found, name, field), drop=field == "power_drop") for found in parts))
         for name in names
     ]
     heads = ("column", *(printable(item.name) for item in result.releases))
-    return finished(plot, "Which columns give people away, release by release", description, heads, table, releases)
+    return finish(plot, "Which columns give people away, by release", description, heads, table, releases)
 
 
-def _shown(value: float | None, *, drop: bool) -> str:
+def _cell(value: float | None, *, drop: bool) -> str:
     return points(None if value is None else -value) if drop else percent(value)
 
 

@@ -1,16 +1,16 @@
-"""How true pairs are found, or lost."""
+"""The funnel from true pairs to links."""
 
 from __future__ import annotations
 
 import altair as alt
 
-from cvpl.charts.style import BAR, BLUE, INK, WIDTH, Chart, data, finished
+from cvpl.charts.style import BAR, BLUE, INK, WIDTH, Chart, data, finish
 from cvpl.result import AuditResult
 from cvpl.wording import percent
 
 
 def funnel(result: AuditResult) -> Chart | None:
-    """How true pairs get lost on the way to a link; None where no match is known."""
+    """How many true pairs remain after each step to a link; None if no match is known."""
     found = result.truth
     if found is None or not found.originals_with_match:
         return None
@@ -34,7 +34,7 @@ def funnel(result: AuditResult) -> Chart | None:
     drawn = alt.layer(bars, texts).properties(width=WIDTH - 70, height=(BAR + 6) * len(rows))
     description = "Of the originals, " + ", ".join(f"{count:,.0f} {name}" for name, count in steps) + "."
     table = [(name, f"{count:,.0f}", percent(count / whole)) for name, count in steps]
-    return finished(
+    return finish(
         drawn,
         "How true pairs are found",
         description,

@@ -1,4 +1,4 @@
-"""Distributions: evidence of originals and controls, similarities of pairs, sizes of blocks."""
+"""Histograms: evidence for originals and controls, similarities of pairs, sizes of blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from cvpl.charts.style import BLUE, GREY, HEIGHT, MUTED, PALE, WIDTH, Chart, colours, data, finished, percent_axis
+from cvpl.charts.style import BLUE, GREY, HEIGHT, MUTED, PALE, WIDTH, Chart, colours, data, finish, percent_axis
 from cvpl.result import AuditResult
 from cvpl.wording import percent
 
@@ -14,28 +14,28 @@ _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
 
 
 def evidence(result: AuditResult) -> Chart | None:
-    """How strongly something speaks for a link: originals beside people who are in no release."""
+    """The evidence for a link, for originals and for the control; None if it is unknown."""
     found = result.evidence
     if found is None:
         return None
     series = {"originals": BLUE, "control": GREY}
     shares = {"originals": found.originals, "control": found.controls}
     return _histogram(
-        "What speaks for a link",
+        "Evidence for a link",
         "the attacker's evidence, low to high",
         found.edges,
         {name: share for name, share in shares.items() if share is not None},
         series,
         found.read_at,
-        "The originals' best evidence"
-        + (", beside that of people in no release" if found.controls is not None else "")
-        + ". To the right of the dotted line a person counts as linked."
-        + (" The further apart the two, the more the release gives away." if found.controls is not None else ""),
+        "The best evidence for each original"
+        + (" and for people who are not in the release" if found.controls is not None else "")
+        + ". A person to the right of the dotted line is linked."
+        + (" The further apart the two curves, the more the release gives away." if found.controls is not None else ""),
     )
 
 
 def similarities(result: AuditResult) -> Chart | None:
-    """The similarities of true pairs and of wrong ones; None where no match is known."""
+    """The similarities of true pairs and of wrong candidates; None if no match is known."""
     found = None if result.truth is None else result.truth.similarities
     if found is None:
         return None
@@ -46,8 +46,8 @@ def similarities(result: AuditResult) -> Chart | None:
         {"true matches": found.matches, "wrong candidates": found.non_matches},
         {"true matches": BLUE, "wrong candidates": GREY},
         result.threshold,
-        f"Similarities of true pairs beside those of wrong candidates; they share {percent(found.overlap)} of their "
-        f"area, and a true pair scores above a wrong one in {percent(found.separation)} of the cases.",
+        f"Similarities of true pairs and of wrong candidates. The distributions overlap by {percent(found.overlap)}, "
+        f"and a true pair scores above a wrong one in {percent(found.separation)} of cases.",
     )
 
 
@@ -60,7 +60,7 @@ def _histogram(
     read_at: float | None,
     description: str,
 ) -> Chart:
-    # Steps close at both ends, so that the last bin is as wide as the others.
+    # The last value is repeated, so that the last bin is as wide as the others.
     steps = [
         {"at": edge, "series": name, "share": value}
         for name, values in shares.items()
@@ -86,11 +86,11 @@ def _histogram(
         for at in range(len(edges) - 1)
     ]
     drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT - 40)
-    return finished(drawn, title, description, (axis, *shares), table)
+    return finish(drawn, title, description, (axis, *shares), table)
 
 
 def block_sizes(result: AuditResult) -> Chart | None:
-    """How many blocks there are of each size; None without blocking."""
+    """The number of blocks of each size; None without blocking."""
     scheme = next((item for item in result.blocks.schemes if item.count > 1 and item.sizes), None)
     if scheme is None:
         return None
@@ -102,13 +102,13 @@ def block_sizes(result: AuditResult) -> Chart | None:
     x = alt.X("name:N", sort=names, axis=alt.Axis(title="released records in a block", labelAngle=-40))
     drawn = base.mark_bar(color=PALE).encode(x=x, y=alt.Y("blocks:Q", axis=alt.Axis(title="blocks", tickMinStep=1)))
     description = (
-        f"{scheme.count:,} blocks with from {scheme.smallest:,} to {scheme.largest:,} released records, half of them "
-        f"with at most {scheme.median:,.0f}; {scheme.blocks_with_80_percent_of_work:,} of them hold 80% of all pairs."
+        f"{scheme.count:,} blocks with {scheme.smallest:,} to {scheme.largest:,} released records (median "
+        f"{scheme.median:,.0f}); {scheme.blocks_with_80_percent_of_work:,} of them contain 80% of all pairs."
     )
     pairs = max(1, scheme.pairs)
     table = [
         (name, f"{item.blocks:,}", f"{item.pairs:,}", percent(item.pairs / pairs))
         for name, item in zip(names, scheme.sizes, strict=True)
     ]
-    heads = ("records in a block", "blocks", "pairs", "share of the pairs")
-    return finished(drawn.properties(width=WIDTH, height=HEIGHT - 60), "Block sizes", description, heads, table)
+    heads = ("records in a block", "blocks", "pairs", "share of pairs")
+    return finish(drawn.properties(width=WIDTH, height=HEIGHT - 60), "Block sizes", description, heads, table)

@@ -1,4 +1,4 @@
-"""Who is at risk."""
+"""The chart of rates by group."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ from typing import Any
 
 import altair as alt
 
-from cvpl.charts.style import BAR, BLUE, ORANGE, PALE, WIDTH, Chart, colours, data, finished, unlike, whole_axis
+from cvpl.charts.style import (
+    BAR,
+    BLUE,
+    ORANGE,
+    PALE,
+    WIDTH,
+    Chart,
+    colours,
+    data,
+    finish,
+    full_percent_axis,
+    unique_labels,
+)
 from cvpl.result import AuditResult
 from cvpl.result.people import attributable_words, control_words, interval_words, linked_words, where
 from cvpl.wording import percent, printable
 
 _LONGEST = 32
-"""A group's name stands behind that of what it is a group of."""
-_LINKED, _RANGE = "linked", "hidden: its range"
+"""Labels are longer here: the name of the grouping and the name of the group."""
+_LINKED, _RANGE = "linked", "hidden: range"
 
 
 def at_risk(result: AuditResult) -> Chart | None:
-    """The rate of every group, or the range of a hidden one, beside the average; None where nothing is known.
+    """The rate of every group, or its range if it is hidden, and the average; None if no rate is known.
 
-    A row of which nothing is known stands in the table only.
+    Rows without any known rate are only in the table.
     """
     found = result.at_risk
     if found is None or not found.tables:
@@ -40,13 +52,13 @@ def at_risk(result: AuditResult) -> Chart | None:
             rows.append({"rate": row.linked, "low": low, "high": high, "series": series})
     if not rows:
         return None
-    names = unlike(labels, _LONGEST)
+    names = unique_labels(labels, _LONGEST)
     rows = [{**row, "name": name} for row, name in zip(rows, names, strict=True)]
     shown = [row for row in rows if row["series"] == _LINKED]
     ranges = [row for row in rows if row["series"] == _RANGE]
     y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None))
-    x = alt.X("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis("share linked"))
-    from_low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis("share linked"))
+    x = alt.X("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked"))
+    from_low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked"))
     used = {_LINKED: BLUE, _RANGE: PALE} if shown else {_RANGE: PALE}
     colour = colours(used, legend=alt.Legend(symbolType="square", symbolStrokeWidth=0) if ranges else None)
     layers: list[Any] = [
@@ -64,10 +76,10 @@ def at_risk(result: AuditResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 120, height=BAR * len(rows))
     most = found.maximum
     least = "at least " if most.at_least else ""
-    bar = " A pale bar is the range of a group whose share is hidden." if ranges else ""
+    bar = " A pale bar is the range of a hidden share." if ranges else ""
     description = (
         f"The share linked in {len(rows)} groups. The largest is {least}{percent(most.estimate)}, {where(most)}; the "
         f"dashed line is the average, {percent(found.average)}.{bar}"
     )
     heads = ("by", "group", "originals", "linked", "95% interval", "control", "attributable")
-    return finished(drawn, "Who is at risk", description, heads, table, names)
+    return finish(drawn, "Who is at risk", description, heads, table, names)

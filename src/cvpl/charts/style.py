@@ -1,8 +1,8 @@
-"""How every chart looks, what it carries with it, and how it becomes a picture.
+"""The style of all charts, their metadata, and their conversion to images.
 
-A chart is an Altair chart and nothing else: in a notebook it shows itself, and `chart.save("chart.png")` writes it. It
-carries a description, which is its alternative text, and its numbers as a table. Colours differ in lightness too, and
-whatever they tell apart is told by a dash, a shape or a label as well.
+Every chart is a plain Altair chart: a notebook displays it, and `chart.save("chart.png")` writes it. It has a
+description, which is its alternative text, and its numbers as a table. Series differ in lightness as well as in hue,
+and also in dash, shape or label.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INK, MUTED, FAINT = "#1f2933", "#52606d", "#d5dae1"
 BLUE, ORANGE, GREY, PALE = "#0b5fa5", "#e08a00", "#7b8794", "#9cc4e8"
 PAPER = "#ffffff"
 SHADES = ("#eef4fa", "#cfe1f2", PALE, "#5b9bd0", BLUE, "#08305a")
-"""From nothing to everything: ever further from the page, in greyscale too."""
+"""Shades from low to high, distinguishable in greyscale too."""
 DARK = {
     PAPER: "#14191f",
     SHADES[0]: "#1b2530",
@@ -38,21 +38,21 @@ DARK = {
     GREY: "#98a4b1",
     PALE: "#2d5f8a",
 }
-"""What stands in for each colour on a dark page."""
+"""The replacement of each colour on a dark page."""
 WIDTH, HEIGHT = 300, 180
-"""Narrow enough for a telephone, where letters then keep their size."""
+"""The size of a plot in pixels, narrow enough for a phone without scaling the text."""
 BAR = 22
-"""Height of a line in charts with a name on every line."""
+"""Height of a row in charts with one name per row, in pixels."""
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
-"""Nearly everywhere one of them is there, and they are equally wide; `labels` are given room for where none is."""
+"""Fonts of equal width; at least one is available on most systems. `labels` leave room for wider fonts."""
 _META = "cvpl"
 _LONGEST = 26
-"""Names are cut after so many characters on an axis; the table has them whole."""
+"""The largest number of characters of a name on an axis; the table has the full names."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A chart's title, its alternative text, and its numbers as text, row by row."""
+    """The title, the alternative text and the table of a chart, with cells as text."""
 
     title: str
     description: str
@@ -60,7 +60,7 @@ class Numbers:
     rows: tuple[tuple[str, ...], ...]
 
 
-def finished(
+def finish(
     chart: Any,
     title: str,
     description: str,
@@ -68,9 +68,9 @@ def finished(
     rows: Sequence[Sequence[str]],
     labels: Sequence[str] = (),
 ) -> Chart:
-    """The chart in the house's style, with its title, its alternative text and its table.
+    """Apply the common style to a chart and attach its title, alternative text and table.
 
-    `labels` are the names on its left side, for which there is room even in a wider font.
+    `labels` are the names on the left axis; the padding leaves room for them even in a wider font.
     """
     room = 4 + round(1.3 * max(map(len, labels), default=0))
     meta = {_META: {"title": title, "columns": list(columns), "rows": [list(row) for row in rows]}}
@@ -114,23 +114,23 @@ def finished(
 
 
 def numbers(chart: Chart) -> Numbers:
-    """What a chart carries with it."""
+    """The title, the alternative text and the table of a chart."""
     meta = chart.usermeta[_META]
     rows = tuple(tuple(row) for row in meta["rows"])
     return Numbers(meta["title"], str(chart.description), tuple(meta["columns"]), rows)
 
 
 def svg(chart: Chart) -> str:
-    """The chart as an SVG element that may stand in a page: it scales with it, and has the description for its name."""
+    """The chart as an SVG element for a web page: it scales with the page, and its label is the description."""
     drawn = str(vl_convert.vegalite_to_svg(chart.to_json()))
     box = re.search(r'viewBox="[0-9. -]+"', drawn)
-    assert box is not None  # noqa: S101 - every picture of Vega has one
+    assert box is not None  # noqa: S101 - every SVG from Vega has one
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {box.group()} role="img" '
     opening += f'aria-label="{escape(str(chart.description))}">'
     inside = drawn[drawn.index(">") + 1 :]
-    # Marks have roles of their own, which within one picture with a name only confuse.
+    # The whole chart has one label; roles of single marks would only confuse screen readers.
     inside = re.sub(r' (role|aria-[a-z]+|class)="[^"]*"', "", inside)
-    # Vega counts clips over all pictures of a process; here a picture's are its own, and the same every time.
+    # Vega numbers clip paths per process; names from the title make them unique on a page and reproducible.
     own = re.sub(r"\W+", "-", numbers(chart).title.lower())
     for at, name in enumerate(dict.fromkeys(re.findall(r'id="(clip\d+)"', inside))):
         inside = re.sub(rf"\b{name}\b", f"{own}-{at}", inside)
@@ -138,49 +138,49 @@ def svg(chart: Chart) -> str:
 
 
 def png(chart: Chart, scale: float = 2.0) -> bytes:
-    """The chart as a PNG on white, `scale` times its size."""
+    """The chart as a PNG on a white background, scaled by `scale`."""
     drawn: Any = chart.to_dict()
     drawn["background"] = "white"
     return bytes(vl_convert.vegalite_to_png(drawn, scale=scale))
 
 
 def data(rows: Sequence[Row]) -> alt.InlineData:
-    """Rows as they are, inside the chart."""
+    """The rows as inline data of a chart."""
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def short(name: str, longest: int = _LONGEST) -> str:
-    """A name as an axis has room for it."""
+def shorten(name: str, longest: int = _LONGEST) -> str:
+    """Shorten a name to fit on an axis."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
-def unlike(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
-    """Short names that are still unlike each other: equal ones get a number."""
+def unique_labels(names: Sequence[str], longest: int = _LONGEST) -> list[str]:
+    """Shorten names to unique labels: equal labels get a number."""
     seen: dict[str, int] = {}
     found = []
-    for name in (short(item, longest) for item in names):
+    for name in (shorten(item, longest) for item in names):
         seen[name] = seen.get(name, 0) + 1
         found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return found
 
 
-def whole_axis(title: str) -> alt.Axis:
-    """An axis of shares from 0% to 100% with few labels, which never meet."""
+def full_percent_axis(title: str) -> alt.Axis:
+    """An axis from 0% to 100% with few labels, which do not overlap."""
     return percent_axis(title, values=[0, 0.25, 0.5, 0.75, 1], labelOverlap=False)
 
 
 def percent_axis(title: str, **more: Any) -> alt.Axis:
-    """An axis of shares."""
+    """An axis of percentages."""
     return alt.Axis(format="~%", title=title, **more)
 
 
 def colours(named: Mapping[str, str], **more: Any) -> alt.Color:
-    """The colour of each series, in the order given."""
+    """The colour encoding of the series, in the given order."""
     return alt.Color("series:N", scale=alt.Scale(domain=list(named), range=list(named.values())), **more)
 
 
-def apart(values: Sequence[float], gap: float, bottom: float, top: float) -> list[float]:
-    """Places near the values, at least `gap` from each other, between bottom and top as far as there is room."""
+def spread_out(values: Sequence[float], gap: float, bottom: float, top: float) -> list[float]:
+    """Positions near the values, at least `gap` apart and, if possible, between `bottom` and `top`."""
     order = sorted(range(len(values)), key=lambda at: values[at])
     found = [0.0] * len(values)
     last = bottom - gap / 2

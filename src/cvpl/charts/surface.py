@@ -1,4 +1,4 @@
-"""A risk surface: the rate over strength and threshold, and risk beside utility at every strength."""
+"""Charts of a risk surface: the rate over strength and threshold, and risk and utility at every strength."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from cvpl.charts.style import (
     Chart,
     colours,
     data,
-    finished,
-    unlike,
-    whole_axis,
+    finish,
+    full_percent_axis,
+    unique_labels,
 )
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
 from cvpl.result.surface_answer import FIGURES, figure_of, figure_shown, score
 from cvpl.wording import UNKNOWN, percent, printable, span
 
 _STEPS = (0.02, 0.05, 0.10, 0.25, 0.50)
-"""Rates at which the shade changes: finer where targets lie."""
+"""Rates at which the shade changes: finer at low rates, where targets are."""
 _LEVELS = dict(zip(("to 2%", "to 5%", "to 10%", "to 25%", "to 50%", "above 50%"), SHADES, strict=True))
 _DARK_FROM = 4
-"""From this shade on marks are drawn in the colour of the page."""
+"""From this shade on, marks have the colour of the page."""
 _LABELLED = 5
-"""Every so many thresholds have a label on the axis."""
+"""The axis labels every fifth threshold."""
 _WITHIN, _STEEP, _CONTRADICTED = "within the target", "steep", "contradicted"
 _FRAME = "M-1,-1L1,-1L1,1L-1,1ZM-0.6,-0.6L-0.6,0.6L0.6,0.6L0.6,-0.6Z"
-"""A square with a hole, for the legend."""
+"""An SVG path of a square frame, for the legend."""
 _SHAPES = {_STEEP: "circle", _CONTRADICTED: "cross"}
 _HEIGHTS = {_STEEP: 0.3, _CONTRADICTED: 0.7}
-"""How far down in a cell a mark stands, so that both have room."""
+"""The vertical position of each mark in a cell, so that both fit."""
 
 
 def heat_map(result: SurfaceResult) -> Chart | None:
-    """The judged rate of every strength and threshold, or false rate; None where nothing tells where to read it.
+    """The rate at every strength and every threshold or false-positive rate; None if no rate is known.
 
-    Shades rise with the rate, in greyscale too. Cells within the target are framed; a dot marks a cell of high
-    sensitivity, a cross one whose rate other figures contradict.
+    Darker shades are higher rates. Cells within the target are framed; a dot marks a cell of high sensitivity, a cross
+    a cell whose rate is contradicted by other figures.
     """
     width = max((len(row.cells) for row in result.settings), default=0)
     if not width:
         return None
-    labels = unlike([printable(str(row.strength)) for row in result.settings])
+    labels = unique_labels([printable(str(row.strength)) for row in result.settings])
     first = next(row for row in result.settings if len(row.cells) == width)
     places = [_place(cell) for cell in first.cells]
     rows, marks = [], []
@@ -66,7 +66,7 @@ def heat_map(result: SurfaceResult) -> Chart | None:
             kinds = [kind for kind, there in ((_STEEP, cell.steep), (_CONTRADICTED, cell.contradicted)) if there]
             marks += [{"strength": label, "at": place, "mark": kind, "ink": pen} for kind in kinds]
     by_rate = result.axis == "false_rate"
-    title = "share of the others that is linked" if by_rate else "threshold"
+    title = "false-positive rate" if by_rate else "threshold"
     x = alt.X(
         "at:O",
         sort=places,
@@ -95,22 +95,22 @@ def heat_map(result: SurfaceResult) -> Chart | None:
     table = [
         (
             printable(str(row.strength)),
-            *(_told(row, cell) for cell in row.cells),
+            *(_cell_text(cell) for cell in row.cells),
             *([UNKNOWN] * (width - len(row.cells))),
         )
         for row in result.settings
     ]
-    named = f"The rate over strength and {'false rate' if by_rate else 'threshold'}"
-    return finished(drawn, named, _described(result, by_rate), heads, table, labels)
+    named = f"The rate over strength and {'false-positive rate' if by_rate else 'threshold'}"
+    return finish(drawn, named, _described(result, by_rate), heads, table, labels)
 
 
 def risk_and_utility(result: SurfaceResult) -> Chart | None:
-    """The risk with its interval and the utility at every strength; None where neither is known.
+    """The risk with its interval and the utility at every strength; None if neither is known.
 
-    Where nothing tells the risk, the rate that is shown instead stands there by its name.
+    If the risk is unknown, a rate is shown instead under its own name.
     """
     name = figure_shown(result)
-    labels = unlike([printable(str(row.strength)) for row in result.settings])
+    labels = unique_labels([printable(str(row.strength)) for row in result.settings])
     rows, ends, table = [], [], []
     for label, row in zip(labels, result.settings, strict=True):
         (estimate, low, high), useful = figure_of(result, row), row.utility.mean
@@ -128,7 +128,7 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
     named = {name: BLUE, "utility": ORANGE}
     shapes = alt.Shape("series:N", scale=alt.Scale(domain=list(named), range=["circle", "diamond"]))
     y = alt.Y("strength:O", sort=labels, axis=alt.Axis(title=None))
-    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=whole_axis(f"{name}, and utility from 0 to 1"))
+    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis(f"{name}, and utility from 0 to 1"))
     layers: list[Any] = []
     if result.target is not None:
         rule = alt.Chart(data([{"value": result.target.rate}])).mark_rule(color=MUTED, strokeDash=[1, 2])
@@ -148,7 +148,7 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
     if result.target is not None:
         description += f" The dotted line is the target, {percent(result.target.rate)}."
     heads = ("strength" if result.sweep == "mechanism" else "blocking", name, "95% interval", "utility", "target")
-    return finished(drawn, f"{name.capitalize()} and utility", description, heads, table, labels)
+    return finish(drawn, f"{name.capitalize()} and utility", description, heads, table, labels)
 
 
 def _rate(cell: SurfaceCell) -> float | None:
@@ -159,7 +159,7 @@ def _place(cell: SurfaceCell) -> str:
     return f"{cell.threshold:.3g}" if cell.threshold is not None else percent(cell.false_rate)
 
 
-def _told(row: SurfaceSetting, cell: SurfaceCell) -> str:
+def _cell_text(cell: SurfaceCell) -> str:
     marks = [
         name
         for name, there in ((_WITHIN, cell.safe), (_STEEP, cell.steep), (_CONTRADICTED, cell.contradicted))
@@ -171,7 +171,7 @@ def _told(row: SurfaceSetting, cell: SurfaceCell) -> str:
 def _marks(
     marks: list[dict[str, Any]], height: float, labels: list[str], places: list[str], *, framed: bool
 ) -> alt.Chart:
-    """Marks of one kind; their legend explains the frame too, where there is one."""
+    """Marks of one kind; their legend also explains the frame if there is one."""
     shapes = ({_WITHIN: _FRAME} if framed else {}) | _SHAPES
     scale = alt.Scale(domain=list(shapes), range=list(shapes.values()))
     legend = alt.Legend(symbolFillColor=INK, symbolStrokeWidth=0)
@@ -185,7 +185,7 @@ def _marks(
 def _edges(
     edges: list[dict[str, Any]], side: str, labels: list[str], places: list[str], colour: str, thickness: int
 ) -> alt.Chart:
-    """Lines along one side of cells."""
+    """Lines along one side of the cells."""
     at, down = alt.X("at:O", sort=places), alt.Y("strength:O", sort=labels)
     line = alt.Chart(data(edges)).mark_rule(color=colour, strokeWidth=thickness, strokeCap="square")
     drawn: alt.Chart
@@ -199,7 +199,7 @@ def _edges(
 
 
 def _frame(settings: list[SurfaceSetting], labels: list[str], places: list[str]) -> Iterator[dict[str, Any]]:
-    """The edges between cells within the target and others, each a line along one side of a cell."""
+    """The edges of the region within the target, each along one side of a cell."""
     safe = [[bool(cell.safe) for cell in row.cells] for row in settings]
 
     def inside(row: int, column: int) -> bool:
@@ -218,17 +218,17 @@ def _frame(settings: list[SurfaceSetting], labels: list[str], places: list[str])
 def _described(result: SurfaceResult, by_rate: bool) -> str:
     known = any(cell.attributable_rate is not None for row in result.settings for cell in row.cells)
     judged = FIGURES["attributable_rate" if known else "linkage_rate"]
-    over = "false rates of the others" if by_rate else "thresholds"
+    over = "false-positive rates" if by_rate else "thresholds"
     cells = [cell for row in result.settings for cell in row.cells]
     text = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; "
-    text += "the stronger the shade, the higher."
+    text += "a stronger shade is a higher rate."
     if result.target is not None:
         count = sum(bool(cell.safe) for cell in cells)
         limit = percent(result.target.rate)
-        text += f" Framed: {count} cells within the target, at most {limit} by the upper interval end."
+        text += f" Framed: {count} cells within the target (upper interval end at most {limit})."
     text += (
-        f" A dot: a neighbour differs by more than {100 * result.high_sensitivity:.0f} points"
+        f" Dot: a neighbouring cell differs by more than {100 * result.high_sensitivity:.0f} points"
         f" ({sum(cell.steep for cell in cells)} cells)."
-        f" A cross: another figure says that more people are found ({sum(cell.contradicted for cell in cells)} cells)."
+        f" Cross: another figure shows a higher risk ({sum(cell.contradicted for cell in cells)} cells)."
     )
     return text

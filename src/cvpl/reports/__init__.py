@@ -1,1 +1,1 @@
-"""From a result to something a person reads."""
+"""Reports: results rendered as pages, Markdown, PDF, notebook views and terminal output."""

@@ -1,4 +1,4 @@
-"""What changed between two audits."""
+"""The differences between two audits."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from cvpl.result import AuditResult
 from cvpl.result.verdict import TOO_FEW
 
 _BY_SENTENCE = ("columns", "not_assessable")
-"""Rules that can be set off several times, each time by something else."""
-_BASES = {"control": "a control", "own_match_left_out": "the own match left out"}
+"""Rules that can raise several warnings, each for a different reason."""
+_BASES = {"control": "a control", "own_match_left_out": "the originals without their own match"}
 _LONGEST = 40
 
 
 @dataclass(frozen=True)
 class Change:
-    """One figure before and after. `beyond_error` is None where there are no intervals to compare.
+    """One figure before and after. `beyond_error` is None if there are no intervals to compare.
 
-    The difference is beyond error where its interval excludes 0. The interval is made from the two figures' own, as for
-    independent samples; people who stand in both audits make it wider than need be. `cvpl compare` pairs them, and can
-    tell smaller differences. `note` says why two figures are not compared at all.
+    The difference is beyond error if its interval excludes 0. The interval is derived from the intervals of the two
+    figures, as for independent samples; it is wider than necessary if the same people are in both audits.
+    `cvpl compare` pairs people and can detect smaller differences. `note` states why two figures are not compared.
     """
 
     figure: str
@@ -33,15 +33,15 @@ class Change:
 
     @property
     def difference(self) -> float | None:
-        """After - before, None where either is not known."""
+        """After minus before; None if either is unknown or the two are not compared."""
         return None if self.before is None or self.after is None or self.note else self.after - self.before
 
 
 @dataclass(frozen=True)
 class Difference:
-    """All figures side by side, and what else differs: inputs, settings, warnings that came or went.
+    """All figures side by side, and the differences in inputs, settings and warnings.
 
-    `cautions` say why the figures of the two audits must not be compared as they stand.
+    `cautions` state why the figures of the two audits are not directly comparable.
     """
 
     cautions: tuple[str, ...]
@@ -60,26 +60,26 @@ def difference(before: AuditResult, after: AuditResult) -> Difference:
             "linkage rate",
             before.linkage_rate.estimate,
             after.linkage_rate.estimate,
-            _apart(before.linkage_rate, after.linkage_rate),
+            _beyond_error(before.linkage_rate, after.linkage_rate),
         ),
         Change(
             "control rate",
             None if before.control is None else before.control.rate,
             None if after.control is None else after.control.rate,
-            _apart(before.control, after.control, "rate"),
+            _beyond_error(before.control, after.control, "rate"),
         ),
         Change(
             "attributable rate",
             None if before.attributable_rate is None else before.attributable_rate.estimate,
             None if after.attributable_rate is None else after.attributable_rate.estimate,
-            _apart(before.attributable_rate, after.attributable_rate),
+            _beyond_error(before.attributable_rate, after.attributable_rate),
         ),
     ]
     rates = {power.false_rate for side in (before, after) for power in side.power or []}
     for rate in sorted(rates):
         one, other = (side.power_at(rate) for side in (before, after))
         values = [None if power is None else power.power for power in (one, other)]
-        changes.append(Change(f"power at {rate:.0%}", values[0], values[1], _apart(one, other, "power")))
+        changes.append(Change(f"power at {rate:.0%}", values[0], values[1], _beyond_error(one, other, "power")))
     changes += [
         Change("rate at the lowest threshold", before.worst_case_risk, after.worst_case_risk),
         Change("mean rate over thresholds", before.integrated_risk, after.integrated_risk),
@@ -100,21 +100,21 @@ def difference(before: AuditResult, after: AuditResult) -> Difference:
 
 
 def _cautions(before: AuditResult, after: AuditResult) -> list[str]:
-    """What makes figures of the same name mean different things, or nothing."""
+    """The reasons why figures of the same name are not comparable."""
     found = []
     for side, which in ((before, "first"), (after, "second")):
         few = [item.message for item in side.preflight if item.check == TOO_FEW]
         if not side.validity.assessable or few:
             reasons = "; ".join([*side.validity.reasons, *few])
-            found.append(f"the {which} audit is not assessable, so its figures are no measure of risk: {reasons}")
+            found.append(f"the {which} audit is not assessable, so its figures do not measure the risk: {reasons}")
         if side.lower_bound:
             found.append(f"the figures of the {which} audit are lower bounds")
     pair = before.threshold, after.threshold
     if pair[0] != pair[1]:
-        at = ["a false rate of 5%" if item is None else f"threshold {item:.4g}" for item in pair]
-        found.append(f"the linkage rates are read at different places: {at[0]} and {at[1]}; compare by risk")
+        at = ["a false-positive rate of 5%" if item is None else f"threshold {item:.4g}" for item in pair]
+        found.append(f"the linkage rates are measured at different points: {at[0]} and {at[1]}; compare by risk")
     if _attacker(before) != _attacker(after):
-        found.append("the attackers differ: compare by risk, which means the same for each")
+        found.append("the attackers differ: compare by risk, which has the same meaning for each")
     bases = [None if side.attributable_rate is None else side.attributable_rate.basis for side in (before, after)]
     if None not in bases and bases[0] != bases[1]:
         words = [_BASES[basis] for basis in bases if basis is not None]
@@ -123,13 +123,13 @@ def _cautions(before: AuditResult, after: AuditResult) -> list[str]:
 
 
 def _attacker(side: AuditResult) -> dict[str, Any]:
-    """The headline attacker's settings, the threshold apart."""
+    """The headline attacker's settings without the threshold."""
     settings = next((row.settings for row in side.attackers if row.name == side.attacker), {})
     return {name: value for name, value in settings.items() if name != "threshold"}
 
 
 def _warnings(side: AuditResult) -> dict[tuple[str, str], str]:
-    """Each warning's sentence, by what makes it the same warning in another audit."""
+    """Each warning's sentence, by a key that identifies the same warning in another audit."""
     return {
         (warning.rule, warning.message if warning.rule in _BY_SENTENCE else ""): warning.message
         for warning in side.warnings
@@ -137,30 +137,31 @@ def _warnings(side: AuditResult) -> dict[tuple[str, str], str]:
 
 
 def _risk(before: AuditResult, after: AuditResult) -> Change:
-    """The risks of the two audits; not compared where they are read in different ways."""
+    """The risks of the two audits; not compared if they are measured in different ways."""
     one, other = before.risk, after.risk
     values = [None if risk is None else risk.estimate for risk in (one, other)]
     if one is None or other is None:
         return Change("risk", values[0], values[1])
     if one.basis != other.basis:
-        why = "not compared: one rests on a control, the other on the true matches"
+        why = "not compared: one is based on a control, the other on the true matches"
         return Change("risk", values[0], values[1], note=why)
     if one.false_rate != other.false_rate:
         rates = f"{one.false_rate:.0%} and {other.false_rate:.0%}"
-        return Change("risk", values[0], values[1], note=f"not compared: read at different false rates, {rates}")
-    return Change("risk", values[0], values[1], _apart(one, other))
+        return Change("risk", values[0], values[1], note=f"not compared: different false-positive rates, {rates}")
+    return Change("risk", values[0], values[1], _beyond_error(one, other))
 
 
 def _top1(before: AuditResult, after: AuditResult) -> Change:
     one, other = before.best_candidate, after.best_candidate
     values = [None if best is None else best.estimate for best in (one, other)]
-    return Change("top-1 hit rate", values[0], values[1], _apart(one, other))
+    return Change("top-1 hit rate", values[0], values[1], _beyond_error(one, other))
 
 
-def _apart(before: Any, after: Any, figure: str = "estimate") -> bool | None:
-    """Whether the interval of the difference excludes 0; None where a figure has no interval.
+def _beyond_error(before: Any, after: Any, figure: str = "estimate") -> bool | None:
+    """Whether the interval of the difference excludes 0; None if a figure has no interval.
 
-    The distances of each figure from the end of its interval that faces the other add up in squares.
+    Its half-width is the root of the sum of squares of the two distances from each figure to the end of its interval
+    that faces the other figure.
     """
     if before is None or after is None or None in (before.low, before.high, after.low, after.high):
         return None
@@ -175,21 +176,21 @@ def _apart(before: Any, after: Any, figure: str = "estimate") -> bool | None:
 
 
 def _inputs(before: AuditResult, after: AuditResult) -> list[str]:
-    """The tables that are not the same, by their fingerprints."""
+    """The input tables that differ, by checksum."""
     found = []
     for role in dict.fromkeys([*before.inputs, *after.inputs]):
         one, other = before.inputs.get(role), after.inputs.get(role)
         if one is None or other is None:
             found.append(f"{role}: only in the {'second' if one is None else 'first'} audit")
         elif one.sha256 is None or other.sha256 is None:
-            found.append(f"{role}: a dataframe without a fingerprint, so it may differ")
+            found.append(f"{role}: a dataframe without a checksum, so it may differ")
         elif one.sha256 != other.sha256:
-            found.append(f"{role}: another file ({one.rows:,} and {other.rows:,} rows)")
+            found.append(f"{role}: different files ({one.rows:,} and {other.rows:,} rows)")
     return found
 
 
 def _settings(before: AuditResult, after: AuditResult) -> list[str]:
-    """Settings, seeds and versions that differ, each with both values."""
+    """The settings, seeds and versions that differ, with both values."""
     sides = [
         _flat(side.provenance.config)
         | {"seed": side.provenance.seed}
@@ -205,7 +206,7 @@ def _settings(before: AuditResult, after: AuditResult) -> list[str]:
 
 
 def _value(settings: dict[str, Any], key: str) -> str:
-    """A setting as it is written; a long one only as being there."""
+    """A setting as written in the configuration; long values are abbreviated."""
     if key not in settings:
         return "not set"
     text = settings[key] if isinstance(settings[key], str) else json.dumps(settings[key], ensure_ascii=False)

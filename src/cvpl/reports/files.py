@@ -1,4 +1,4 @@
-"""A report as a file: a page, the same on paper, or a comment for a pull request; the name's ending says which."""
+"""Reports as files: HTML, PDF or Markdown, depending on the file extension."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ FORMATS = ("html", "pdf", "md")
 
 
 def write_report(result: AnyResult, path: str | Path) -> Path:
-    """Write the report of an audit, a comparison, a surface or a benchmark to `path`, whole or not at all.
+    """Write the report of an audit, a comparison, a surface or a benchmark to `path`, atomically.
 
-    The ending says how: `.html`, `.pdf` or `.md`. HTML is one file without a script or a request to anywhere. PDF takes
-    an installed Chromium, or the extra `cvpl[pdf]`. Markdown is short, as for a pull request. Raises UsageError for
-    another ending, and where there is nothing to make a PDF with.
+    The format depends on the file extension: `.html`, `.pdf` or `.md`. HTML is a single file without scripts or network
+    requests. PDF needs an installed Chromium or the extra `cvpl[pdf]`. Markdown is a short version, as for a pull
+    request. Raises UsageError for any other extension, and if PDF cannot be written.
     """
     file = Path(path)
     kind = file.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
-        raise UsageError(f"{file}: the ending of a report is .html, .pdf or .md. Name the file so.")
+        raise UsageError(f"{file}: unknown report format. Use a file name that ends in .html, .pdf or .md.")
     content: str | bytes
     if kind == "html":
         content = report_page(result)
@@ -40,7 +40,7 @@ def write_report(result: AnyResult, path: str | Path) -> Path:
 
 
 def report_markdown(result: AnyResult) -> str:
-    """The report of a result in Markdown, short."""
+    """The short report of a result as Markdown."""
     if isinstance(result, BenchmarkResult):
         return leaderboard_markdown(result)
     return sections_markdown(sections_of(result))

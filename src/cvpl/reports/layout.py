@@ -1,7 +1,7 @@
-"""How a report on the terminal is laid out: headings, figures in columns, tables, hanging lines.
+"""The layout of a report on the terminal: headings, aligned figures, tables and hanging indents.
 
-Whatever comes from outside (names of columns, files and attackers) is printed as Text, never as markup, and with
-anything that a terminal would obey spelled out.
+External text (names of columns, files and attackers) is printed as Text, never as markup, and with control characters
+escaped.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from cvpl.reports.sections.section import Bar, Table
 from cvpl.wording import marked_parts
 
 NARROW = 76
-"""Below this width a figure's meaning stands under it, not beside it."""
+"""Terminals narrower than this show the meaning of a figure below it, not beside it."""
 _BAR = 41
-"""The width of a bar between two ends."""
+"""The width of a bar."""
 
 
 def plain(text: str) -> str:
-    """A text of a section as a terminal shows it: words to be typed stand between backticks."""
+    """The text of a section for a terminal, with text to type in backticks."""
     return "".join(f"`{part}`" if kind == "typed" else part for kind, part in marked_parts(text))
 
 
 def heading(text: str, console: Console, style: str = "bold") -> None:
-    """A heading."""
+    """Print a heading."""
     console.print(Text(plain(text), style=style))
 
 
 def hanging(mark: str, text: str, console: Console, style: str = "") -> None:
-    """A mark, and the text beside it however many lines it takes."""
+    """Print a mark and the text beside it, with a hanging indent."""
     grid = Grid.grid(padding=(0, 1))
     grid.add_column(no_wrap=True, min_width=len(mark) + 2)
     grid.add_column()
@@ -43,7 +43,7 @@ def hanging(mark: str, text: str, console: Console, style: str = "") -> None:
 
 
 def show_bar(bar: Bar, console: Console) -> None:
-    """A place between two ends, drawn with signs that every terminal has."""
+    """Print a position between two ends, in ASCII characters."""
     at = round(bar.share * (_BAR - 1))
     console.print(Text(f"  {'-' * at}o{'-' * (_BAR - 1 - at)}"))
     gap = " " * max(1, _BAR - len(bar.left) - len(bar.right))
@@ -52,7 +52,7 @@ def show_bar(bar: Bar, console: Console) -> None:
 
 
 def show_table(table: Table, console: Console) -> None:
-    """A table: figures and names are never cut, words are folded where too long; columns that want more room go."""
+    """Print a table. Figures and names are never cut, long text wraps, and some columns need a wide terminal."""
     table = table.filled()
     kept = [at for at, column in enumerate(table.columns) if column.least_width <= console.width]
     heads = [plain(column.name) for column in table.columns]
@@ -76,27 +76,27 @@ def show_table(table: Table, console: Console) -> None:
 
 
 def _spread(count: int, room: int) -> list[int]:
-    """Evenly spaced places, the first and the last among them."""
+    """Evenly spaced indices that include the first and the last."""
     if count <= room:
         return list(range(count))
     return sorted({round(at * (count - 1) / (room - 1)) for at in range(room)})
 
 
 def figure_widths(tables: Sequence[Table]) -> list[int]:
-    """The widths of name, value and interval over all tables of figures, so that values stand in one column."""
+    """The widths of name, value and interval over all tables of figures, so that their columns align."""
     rows = [row for table in tables for row in table.rows]
     return [max((len(plain(row[at])) for row in rows), default=0) for at in range(3)]
 
 
 def figures_heading(text: str, table: Table, widths: Sequence[int]) -> str:
-    """The heading of a table of figures, with the intervals' head above them where there are any."""
+    """The heading of a table of figures, with the head of the interval column if there are intervals."""
     ends = table.columns[2].name if any(row[2] for row in table.rows) else ""
     start = widths[0] + 2 + widths[1] + 2
     return f"{plain(text):<{start}}{ends:>{widths[2]}}".rstrip()
 
 
 def show_figures(table: Table, widths: Sequence[int], console: Console) -> None:
-    """Figures with their intervals and meanings; on a narrow terminal the meaning stands below."""
+    """Print figures with their intervals and meanings; on a narrow terminal the meaning is below the figure."""
     wide = console.width >= NARROW
     grid = _grid(widths, meaning=wide)
     for row in table.rows:
@@ -113,7 +113,7 @@ def show_figures(table: Table, widths: Sequence[int], console: Console) -> None:
 
 
 def _grid(widths: Sequence[int], *, meaning: bool) -> Grid:
-    """Name, value and interval with the given widths, and perhaps a meaning beside them."""
+    """A grid for name, value and interval with the given widths, and optionally the meaning."""
     grid = Grid.grid(padding=(0, 2))
     name, *figures = widths
     grid.add_column(width=name, no_wrap=True)

@@ -1,4 +1,4 @@
-"""The leaderboard as text, cell by cell, and as Markdown and CSV files."""
+"""The leaderboard of a benchmark: the text of its cells, and Markdown and CSV files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, Benchmark
 from cvpl.wording import UNKNOWN, percent, places, printable, span, stopped, typed
 
 READ = (
-    "Releases of one table are in order of their risk, the highest first. With a control, risk is the share of the "
-    "people linked because of the release: the power where 5% of the control is linked, beyond these 5%, which are "
-    "chance; a control too small for that is read at the share that is named. Where only true matches are known, risk "
-    "is how often the best candidate is the right person, beyond a blind guess. Rows whose risk is read in another "
-    "way, or against other people, are not ranked against each other. Places such as 2-3 are tied: the 95% intervals "
-    "meet."
+    "The releases of each table are ranked by risk, the highest first. With a control, the risk is the share of people "
+    "linked because of the release: the power at a false-positive rate of 5%, beyond the 5% expected by chance. If the "
+    "control is too small for 5%, the row names the rate used. If only true matches are known, the risk is how often "
+    "the best candidate is the right person, beyond a blind guess. Rows whose risk is measured in another way, or "
+    "with another control, are not ranked against each other. A place such as 2-3 is a tie: the 95% intervals overlap."
 )
-"""How to read it, in a paragraph."""
+"""How to read the leaderboard."""
 
 AGAINST = {
     ("control", "file"): "control",
@@ -31,8 +30,8 @@ AGAINST = {
 _NOTHING = "nothing"
 
 
-def held_against(row: BenchmarkRow) -> str:
-    """Which people tell how many look-alikes anybody finds."""
+def comparison_group(row: BenchmarkRow) -> str:
+    """The people that give the base rate of look-alikes."""
     if row.status != "assessed":
         return UNKNOWN
     if row.attributable_rate is None:
@@ -42,7 +41,7 @@ def held_against(row: BenchmarkRow) -> str:
 
 
 def place(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
-    """The place among the rows that it is ranked against, such as `2-3 of 10`; "n/a" where it has none."""
+    """The place among the rows ranked together, such as `2-3 of 10`; "n/a" if there is none."""
     if row.place is None:
         return UNKNOWN
     alike = [item for item in rows if item.place is not None and _ranked(item) == _ranked(row)]
@@ -52,39 +51,39 @@ def place(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
 def _ranked(row: BenchmarkRow) -> tuple[str | float | None, ...]:
     control = row.inputs.get("control") if row.control_from == "file" else None
     rate = None if row.risk is None else row.risk.false_rate
-    return held_against(row), row.ranked_by, rate, None if control is None else control.sha256
+    return comparison_group(row), row.ranked_by, rate, None if control is None else control.sha256
 
 
 def interval(rate: float | None, low: float | None, high: float | None) -> str:
-    """A rate with its interval behind it, where there is one."""
+    """A rate, followed by its interval if there is one."""
     ends = span(low, high)
     return percent(rate) + (f" ({ends})" if ends else "")
 
 
-def standing(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
-    """The place, or why there can be none: the release failed, or is not assessable."""
+def place_or_status(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
+    """The place, or the status of a release that failed or is not assessable."""
     return place(row, rows) if row.status == "assessed" else row.status.replace("_", " ")
 
 
 def risk(row: BenchmarkRow) -> str:
-    """The risk with its interval, and where it is read if not at a false rate of 5%."""
-    return interval(*row.shown) + (f", {read_at(row)}" if read_at(row) else "")
+    """The risk with its interval, and the false-positive rate if it is not 5%."""
+    return interval(*row.shown) + (f", {false_rate_note(row)}" if false_rate_note(row) else "")
 
 
-def read_at(row: BenchmarkRow) -> str:
-    """The false rate at which a risk is read, where it is another than 5%."""
+def false_rate_note(row: BenchmarkRow) -> str:
+    """The false-positive rate of a risk if it is not 5%, else an empty text."""
     rate = None if row.risk is None else row.risk.false_rate
-    return "" if rate in (None, FALSE_RATE) else f"read at {rate:.0%}"
+    return "" if rate in (None, FALSE_RATE) else f"at {rate:.0%}"
 
 
 def linked(row: BenchmarkRow) -> str:
-    """The raw linkage rate, and the control's beside it."""
+    """The raw linkage rate, followed by that of the control."""
     rate = percent(None if row.linkage_rate is None else row.linkage_rate.estimate)
     return rate if row.control is None else f"{rate}; control {percent(row.control.rate)}"
 
 
 def top1(row: BenchmarkRow) -> str:
-    """The top-1 hit rate with its interval, and the largest where another attacker's is larger."""
+    """The top-1 hit rate with its interval, and the largest one if another attacker has a larger one."""
     words = interval(row.top1_hit_rate, row.top1_low, row.top1_high)
     most = row.largest_top1
     if most is None or percent(most.top1_hit_rate) == percent(row.top1_hit_rate):
@@ -93,7 +92,7 @@ def top1(row: BenchmarkRow) -> str:
 
 
 def utility(found: BenchmarkUtility | None, *, short: bool = False) -> str:
-    """The utility that the group is compared by, and of how many columns where some are withheld."""
+    """The utility score, and the number of columns it covers if some are withheld."""
     if found is None or found.score is None:
         return UNKNOWN
     here, whole = len(found.columns), len(found.columns) + len(found.withheld)
@@ -102,37 +101,37 @@ def utility(found: BenchmarkUtility | None, *, short: bool = False) -> str:
 
 
 def made(row: BenchmarkRow) -> str:
-    """How it was made: mechanism, strength, by whom."""
+    """How the release was made: mechanism, strength, author."""
     strength = [f"{name} = {value}" for name, value in row.made.strength.items()]
     by = [] if row.made.by is None else [f"by {row.made.by}"]
     return printable(", ".join([row.made.mechanism, *strength, *by]))
 
 
 def seconds(row: BenchmarkRow) -> str:
-    """The time of the audit."""
+    """The time of the audit in seconds."""
     return UNKNOWN if row.seconds is None else f"{row.seconds:.0f}" if row.seconds >= 10 else f"{row.seconds:.1f}"
 
 
 def rows_of(row: BenchmarkRow) -> str:
-    """How many originals, strangers and released records there were."""
+    """The numbers of originals, controls and released records."""
     parts = [f"{row.inputs[role].rows:,}" if role in row.inputs else UNKNOWN for role in ("original", "control")]
     released = f"{row.inputs['protected'].rows:,}" if "protected" in row.inputs else UNKNOWN
     return f"{parts[0]} / {parts[1]} / {released}"
 
 
 def rules(row: BenchmarkRow) -> list[str]:
-    """The rules that warn, each once; columns that are left out are no rule to doubt a figure by."""
+    """The distinct rules of the warnings, without warnings on columns."""
     return list(dict.fromkeys(warning.rule for warning in row.warnings if warning.rule != "columns"))
 
 
-RISK = ("release", "place", "risk", "held against", "linked", "top-1", "utility")
+RISK = ("release", "place", "risk", "compared with", "linked", "top-1", "utility")
 BEHIND = ("release", "how it was made", "attacker", "linked, 95% interval", "paper's attacker", "blocking recall")
 SIZES = ("rows (original / control / release)", "seconds")
 
 
 def risk_cells(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> tuple[str, ...]:
     """The cells under `RISK`."""
-    cells = printable(row.name), standing(row, rows), risk(row), held_against(row)
+    cells = printable(row.name), place_or_status(row, rows), risk(row), comparison_group(row)
     return *cells, linked(row), top1(row), utility(row.utility)
 
 
@@ -152,7 +151,7 @@ def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
 
 
 def reasons(row: BenchmarkRow) -> str:
-    """Why there is no figure, as one text: of a release that failed each reason is a sentence or more of its own."""
+    """Why there is no figure, as one text. The reasons of a failed release are full sentences."""
     parts = [printable(reason) for reason in row.reasons]
     if row.status == "failed":
         return " ".join(stopped(reason) for reason in parts)
@@ -160,7 +159,7 @@ def reasons(row: BenchmarkRow) -> str:
 
 
 def note(row: BenchmarkRow) -> str:
-    """Why there is no figure, or which rules warn of those that there are; empty where neither is to be told."""
+    """Why there is no figure, or the rules of the warnings; empty if there is neither."""
     if row.status != "assessed" or not rules(row):
         return reasons(row)
     return stopped("warnings: " + ", ".join(rule.replace("_", " ") for rule in rules(row)))
@@ -171,22 +170,22 @@ _SETTINGS = {*AuditConfig.model_fields, *ColumnConfig.model_fields}
 
 
 def as_code(words: str) -> str:
-    """The same with options and settings, which stand between backticks in messages, marked as words to be typed.
+    """Return `words` with options and settings, which messages put in backticks, marked as text to type.
 
-    Only what has the name of an option's or a setting's form is: names of files and columns may hold backticks too.
+    Only text in the form of an option or a known setting is marked: names of files and columns may contain backticks.
     """
     return _QUOTED.sub(lambda item: typed(item[1]) if item[2] or item[4] in _SETTINGS else item[0], words)
 
 
 def leaderboard_markdown(result: BenchmarkResult) -> str:
-    """All groups as one Markdown page; names and texts of manifests are taken at their face value."""
+    """All groups as one Markdown page; names and texts of manifests are escaped."""
     lines = ["# Leaderboard", "", READ, ""]
     lines += ["Estimates under the stated attackers, no guarantee; a stronger attacker may do better.", ""]
     for group in result.groups:
         rows = result.of(group.name)
         lines += [f"## {text(group.title)}", "", *_setting(group), ""]
         lines += _table(RISK, [risk_cells(row, rows) for row in rows])
-        lines += ["", "What stands behind these figures:", ""]
+        lines += ["", "Details behind these figures:", ""]
         lines += [*_table((*BEHIND, *SIZES), [behind_cells(row) for row in rows]), ""]
         noted = [f"- {code(row.name)}: {text(as_code(note(row)))}" for row in rows if note(row)]
         lines += [*noted, ""] if noted else []
@@ -198,7 +197,7 @@ def leaderboard_markdown(result: BenchmarkResult) -> str:
 def _setting(group: BenchmarkGroup) -> list[str]:
     control = {None: "no control", "absent": "control: the originals that are not released"}
     message = control.get(group.control, f"control {code(group.control or '')}")
-    # The texts of a manifest stay as they are: an address with a full stop behind it leads elsewhere.
+    # No full stop after the texts of a manifest: it would become part of a URL.
     words = [f"- {what}: {text(item)}" for what, item in (("Source", group.source), ("Licence", group.licence))]
     return [f"Original {code(group.original)}, {message}.", "", *words]
 
@@ -220,7 +219,7 @@ _CSV = (
 
 
 def leaderboard_csv(result: BenchmarkResult) -> str:
-    """One line a release, with figures as they are; what is not known is an empty cell."""
+    """One line per release with unrounded figures; unknown values are empty cells."""
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(_CSV)
@@ -238,7 +237,7 @@ def _values(row: BenchmarkRow) -> tuple[object, ...]:
         "; ".join(f"{name} = {value}" for name, value in row.made.strength.items()),
         *(row.made.by, row.status),
         *((None, None) if row.place is None else (row.place.first, row.place.last)),
-        *(row.ranked_by, held_against(row) if row.status == "assessed" else None, row.attacker),
+        *(row.ranked_by, comparison_group(row) if row.status == "assessed" else None, row.attacker),
         None if row.verdict is None else row.verdict.kind,
         *((None,) * 3 if row.risk is None else (row.risk.estimate, row.risk.low, row.risk.high)),
         *((None,) * 3 if strong is None else (strong.power, strong.low, strong.high)),
@@ -256,7 +255,7 @@ def _values(row: BenchmarkRow) -> tuple[object, ...]:
 
 
 def _cell(value: object) -> object:
-    """A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Prefix a text that a spreadsheet would read as a formula with an apostrophe."""
     if not isinstance(value, str):
         return value
     shown = printable(value)

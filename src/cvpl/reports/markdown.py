@@ -1,4 +1,4 @@
-"""The sections of a report in Markdown, for a pull request: names as code, so that nothing in them is obeyed."""
+"""The sections of a report as Markdown, as for a pull request. Names are code, so Markdown in them has no effect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from cvpl.reports.sections.audit import audit_sections
-from cvpl.reports.sections.section import TITLE, Output, Remark, Section, Table, belonging
+from cvpl.reports.sections.section import TITLE, Output, Remark, Section, Table, sections_for
 from cvpl.result import AuditResult
 from cvpl.wording import marked_parts, printable
 
@@ -19,13 +19,13 @@ def audit_markdown(result: AuditResult) -> str:
 
 
 def sections_markdown(sections: Sequence[Section], output: Output = Output.MARKDOWN) -> str:
-    """The sections that belong to an output, as one Markdown text."""
-    blocks = [block for section in belonging(sections, output) for block in _blocks(section)]
+    """The sections of an output as one Markdown text."""
+    blocks = [block for section in sections_for(sections, output) for block in _blocks(section)]
     return "\n\n".join(blocks) + "\n"
 
 
 def _blocks(section: Section) -> list[str]:
-    """A section as paragraphs, tables and lists, which empty lines part; nothing where there is nothing to say."""
+    """A section as a list of paragraphs, tables and lists; empty if it has no content."""
     if section.anchor == TITLE:
         return [f"## {text(section.heading)}", *(f"**{text(remark.text)}**" for remark in section.sentences)]
     blocks = [block for remark in section.sentences for block in _remark(remark)]
@@ -44,12 +44,12 @@ def _blocks(section: Section) -> list[str]:
 
 def _remark(remark: Remark) -> list[str]:
     if remark.tone in ("plain", "quiet") and not remark.label:
-        said = text(remark.text)
+        first = text(remark.text)
     elif remark.label:
-        said = f"**{text(remark.label)}:** {text(remark.text)}"
+        first = f"**{text(remark.label)}:** {text(remark.text)}"
     else:
-        said = f"**{text(remark.text)}**"
-    return [said, *(["\n".join(f"- {text(line)}" for line in remark.points)] if remark.points else [])]
+        first = f"**{text(remark.text)}**"
+    return [first, *(["\n".join(f"- {text(line)}" for line in remark.points)] if remark.points else [])]
 
 
 def _items(section: Section) -> list[str]:
@@ -61,7 +61,7 @@ def _items(section: Section) -> list[str]:
 
 
 def markdown_table(table: Table) -> str:
-    """A table, figures on the right."""
+    """A table in Markdown, with figures right-aligned."""
     table = table.filled()
     heads = " | ".join(text(column.name) for column in table.columns)
     sides = "".join("---:|" if column.side == "right" else "---|" for column in table.columns)
@@ -70,7 +70,7 @@ def markdown_table(table: Table) -> str:
 
 
 def text(words: str) -> str:
-    """Words with every sign of Markdown taken at its face value; nobody is mentioned by an @. Marked words are code."""
+    """Return `words` with Markdown escaped, @ mentions disabled, and marked text as code."""
     return "".join(_plain(part) if kind == "plain" else code(part) for kind, part in marked_parts(words))
 
 
@@ -79,7 +79,7 @@ def _plain(words: str) -> str:
 
 
 def code(name: str) -> str:
-    """A name as code, whatever it holds; also inside a table."""
+    """A name as inline code, safe for any content and inside a table."""
     shown = printable(name)
     fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
     padded = f" {shown} " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else shown
@@ -87,6 +87,6 @@ def code(name: str) -> str:
 
 
 def fenced(words: str) -> str:
-    """A block of code."""
+    """A fenced code block."""
     fence = "`" * max(3, max((len(run) for run in re.findall("`+", words)), default=0) + 1)
     return f"{fence}\n{words}\n{fence}"

@@ -1,4 +1,4 @@
-"""A result in a notebook: the answer, what must not be missed, and the main figures."""
+"""The notebook view of a result: the answer, the main figures and the most important notices."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from cvpl.result.file import AnyResult
 
 
 def notebook_html(result: AnyResult) -> str:
-    """The view for a notebook, as HTML."""
+    """The notebook view as HTML."""
     return sections_markup(sections_of(result))
 
 
 def notebook_markdown(result: AnyResult) -> str:
-    """The same as Markdown."""
+    """The notebook view as Markdown."""
     return sections_markdown(sections_of(result), Output.NOTEBOOK)

@@ -1,7 +1,7 @@
-"""A page that can be handed over: one file, no script, no request to anywhere, made from the sections of a report.
+"""A report as one self-contained HTML page, without scripts or network requests.
 
-Jinja2 escapes whatever comes from the data or the configuration; only pictures that `cvpl.charts` has drawn go in as
-they are, and Vega has escaped the text in them.
+Jinja2 escapes all text from the data and the configuration. Only charts from `cvpl.charts` are inserted unescaped; Vega
+has escaped the text in them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from cvpl.reports.sections.results import sections_of
-from cvpl.reports.sections.section import CLOSING, TITLE, Column, Figure, Output, Section, Table, belonging
+from cvpl.reports.sections.section import CLOSING, TITLE, Column, Figure, Output, Section, Table, sections_for
 from cvpl.result.file import AnyResult
 from cvpl.wording import marked_parts
 
 _MOST_ROWS = 14
-"""On paper longer tables of numbers stand in an appendix."""
+"""In print, longer tables of numbers move to an appendix."""
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A chart on a page: its picture, its title, its alternative text, and its numbers."""
+class RenderedChart:
+    """A chart on a page: its SVG, title, alternative text and numbers."""
 
     svg: Markup
     title: str
@@ -34,36 +34,36 @@ class Drawn:
 
     @property
     def long(self) -> bool:
-        """Whether paper has its numbers in the appendix."""
+        """Whether its numbers are in the appendix in print."""
         return sum(len(table.rows) for table in self.tables) > _MOST_ROWS
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A section with its charts drawn; `tables` are those that do not stand under a chart."""
+class RenderedSection:
+    """A section with its charts rendered; `tables` are the tables that are not shown below a chart."""
 
     section: Section
-    figures: tuple[Drawn, ...]
+    charts: tuple[RenderedChart, ...]
     tables: tuple[Table, ...]
 
     @property
     def empty(self) -> bool:
-        """Whether nothing would stand under the heading."""
+        """Whether there is nothing to show below the heading."""
         own = self.section
         return not (
-            own.sentences or self.figures or own.without_figure or self.tables or own.items or own.code or own.notes
+            own.sentences or self.charts or own.without_figure or self.tables or own.items or own.code or own.notes
         )
 
 
 def report_page(result: AnyResult, *, opened: bool = False) -> str:
-    """The page of a result as HTML, from the result alone; `opened` for paper."""
+    """The HTML page of a result; `opened` unfolds everything, for print."""
     return sections_page(sections_of(result), opened=opened)
 
 
 def sections_page(sections: Sequence[Section], *, opened: bool = False) -> str:
-    """The page of a report; with `opened` nothing is folded away, for paper."""
+    """The HTML page of a report; `opened` unfolds everything, for print."""
     of = {section.anchor: section for section in sections}
-    inner = [section for section in belonging(sections, Output.PAGE) if section.anchor not in (TITLE, CLOSING)]
+    inner = [section for section in sections_for(sections, Output.PAGE) if section.anchor not in (TITLE, CLOSING)]
     return _page(
         "sections.html",
         style=_style(),
@@ -71,35 +71,35 @@ def sections_page(sections: Sequence[Section], *, opened: bool = False) -> str:
         on_page=True,
         title=of[TITLE],
         closing=of[CLOSING],
-        shown=[found for section in inner if not (found := _shown(section)).empty],
+        sections=[rendered for section in inner if not (rendered := _render_section(section)).empty],
     )
 
 
 def sections_markup(sections: Sequence[Section]) -> str:
-    """The sections for a notebook: a part of its page, without charts and without a style of its own."""
-    title, *others = belonging(sections, Output.NOTEBOOK)
-    inner = [Shown(section, (), section.tables) for section in others]
-    shown = [found for found in inner if not found.empty]
-    return _page("notebook.html", opened=True, on_page=False, title=title, shown=shown)
+    """The sections as an HTML fragment for a notebook, without charts and styles."""
+    title, *others = sections_for(sections, Output.NOTEBOOK)
+    inner = [RenderedSection(section, (), section.tables) for section in others]
+    rendered = [section for section in inner if not section.empty]
+    return _page("notebook.html", opened=True, on_page=False, title=title, sections=rendered)
 
 
-def _shown(section: Section) -> Shown:
-    drawn = [found for figure in section.figures if (found := _drawn(figure, section.tables)) is not None]
-    under = any(found.tables is section.tables for found in drawn)
-    return Shown(section, tuple(drawn), () if under else section.tables)
+def _render_section(section: Section) -> RenderedSection:
+    charts = [chart for figure in section.figures if (chart := _render_chart(figure, section.tables)) is not None]
+    below_chart = any(chart.tables is section.tables for chart in charts)
+    return RenderedSection(section, tuple(charts), () if below_chart else section.tables)
 
 
-def _drawn(figure: Figure, tables: tuple[Table, ...]) -> Drawn | None:
-    """A chart as a page takes it; None where there is nothing to draw."""
+def _render_chart(figure: Figure, tables: tuple[Table, ...]) -> RenderedChart | None:
+    """Render the chart of a figure; None if there is nothing to draw."""
     chart = figure.draw()
     if chart is None:
         return None
-    from cvpl.charts import numbers, svg  # noqa: PLC0415 - heavy, and a notebook draws nothing
+    from cvpl.charts import numbers, svg  # noqa: PLC0415 - slow to import, and a notebook draws nothing
 
     found = numbers(chart)
     own = Table(found.title, tuple(Column(name) for name in found.columns), found.rows)
     picture = Markup(svg(chart))  # noqa: S704 - Vega has escaped it
-    return Drawn(picture, found.title, found.description, tables if figure.tabled and tables else (own,))
+    return RenderedChart(picture, found.title, found.description, tables if figure.tabled and tables else (own,))
 
 
 def _page(template: str, **context: Any) -> str:
@@ -108,14 +108,14 @@ def _page(template: str, **context: Any) -> str:
 
 
 def _words(text: str) -> Markup:
-    """A text of a section: words to be typed as code, everything else escaped."""
+    """The text of a section as HTML: text to type as code, everything else escaped."""
     parts = ((kind, escape(part)) for kind, part in marked_parts(text))
     made = (Markup("<code>{}</code>").format(part) if kind == "typed" else part for kind, part in parts)
     return Markup("").join(made)
 
 
 def _plain(text: str) -> str:
-    """A text of a section where no markup can stand, as in the title of a window."""
+    """The text of a section without markup, as for the page title."""
     return "".join(part for _, part in marked_parts(text))
 
 
@@ -134,6 +134,6 @@ def _environment() -> Environment:
 
 @cache
 def _style() -> Markup:
-    from cvpl.charts.style import DARK  # noqa: PLC0415 - heavy
+    from cvpl.charts.style import DARK  # noqa: PLC0415 - slow to import
 
     return Markup(_environment().get_template("style.css").render(dark_colours=list(DARK.items())))  # noqa: S704 - ours

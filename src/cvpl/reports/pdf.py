@@ -1,4 +1,4 @@
-"""A page on paper, by a browser that is installed or by WeasyPrint."""
+"""PDF reports, printed by an installed browser or by WeasyPrint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS = 120
 
 
 def to_pdf(page: str) -> bytes:
-    """The page as PDF. Raises UsageError where neither a Chromium nor WeasyPrint is there."""
+    """Print an HTML page to PDF. Raises UsageError if neither Chromium nor WeasyPrint is installed."""
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is not None:
         return _by_browser(browser, page)
@@ -25,7 +25,7 @@ def to_pdf(page: str) -> bytes:
 
         return bytes(HTML(string=page).write_pdf())
     raise UsageError(
-        "nothing here makes a PDF. Install Chromium, or `pip install cvpl[pdf]`, or print report.html from any browser."
+        "no PDF printer found. Install Chromium, run `pip install cvpl[pdf]`, or print report.html from any browser."
     )
 
 
@@ -36,7 +36,7 @@ def _by_browser(browser: str, page: str) -> bytes:
         call = [browser, "--headless", "--disable-gpu", "--no-pdf-header-footer", "--no-first-run"]
         call += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}"]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
-            call.append("--no-sandbox")  # a browser of the superuser starts no other way
+            call.append("--no-sandbox")  # Chromium does not start as root otherwise
         try:
             subprocess.run([*call, source.as_uri()], capture_output=True, check=True, timeout=_SECONDS)  # noqa: S603 - ours
             return target.read_bytes()

@@ -1,4 +1,4 @@
-"""A plan on the terminal."""
+"""The plan of an audit on the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cvpl.wording import printable
 
 
 def show_plan(plan: ResourceEstimate, console: Console) -> None:
-    """Print what an audit would do."""
+    """Print the plan of an audit."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim")
     table.add_column()
@@ -25,16 +25,16 @@ def show_plan(plan: ResourceEstimate, console: Console) -> None:
 
 
 def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
-    """What is said, line by line."""
+    """The lines of the plan: a name and a text each."""
     lines = [("records", ", ".join(f"{count:,} {role}" for role, count in plan.rows.items()))]
     alone = len(plan.attackers) == 1
     for attacker in plan.attackers:
         lines.extend(_one(attacker) if alone else [(printable(attacker.name), _briefly(attacker))])
     if plan.draw_seed is not None:
-        lines.append(("drawn", f"by the seed {plan.draw_seed}; --randomize-seed {plan.draw_seed} repeats the draw"))
+        lines.append(("drawn", f"with seed {plan.draw_seed}; --randomize-seed {plan.draw_seed} repeats the draw"))
     lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
     if plan.disk is not None:
-        lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, as they do not fit the memory"))
+        lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, because they do not fit into memory"))
     lines.extend(("note", sentence) for sentence in plan.ignored)
     fast, slow = (duration(end) for end in plan.seconds)
     ends = fast if fast == slow else f"{fast} to {slow}"
@@ -45,20 +45,22 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
 def _one(resources: AttackerResources) -> list[tuple[str, str]]:
     lines = [
         ("blocks", f"{resources.blocks:,}, the largest with {resources.largest:,} protected records"),
-        ("pairs", f"{resources.pairs:,} share a block, {resources.share_of_all_pairs:.3g} of all"),
+        ("pairs", f"{resources.pairs:,} share a block, {resources.share_of_all_pairs:.3g} of all pairs"),
     ]
     if resources.examined < 1:
-        lines.append(("examined", f"{resources.examined:.2%} of them, by request: figures will be lower bounds"))
-    way = f"{resources.trees:,} blocks through trees, the others pair by pair" if resources.trees else "pair by pair"
-    return [*lines, ("search", f"exact, {way}" if resources.examined == 1 else way)]
+        lines.append(("examined", f"{resources.examined:.2%} of them, as requested: figures will be lower bounds"))
+    method = (
+        f"{resources.trees:,} blocks with search trees, the others pair by pair" if resources.trees else "pair by pair"
+    )
+    return [*lines, ("search", f"exact, {method}" if resources.examined == 1 else method)]
 
 
 def _briefly(resources: AttackerResources) -> str:
     blocks = "no blocking" if resources.blocks == 1 else f"{resources.blocks:,} blocks"
     examined = "" if resources.examined == 1 else f", {resources.examined:.2%} of them examined"
-    return f"{resources.asked:,} people asked, {resources.pairs:,} pairs, {blocks}{examined}"
+    return f"{resources.asked:,} people searched for, {resources.pairs:,} pairs, {blocks}{examined}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds, or minutes from two of them on."""
+    """A duration in seconds, or in minutes from two minutes."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,4 +1,4 @@
-"""What the checks before the attack found, in words: a line for each finding, unchanged values in one."""
+"""The findings of the checks before the attack as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNCHANGED = "unchanged_values"
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[tuple[bool, str]]:
-    """A line for each finding and whether it closes the gate; the shares of unchanged values are one line."""
+    """One line per finding, with whether it closes the gate; all shares of unchanged values share one line."""
     lines = [
         (finding.closes_gate, sentence(printable(finding.message)))
         for finding in findings
@@ -21,11 +21,11 @@ def finding_lines(findings: Sequence[Finding]) -> list[tuple[bool, str]]:
     if unchanged:
         ordered = sorted(unchanged, key=lambda finding: -(finding.share or 0.0))
         shares = ", ".join(f"{printable(finding.column or '')} {percent(finding.share)}" for finding in ordered)
-        lines.append((False, f"Values that are unchanged where rows correspond: {shares}."))
+        lines.append((False, f"Unchanged values in corresponding rows: {shares}."))
     return lines
 
 
 def before_the_audit(findings: Sequence[Finding]) -> list[str]:
-    """What a person should know before waiting for the audit: whatever closes a gate, and a control that is small."""
+    """Findings to report before the audit starts: those that close a gate, and a small control."""
     urgent = [finding for finding in findings if finding.closes_gate or finding.check == "control_small"]
     return [f"Before the attack: {printable(finding.message)}." for finding in urgent]

@@ -1,4 +1,4 @@
-"""The releases that were made, on one page."""
+"""The table of releases that `cvpl protect` prints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show(written: Sequence[tuple[Release, Path, int | None]], rows: int, console: Console) -> None:
-    """A line for each release: its file, its rows and, for k-anonymity, the k counted and what it cost."""
+    """Print one line per release: file, rows and, for k-anonymity, the smallest class and the loss."""
     counted = any(k is not None for _, _, k in written)
     generalized = any(release.levels is not None for release, _, _ in written)
     page = Table(box=None, pad_edge=False, header_style="bold")

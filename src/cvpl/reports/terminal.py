@@ -19,7 +19,7 @@ from cvpl.reports.layout import (
     show_table,
 )
 from cvpl.reports.sections.results import sections_of
-from cvpl.reports.sections.section import TITLE, Output, Remark, Section, belonging
+from cvpl.reports.sections.section import TITLE, Output, Remark, Section, sections_for
 from cvpl.result.file import AnyResult
 
 _FIGURES = ("figures", "cards")
@@ -32,8 +32,8 @@ def show(result: AnyResult, console: Console) -> None:
 
 
 def show_sections(sections: Sequence[Section], console: Console) -> None:
-    """Print the sections that belong on the terminal, each after an empty line."""
-    shown = [section for section in belonging(sections, Output.TERMINAL) if not _empty(section)]
+    """Print the sections that the terminal shows, each after an empty line."""
+    shown = [section for section in sections_for(sections, Output.TERMINAL) if not _empty(section)]
     widths = figure_widths([table for section in shown for table in section.tables if table.style in _FIGURES])
     for section in shown:
         console.print()

@@ -1,4 +1,4 @@
-"""The results of audits and comparisons, part by part: figures only, never a record."""
+"""The results of audits, comparisons, surfaces and benchmarks. They hold figures, never records."""
 
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema

@@ -1,4 +1,4 @@
-"""The attackers side by side, and the releases with a known answer that each of them was tried on."""
+"""The attackers' figures, and their figures on canaries: releases with a known answer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from cvpl.result.verdict import Risk
 
 
 class Canary(Section):
-    """An attacker's figures on a release whose answer is known, over `asked` originals.
+    """An attacker's figures on a release with a known answer, over `asked` originals.
 
-    `low` and `high` are the ends of the attributable rate's 99.9% interval; `top1_hit_rate` and `attainable_top1`, the
-    most that equal records allow, belong to the identity release.
+    `low` and `high` are the ends of the 99.9% interval of the attributable rate. `top1_hit_rate`, and
+    `attainable_top1`, the largest hit rate that duplicate records allow, are for the identity release.
     """
 
     asked: int
@@ -30,16 +30,16 @@ class Canary(Section):
 
 
 class Canaries(Section):
-    """The two ends of the scale: the originals released as they are, and columns drawn independently."""
+    """The two ends of the scale: the originals released unchanged, and independently drawn columns."""
 
     identity: Canary
     independent: Canary
 
 
 class Picked(Section):
-    """How the headline attacker came to be it: the one of `among` with the largest risk.
+    """How the headline attacker was chosen: it has the largest risk of `among` attackers.
 
-    Its intervals hold at `confidence` = 1 - 0.05 / among each, so that 95% is left for the one that was picked.
+    Each interval has the confidence `confidence` = 1 - 0.05 / among, so that the one that was picked has at least 95%.
     """
 
     among: int
@@ -49,8 +49,8 @@ class Picked(Section):
 class AttackerRow(Section):
     """One attacker's main figures, over `asked` originals.
 
-    `disqualified` says why it does not count. `risk` is read as the headline's is, also where it does not count; null
-    where nothing tells it.
+    `disqualified` lists why it does not count. `risk` is computed as for the headline attacker, even if the attacker
+    does not count; null if it is unknown.
     """
 
     name: str

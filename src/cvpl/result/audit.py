@@ -1,4 +1,4 @@
-"""The result of an audit: figures only, never a record. It is what `result.json` holds."""
+"""The result of an audit, as in `result.json`. It holds figures, never records."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
 
 
 class PolicyOutcome(Section):
-    """The gate: which end of which figure was held against `max`, and whether it holds; `reasons` if not.
+    """The outcome of a policy: which bound of which figure is compared with `max`, and whether it is met.
 
-    `attacker` is the one whose figure `value` is; null where none has one.
+    `reasons` lists why it is not met. `attacker` is the attacker that `value` belongs to; null if no attacker has one.
     """
 
     figure: str
@@ -47,14 +47,14 @@ class PolicyOutcome(Section):
 
 
 class Randomization(Section):
-    """The seed made at audit time, and the attackers drawn by it."""
+    """The seed chosen at audit time, and the attackers drawn with it."""
 
     seed: int
     attackers: list[str]
 
 
 class Provenance(Section):
-    """What repeats the run: seed, versions and the configuration."""
+    """What is needed to reproduce the run: seed, versions and configuration."""
 
     seed: int
     versions: dict[str, str]
@@ -63,10 +63,11 @@ class Provenance(Section):
 
 
 class AuditResult(Document):
-    """Everything an audit found: the verdict first, then the figures of the headline attacker.
+    """The result of an audit: the verdict first, then the figures of the headline attacker.
 
-    `verdict` holds the one sentence that every output prints. `risk` is the figure it rests on. `certain` is a risk
-    above 0 that shows at another false rate, or by another attacker, where the interval of `risk` includes 0.
+    `verdict` holds the sentence that every output prints. `risk` is the figure behind it. `certain` is a risk whose
+    interval is above 0 at another false-positive rate, or for another attacker, while the interval of `risk` includes
+    0.
     """
 
     FILE: ClassVar[str] = "result.json"
@@ -118,11 +119,11 @@ class AuditResult(Document):
         return upgraded(with_interval_fields(data))
 
     def power_at(self, false_rate: float) -> Power | None:
-        """The headline's power (true-positive rate) at a false rate; None where it was not read there."""
+        """The headline attacker's power (true-positive rate) at a false-positive rate; None if not measured there."""
         return power_at(self.power, false_rate)
 
     def _columns(self) -> dict[str, list[Any]]:
-        """A row for each attacker."""
+        """The columns of a table with one row per attacker."""
         rows = self.attackers
         return {
             "attacker": [row.name for row in rows],

@@ -1,4 +1,4 @@
-"""The result of a benchmark: every release of every manifest in one leaderboard. It is what `benchmark.json` holds."""
+"""The result of a benchmark, as in `benchmark.json`: all releases of all manifests in one leaderboard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cvpl.result.verdict import Risk, Verdict
 
 
 class Made(Section):
-    """How a release was made, as its manifest says: by which mechanism, how strongly, and by whom."""
+    """How a release was made, according to its manifest: the mechanism, its strength, and the author."""
 
     mechanism: str
     family: str
@@ -27,10 +27,11 @@ class Made(Section):
 
 
 class BenchmarkUtility(UtilityFigures):
-    """How much of the original's structure a release keeps; `score` is the mean that its group is compared by.
+    """How much of the original's structure a release keeps; `score` is the mean used to compare releases of a group.
 
-    The figures speak of `columns`, those that the release holds. `withheld` are columns that other releases of the
-    group hold: what their absence costs is not in the score, so releases that withhold others are not to be compared.
+    The figures cover `columns`, the columns of the release. `withheld` are columns that only other releases of the
+    group have. The score does not include the cost of withholding them, so releases with different columns are not
+    comparable.
     """
 
     score: float | None = None
@@ -39,23 +40,23 @@ class BenchmarkUtility(UtilityFigures):
 
 
 class LargestTop1(Section):
-    """The attacker in the running whose best candidate is most often the right person, and how often."""
+    """The qualified attacker with the highest top-1 hit rate, and that rate."""
 
     attacker: str
     top1_hit_rate: float
 
 
 class BenchmarkRow(Section):
-    """One release. All figures are those of one attacker, the headline's, but for two that stand beside them.
+    """One release. All figures but two are those of the headline attacker.
 
-    `verdict` and `risk` are what the audit says, and `risk` is what releases are ranked by. `paper_linkage_rate` is
-    that of the paper's attacker. `largest_top1` is the largest over all attackers that count: another than the
-    headline may find more people.
+    `verdict` and `risk` are those of the audit; releases are ranked by `risk`. The two exceptions:
+    `paper_linkage_rate` is that of the paper's attacker, and `largest_top1` is the largest over all attackers that
+    count, because another attacker than the headline may find more people.
 
-    Rates are null where the release could not be audited (`failed`) or where no attacker may speak (`not_assessable`);
-    `reasons` then says why. `power` is null without a control. `place` counts from the highest risk, among the rows of
-    the group that are ranked by the same figure against the same people; null where nothing tells what look-alikes
-    explain. `seconds` is the time of the audit; it is the only field that two equal runs differ in.
+    Rates are null if the release could not be audited (`failed`) or if no attacker is reliable (`not_assessable`);
+    `reasons` lists why. `power` is null without a control. `place` counts from the highest risk, among the rows of the
+    group that are ranked by the same figure with the same control; null if the base rate is unknown. `seconds` is the
+    time of the audit, the only field that differs between two identical runs.
     """
 
     group: str
@@ -91,14 +92,14 @@ class BenchmarkRow(Section):
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:
-        """The risk with its interval; for a result without one, what its power says beyond chance, else nothing."""
+        """The risk with its interval; if a result has no risk, its power beyond chance, or None without power."""
         if self.risk is not None:
             return self.risk.estimate, self.risk.low, self.risk.high
         return (None, None, None) if self.power is None else self.power.beyond_chance
 
 
 class BenchmarkGroup(Section):
-    """What the releases of one manifest have in common; `utility_figures` are those whose mean is the score."""
+    """The common data of all releases of one manifest; `utility_figures` are the figures averaged in the score."""
 
     name: str
     title: str
@@ -111,7 +112,7 @@ class BenchmarkGroup(Section):
 
 
 class BenchmarkResult(Document):
-    """All releases, group by group in the order of the manifests, in each the highest risk first."""
+    """All releases, grouped in the order of the manifests; in each group the highest risk is first."""
 
     FILE: ClassVar[str] = "benchmark.json"
 
@@ -122,11 +123,11 @@ class BenchmarkResult(Document):
     versions: dict[str, str]
 
     def of(self, group: str) -> list[BenchmarkRow]:
-        """The rows of one group, in their order."""
+        """The rows of one group, in order."""
         return [row for row in self.rows if row.group == group]
 
     def _columns(self) -> dict[str, list[Any]]:
-        """A row for each release."""
+        """The columns of a table with one row per release."""
         rows = self.rows
         return {
             "group": [row.group for row in rows],

@@ -1,4 +1,4 @@
-"""The result of a comparison: several releases of one original side by side. It is what `comparison.json` holds."""
+"""The result of a comparison of several releases of one original, as in `comparison.json`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
 
 
 class Places(Section):
-    """The places in an order that a release may have, from `first` to `last`; the same where it is tied with none."""
+    """The possible places of a release in a ranking, from `first` to `last`; equal if there is no tie."""
 
     first: int
     last: int
 
 
 class ComparedUtility(UtilityFigures):
-    """How much of the original's structure a release keeps: four figures, and `score`, the mean that is compared.
+    """How much of the original's structure a release keeps: four figures, and `score`, the mean used for comparison.
 
-    The score is the mean of the figures under `utility_figures` of the comparison, which all releases have. It is
-    null, and `reason` says why, where the release withholds columns that others hold: what that costs is not counted.
+    The score is the mean of the figures in `utility_figures` of the comparison, which all releases have. It is null,
+    with the `reason`, if the release withholds columns that others have, because the score does not include that cost.
     """
 
     score: float | None
@@ -41,13 +41,12 @@ class ComparedUtility(UtilityFigures):
 
 
 class ComparedRelease(Section):
-    """One release: the headline attacker's figures, the utility, and where it stands among the others.
+    """One release: the headline attacker's figures, the utility, and its places in the rankings.
 
-    `verdict` and `risk` are what an audit of the release says. `risk_places` counts from the highest risk; it is null,
-    and `unranked` says why, where the risk is read otherwise than that of the other releases. `utility_places` counts
-    from the highest utility. `on_frontier` is null where
-    risk or utility cannot be compared. `beaten_by` names the releases with no more risk and no less utility,
-    `clearly_beaten_by` those of them whose risk is lower beyond error.
+    `verdict` and `risk` are those of an audit of the release. `risk_places` counts from the highest risk; it is null,
+    with the reason in `unranked`, if the risk is measured differently from that of the other releases. `utility_places`
+    counts from the highest utility. `on_frontier` is null if risk or utility cannot be compared. `beaten_by` lists the
+    releases with no more risk and no less utility, `clearly_beaten_by` those of them whose risk is lower beyond error.
     """
 
     name: str
@@ -84,7 +83,7 @@ class ComparedRelease(Section):
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:
-        """The risk with its interval; for a result without one, what its power at 5% says beyond chance."""
+        """The risk with its interval; if a result has no risk, its power at 5% beyond chance, or None without power."""
         if self.risk is not None:
             return self.risk.estimate, self.risk.low, self.risk.high
         return (None, None, None) if self.power is None else self.power.beyond_chance
@@ -93,9 +92,9 @@ class ComparedRelease(Section):
 class PairedDifference(Section):
     """A figure of the first release minus that of the second, with an interval paired person by person.
 
-    `originals` and `controls` count those whom both headline attackers asked, `correlation` is how far the two
-    estimates go together. `confidence` allows for the attackers having been picked. `tied` is true where the interval
-    holds 0, and where there is none; `refused` then says why.
+    `originals` and `controls` count the people that both headline attackers searched for, and `correlation` is that of
+    the two estimates. `confidence` is corrected for the choice of the attackers. `tied` is true if the interval
+    includes 0 or if there is no interval; `refused` then states why.
     """
 
     figure: Literal["risk", "power", "attributable_rate"]
@@ -116,7 +115,7 @@ class PairedDifference(Section):
 
 
 class ComparisonResult(Document):
-    """Several releases of one original: the one with the highest risk first, and those that cannot be assessed last."""
+    """Several releases of one original, the highest risk first and releases that are not assessable last."""
 
     FILE: ClassVar[str] = "comparison.json"
 
@@ -130,7 +129,7 @@ class ComparisonResult(Document):
     provenance: Provenance
 
     def _columns(self) -> dict[str, list[Any]]:
-        """A row for each release."""
+        """The columns of a table with one row per release."""
         rows = self.releases
         return {
             "release": [row.name for row in rows],

@@ -1,4 +1,4 @@
-"""Columns as a pandas dataframe, for whoever has pandas installed."""
+"""Results as pandas dataframes, if pandas is installed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def data_frame(columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> DataFrame:
-    """The columns as a pandas dataframe. Raises UsageError where pandas is not installed."""
+    """The columns as a pandas dataframe. Raises UsageError if pandas is not installed."""
     try:
-        # By name: pandas is no dependency of cvpl.
+        # Imported by name, because pandas is not a dependency of cvpl.
         pandas = import_module("pandas")
     except ImportError:
         raise UsageError("to_frame: pandas is not installed. Install it with `pip install pandas`.") from None
@@ -25,9 +25,9 @@ def data_frame(columns: Mapping[str, Sequence[Any] | NDArray[Any]]) -> DataFrame
 
 
 def interval_columns(name: str, figures: Sequence[Any], value: str = "estimate") -> dict[str, list[float | None]]:
-    """A figure of every row with the ends of its interval, as the columns NAME, NAME_low and NAME_high.
+    """The columns NAME, NAME_low and NAME_high: a figure of every row with the ends of its interval.
 
-    `figures` holds a section with `low`, `high` and the field `value` for each row, or None where there is none.
+    `figures` has one section per row, with the fields `low`, `high` and `value`, or None if the row has no figure.
     """
     return {
         name: [getattr(figure, value, None) for figure in figures],

@@ -1,4 +1,4 @@
-"""A result that is a file of its own."""
+"""The base class of results that are files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Document(Section):
-    """A section that is written to a JSON file, whole or not at all, and read back.
+    """A result that can be written to a JSON file, read back and rendered.
 
-    Reports import results, so results find the modules that render them by name.
+    Reports import results, so results import the modules that render them by name.
     """
 
     FILE: ClassVar[str]
@@ -32,24 +32,24 @@ class Document(Section):
         return with_interval_fields(data)
 
     def _repr_html_(self) -> str:
-        """The answer and the main figures, for a notebook."""
+        """The answer and the main figures as HTML, for a notebook."""
         return str(import_module("cvpl.reports.notebook").notebook_html(self))
 
     def _repr_markdown_(self) -> str:
-        """The same where a notebook shows Markdown."""
+        """The answer and the main figures as Markdown, for a notebook."""
         return str(import_module("cvpl.reports.notebook").notebook_markdown(self))
 
     def to_json(self) -> str:
-        """The result as JSON, the same bytes for the same result."""
+        """The result as JSON; equal results give equal bytes."""
         return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a result, of this version or an earlier one."""
+        """Read a result of this version or an earlier one."""
         return cls.model_validate_json(text)
 
     def write(self, directory: str | Path) -> Path:
-        """Write the file into `directory`, whole or not at all; returns its path."""
+        """Write the JSON file to `directory`, atomically, and return its path."""
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / self.FILE
@@ -57,19 +57,19 @@ class Document(Section):
         return path
 
     def to_html(self) -> str:
-        """The report as one HTML page, without a script or a request to anywhere; what `report.html` holds."""
+        """The report as one HTML page, without scripts or network requests, as in `report.html`."""
         return str(import_module("cvpl.reports.page").report_page(self))
 
     def to_markdown(self) -> str:
-        """The report in Markdown, short, as for a pull request."""
+        """The short report as Markdown, as for a pull request."""
         return str(import_module("cvpl.reports.files").report_markdown(self))
 
     def to_frame(self) -> DataFrame:
-        """The result's rows as a pandas dataframe. Raises UsageError where pandas is not installed.
+        """The rows of the result as a pandas dataframe. Raises UsageError if pandas is not installed.
 
-        There is a row for each attacker of an audit, release of a comparison or a benchmark, or setting of a surface,
-        in the order of the result. The ends of a figure's interval stand beside it, in columns that end in `_low` and
-        `_high`. What is not known is missing.
+        There is one row per attacker of an audit, release of a comparison or a benchmark, or setting of a surface, in
+        the order of the result. The ends of intervals are in columns that end in `_low` and `_high`. Unknown values
+        are missing.
         """
         return data_frame(self._columns())
 

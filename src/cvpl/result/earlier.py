@@ -1,7 +1,7 @@
-"""Results of earlier versions, brought to the present schema when they are read.
+"""Results of earlier versions, upgraded to the current schema when they are read.
 
-Version 1 of an audit (`cvpl/audit/1`) has no verdict. Earlier results of every kind write why an interval is refused,
-and how often such intervals held the truth, as sentences in `method` and `coverage`.
+Version 1 of an audit (`cvpl/audit/1`) has no verdict. Earlier results of every kind state why an interval is refused,
+and the measured coverage, as sentences in `method` and `coverage`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COVERAGE = re.compile(r"(\d(?:\.\d+)?)(?: measured at 95%, (\d(?:\.\d+)?) at 99
 
 
 def with_interval_fields(data: Any) -> Any:
-    """The same data, with earlier sentences on intervals taken apart into `refused` and the measured coverage."""
+    """Return `data` with earlier sentences on intervals parsed into `refused` and the measured coverage."""
     if isinstance(data, list):
         return [with_interval_fields(item) for item in data]
     if not isinstance(data, Mapping):
@@ -40,17 +40,17 @@ def with_interval_fields(data: Any) -> Any:
 
 
 def upgraded(data: Any) -> Any:
-    """The result of an audit of version 1 with the verdict that its own figures give; anything else as it is.
+    """Add the verdict to an audit result of version 1, from its own figures; return anything else unchanged.
 
     Version 1 has no checks before the attack and no figure at 1% for the other attackers, so `preflight` is empty and
-    `certain` null.
+    `certain` is null.
     """
     if not isinstance(data, Mapping) or data.get("schema") != EARLIER:
         return data
     try:
         figures = _figures(data)
     except (KeyError, TypeError, ValueError, AttributeError):
-        return data  # not the result of an audit; validation says so
+        return data  # not an audit result; validation will report it
     found = {
         "attackers": [_with_risk(row, data.get("control") is not None) for row in data.get("attackers") or []],
         "verdict": verdict_of(figures).model_dump(),
@@ -72,7 +72,7 @@ def _figures(data: Mapping[str, Any]) -> VerdictFigures:
         risk = _risk(data.get("power"), attacker, among, picked.get("confidence", 0.95))
     missing = "there is no control"
     if data.get("control") is not None:
-        missing = "the power at a false rate of 5% " + ("is not known" if risk is None else "has no interval")
+        missing = "the power at a false-positive rate of 5% " + ("is not known" if risk is None else "has no interval")
     validity, likeness = data["validity"], data.get("control_likeness")
     return VerdictFigures(
         reasons=[] if validity["assessable"] else list(validity["reasons"]),
@@ -86,7 +86,7 @@ def _figures(data: Mapping[str, Any]) -> VerdictFigures:
 
 
 def _risk(powers: Any, attacker: str, among: int = 1, confidence: float = 0.95) -> Risk | None:
-    """The risk that a list of powers gives at 5%; None where that is not among them."""
+    """The risk at a false-positive rate of 5%; None if the powers do not include that rate."""
     power = next((point for point in powers or [] if point["false_rate"] == _FALSE_RATE), None)
     if power is None:
         return None

@@ -1,4 +1,4 @@
-"""Rates with their intervals, and what truth and control say of them."""
+"""Rates with their intervals, and figures from the control and the true matches."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from cvpl.result.section import Section
 
 
 class Rate(Section):
-    """An estimate with its 95% interval; the ends are null where no interval is given.
+    """An estimate with its 95% interval; the ends are null if there is no interval.
 
-    The estimand is the expected rate for a fresh draw of as many people under the same attacker and release process.
-    `method` says what was drawn. `refused` says why the figure has no interval; null where it has one, and where there
-    is no figure. `coverage` is the lowest share of such intervals that held the truth when it was measured at a nominal
-    95%, `coverage_at_999` the same at a nominal 99.9%; null where nothing was measured. Other figures have these fields
-    with the same meaning.
+    The estimand is the expected rate for a new sample of the same size under the same attacker and release process.
+    `method` names the sampling unit. `refused` states why the figure has no interval; null if it has one, or if there
+    is no figure. `coverage` is the lowest coverage of such intervals measured at a nominal 95%, `coverage_at_999` that
+    at a nominal 99.9%; null if not measured. In other figures these fields have the same meaning.
     """
 
     estimate: float | None
@@ -28,7 +27,7 @@ class Rate(Section):
 
 
 class CurvePoint(Section):
-    """The rate at one threshold, or, for a score without a scale of its own, at one false rate of the controls."""
+    """The rate at one threshold, or at one false-positive rate for a score without a scale of its own."""
 
     threshold: float | None
     linkage_rate: float
@@ -42,7 +41,7 @@ class CurvePoint(Section):
 
 
 class Calibration(Section):
-    """A calibrated threshold: the form and α that were asked for; `attainable` is false where there is none."""
+    """A calibrated threshold: the requested form and α; `attainable` is false if no threshold meets them."""
 
     form: Literal["existential", "pairwise", "bonferroni"]
     alpha: float
@@ -50,7 +49,7 @@ class Calibration(Section):
 
 
 class Control(Section):
-    """The linkage rate of people who are in no release, under the same fitted attacker."""
+    """The linkage rate of people who are not in the release, under the same fitted attacker."""
 
     rate: float | None
     low: float | None
@@ -63,7 +62,7 @@ class Control(Section):
 
 
 class Attributable(Section):
-    """(LR - control) / (1 - control), and what served as the control."""
+    """(LR - control) / (1 - control), where LR is the linkage rate; `basis` is what served as the control."""
 
     estimate: float | None
     low: float | None
@@ -76,7 +75,7 @@ class Attributable(Section):
 
 
 class Power(Section):
-    """The share of originals linked where a share `false_rate` of the controls is."""
+    """The share of originals linked (true-positive rate) at the false-positive rate `false_rate`."""
 
     false_rate: float
     power: float
@@ -89,7 +88,7 @@ class Power(Section):
 
     @property
     def beyond_chance(self) -> tuple[float, float | None, float | None]:
-        """The risk that it tells, (power - α) / (1 - α) with α the false rate, and the ends of its interval."""
+        """The risk (power - α) / (1 - α), where α is the false-positive rate, and the ends of its interval."""
 
         def risk(value: float) -> float:
             return (value - self.false_rate) / (1 - self.false_rate)
@@ -99,7 +98,7 @@ class Power(Section):
 
 
 def power_at(powers: Sequence[Power] | None, false_rate: float) -> Power | None:
-    """The power (true-positive rate) at a false-positive rate; None where it was not read there."""
+    """The power (true-positive rate) at a false-positive rate; None if it was not measured there."""
     return next((power for power in powers or () if power.false_rate == false_rate), None)
 
 
@@ -116,10 +115,11 @@ class Overlap(Section):
 
 
 class EvidenceShares(Section):
-    """By what originals, and controls, would be linked: shares in equal bins of the headline attacker's evidence.
+    """The headline attacker's evidence for originals and controls, as shares in equal bins.
 
-    `without` are the shares of those who have no candidate, and stand in no bin; `read_at` is the threshold, or for a
-    score off the scale the evidence at which 5% of the controls are linked. `controls` is null without a control.
+    `originals_without` and `controls_without` are the shares of people without a candidate, who are in no bin.
+    `read_at` is the threshold or, for a score without a scale, the evidence at which 5% of the controls are linked.
+    `controls` is null without a control.
     """
 
     edges: list[float]
@@ -131,7 +131,7 @@ class EvidenceShares(Section):
 
 
 class TruthFigures(Section):
-    """What the true matches say at the threshold. Rates with nothing to divide by are null."""
+    """Figures from the true matches at the threshold. Rates with a zero denominator are null."""
 
     complete: bool
     originals_with_match: int
@@ -152,7 +152,7 @@ class TruthFigures(Section):
 
 
 class GrowthPoint(Section):
-    """Records with between `fewest` and `most` candidates: the growth law's rate beside the observed one."""
+    """The predicted and observed rates of records with `fewest` to `most` candidates."""
 
     fewest: int
     most: int
@@ -162,7 +162,7 @@ class GrowthPoint(Section):
 
 
 class Growth(Section):
-    """1 - (1 - p)^|C| against what was observed; `pair_probability` is p."""
+    """The growth law 1 - (1 - p)^|C| compared with the observed rates; `pair_probability` is p."""
 
     pair_probability: float
     overall: GrowthPoint
@@ -170,7 +170,7 @@ class Growth(Section):
 
 
 class RungRate(Section):
-    """One rung of the ladder."""
+    """One rung of the ladder: the linkage rate under one level of blocking."""
 
     number: int
     linkage_rate: float
@@ -179,7 +179,7 @@ class RungRate(Section):
 
 
 class Ladder(Section):
-    """Progressive evaluation; where it stopped early the last rate is a lower bound."""
+    """Progressive evaluation with looser blocking; if it stopped early, the last rate is a lower bound."""
 
     rungs: list[RungRate]
     stopped_early: bool

@@ -1,4 +1,4 @@
-"""Reading a result that a person names."""
+"""Reading result files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AnyResult = AuditResult | ComparisonResult | SurfaceResult | BenchmarkResult
 
 
 def read_result(path: Path) -> AuditResult:
-    """The result in a file, or in a folder's `result.json`."""
+    """Read the result of an audit from a file, or from the `result.json` of a folder."""
     file = path / "result.json" if path.is_dir() else path
     try:
         return AuditResult.from_json(file.read_bytes())
@@ -31,11 +31,11 @@ KINDS: dict[str, type[AnyResult]] = {
     "surface.json": SurfaceResult,
     "benchmark.json": BenchmarkResult,
 }
-"""The files that commands write, and what is in them."""
+"""The files that commands write, and the type of their content."""
 
 
 def read_any(path: Path) -> tuple[AnyResult, Path]:
-    """The result of any command, and its file; of a folder, the first that is there."""
+    """Read the result of any command, and return it with its file; for a folder, the first known file in it."""
     file = path
     if path.is_dir():
         file = next((path / name for name in KINDS if (path / name).is_file()), path / "result.json")
@@ -54,7 +54,7 @@ def read_any(path: Path) -> tuple[AnyResult, Path]:
 
 
 def read_results(before: Path, after: Path) -> tuple[AuditResult, AuditResult]:
-    """Two results, or the problems of both."""
+    """Read two results. Raises InputError with the problems of both."""
     found: list[AuditResult] = []
     problems: list[Problem] = []
     for path in (before, after):

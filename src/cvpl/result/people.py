@@ -1,4 +1,4 @@
-"""Who is at risk."""
+"""Who is at risk: rates by group, with small numbers hidden."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from cvpl.result.section import Section
 from cvpl.wording import percent, printable, span
 
 HIDDEN = "hidden"
-"""In place of a value that is there, and that would tell of few people."""
+"""Shown instead of a value that would reveal too much about a few people."""
 NOT_APPLICABLE = "n/a"
-"""In place of a value that there is not: a group's control where there is no control."""
+"""Shown instead of a value that does not exist, such as a group's control rate without a control."""
 _NOTHING = 1e-12
 
 
 class GroupRate(Section):
-    """One group's rates. `label` is null where `groups` groups are pooled because they are small.
+    """One group's rates. `label` is null if `groups` small groups are pooled.
 
-    `linked` is null where it is hidden: too few are linked, or too few are not, or it would give away another row. Then
-    `at_least` and `at_most` are a range that holds it where both are given, and a bound where one is; where neither is,
-    nothing may be told. `low` is the lower interval end of `linked` or `at_least`, `high` the upper one of `linked` or
-    `at_most`.
+    `linked` is null if it is hidden: too few people are linked, too few are not, or it would reveal another row. Then
+    `at_least` and `at_most` give a range if both are set, and a bound if one is; if neither is set, nothing can be
+    published. `low` is the lower interval end of `linked` or `at_least`, `high` the upper one of `linked` or `at_most`.
     """
 
     label: str | None
@@ -34,18 +33,18 @@ class GroupRate(Section):
 
 
 class GroupRates(Section):
-    """The groups of one column, or the tenths of the people by how rare they are."""
+    """The groups of one column, or the deciles of people by rarity."""
 
     name: str
     rows: list[GroupRate]
 
 
 class MaximumRate(Section):
-    """The largest rate over all groups, with the interval of the group that `table` and `label` name.
+    """The largest rate over all groups, with the interval of the group named by `table` and `label`.
 
-    `at_least` says that the estimate is a lower bound only: a hidden group may have more. Then `high` is the largest
-    upper end over the groups that may have the largest rate. Where all known rates are below the average, the estimate
-    is the average, and no group is named.
+    `at_least` is true if the estimate is only a lower bound, because a hidden group may have a larger rate. Then `high`
+    is the largest upper end over the groups that may have the largest rate. If all known rates are below the average,
+    the estimate is the average and no group is named.
     """
 
     estimate: float | None
@@ -59,10 +58,10 @@ class MaximumRate(Section):
 
 
 class AtRisk(Section):
-    """Who is at risk: the average, the maximum beside it, and the rates by group; small numbers are hidden.
+    """Who is at risk: the average, the maximum, and the rates by group; small numbers are hidden.
 
-    `maximum_attributable` is the largest `attributable` of a row. `controlled` says whether groups have a control: if
-    so, a `control` that is null is hidden; results of earlier versions do not say.
+    `maximum_attributable` is the largest `attributable` of a row. `controlled` is true if groups have a control: a null
+    `control` is then hidden. Results of earlier versions do not have this field.
     """
 
     average: float
@@ -74,14 +73,14 @@ class AtRisk(Section):
 
 
 def where(most: MaximumRate) -> str:
-    """The group with the largest rate, in words."""
+    """The name of the group with the largest rate."""
     if most.table is None:
-        return "in a group that is hidden"
+        return "in a hidden group"
     return f"{printable(most.table)}: {printable(most.label or 'small groups together')}"
 
 
 def linked_words(row: GroupRate) -> str:
-    """A group's share linked: the share, the range or bound in its place, or that it is hidden."""
+    """A group's linked share: the share, a range or bound, or "hidden"."""
     if row.linked is not None:
         return percent(row.linked)
     if row.at_least is not None and row.at_most is not None:
@@ -92,34 +91,34 @@ def linked_words(row: GroupRate) -> str:
 
 
 def interval_words(row: GroupRate) -> str:
-    """The interval of a group's share; for a bound up to 0% or 100%, and hidden where nothing is known."""
+    """The interval of a group's linked share; a one-sided bound extends to 0% or 100%, an unknown one is "hidden"."""
     if row.low is None and row.high is None:
         return HIDDEN
     return span(0.0 if row.low is None else row.low, 1.0 if row.high is None else row.high)
 
 
 def control_words(row: GroupRate, found: AtRisk) -> str:
-    """The share of a group's controls that is linked."""
+    """The linked share of a group's controls."""
     return _without(found) if row.control is None else percent(row.control)
 
 
 def attributable_words(row: GroupRate, found: AtRisk) -> str:
-    """A group's attributable rate; below 0, which is chance, without a number."""
+    """A group's attributable rate; a negative rate, which is due to chance, is shown as "below 0"."""
     return _without(found) if row.attributable is None else _not_negative(row.attributable)
 
 
 def maximum_attributable_words(found: AtRisk) -> str:
-    """A sentence on the largest attributable rate; empty where no row has one.
+    """A sentence on the largest attributable rate; empty if no row has one.
 
-    It is a lower bound where a row without one may have more. With p the largest share that such a row may have and c
-    its control, that is (p - c) / (1 - c), and p where c is hidden.
+    It is a lower bound if a row without a rate may have a larger one. Such a row has at most (p - c) / (1 - c), where p
+    is its largest possible share and c its control rate, or p if c is hidden.
     """
     most = found.maximum_attributable
     if most is None:
         return ""
     larger = any(_most_attributable(row) > most + _NOTHING for table in found.tables for row in table.rows)
     if most < -_NOTHING:
-        return f"Beyond look-alikes: nothing in any group{' that is shown' if larger else ''}."
+        return f"Beyond look-alikes: none in any{' published' if larger else ''} group."
     return f"Beyond look-alikes: {'at least ' if larger else ''}{percent(most)} of a group."
 
 
@@ -136,6 +135,6 @@ def _not_negative(rate: float) -> str:
 
 
 def _without(found: AtRisk) -> str:
-    """Why a row has no control: results of earlier versions say by the other rows whether there is one."""
+    """Why a row has no control rate; for results of earlier versions, inferred from the other rows."""
     known = found.controlled or any(row.control is not None for table in found.tables for row in table.rows)
     return HIDDEN if known else NOT_APPLICABLE

@@ -1,17 +1,18 @@
-"""The two ends of the scale on which a risk is read: the same attacker's risk on the two canaries."""
+"""The two ends of the risk scale: the same attacker's risk on the two canaries."""
 
 from __future__ import annotations
 
 from cvpl.result.audit import AuditResult
 
 _FALSE_RATE = 0.05
-"""The canaries are read at this false rate."""
+"""The false-positive rate of the canaries' power."""
 
 
 def scale_ends(result: AuditResult) -> tuple[float, float] | None:
-    """The risk where nobody is in the release, and where the originals are released as they are.
+    """The risk if no original is in the release, and if the originals are released unchanged.
 
-    (power - 0.05) / 0.95 of each canary, at least 0. None where they were not run, or the release is read elsewhere.
+    It is (power - 0.05) / 0.95 of each canary, at least 0. None if the canaries were not run, or if the risk of the
+    release is measured at another false-positive rate.
     """
     risk, ends = result.risk, result.canaries
     if risk is None or risk.false_rate != _FALSE_RATE or ends is None:

@@ -1,4 +1,4 @@
-"""What every part of a result is."""
+"""The base class of all parts of a result."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Section(BaseModel):
-    """A frozen part of a result. Readers of an older version skip what they do not know."""
+    """An immutable part of a result. Unknown fields are ignored, so older versions can read newer results."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)

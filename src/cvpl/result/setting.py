@@ -1,4 +1,4 @@
-"""What was compared, and how: inputs, blocks, search, space, columns."""
+"""What was compared and how: inputs, blocks, search, projection and columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cvpl.result.section import Section
 
 
 class Input(Section):
-    """One input table: its name, size and, for a file, the SHA-256 of its bytes."""
+    """One input table: its name, its size and, for a file, its SHA-256 checksum."""
 
     name: str
     rows: int
@@ -17,7 +17,7 @@ class Input(Section):
 
 
 class BlockSizeClass(Section):
-    """The blocks that have from `fewest` to `most` protected records, and the pairs in them."""
+    """The number of blocks with `fewest` to `most` protected records, and of pairs in them."""
 
     fewest: int
     most: int
@@ -26,7 +26,7 @@ class BlockSizeClass(Section):
 
 
 class BlockScheme(Section):
-    """How one scheme cut the tables up; sizes count protected records, work counts pairs."""
+    """The blocks of one scheme; sizes count protected records, work counts pairs."""
 
     count: int
     original_only: int
@@ -43,7 +43,7 @@ class BlockScheme(Section):
 
 
 class Blocks(Section):
-    """The blocks over all schemes, and each scheme's sizes. `without_candidates` counts originals that have none."""
+    """The blocks over all schemes, and each scheme's sizes. `without_candidates` counts originals without one."""
 
     count: int
     pairs: int
@@ -53,7 +53,7 @@ class Blocks(Section):
 
 
 class Search(Section):
-    """How the pairs that share a block were searched: all of them, or by request some (`narrowed_by`)."""
+    """How the pairs that share a block were searched: all of them, or fewer on request (`narrowed_by`)."""
 
     exact: bool
     narrowed_by: list[str]
@@ -62,7 +62,7 @@ class Search(Section):
 
 
 class ProjectionSummary(Section):
-    """The dimension of the space in which records were compared; null where the similarity uses no projection."""
+    """The dimension of the space in which records were compared; null if the similarity uses no projection."""
 
     components: int | None
     explained_variance: float | None
@@ -70,17 +70,17 @@ class ProjectionSummary(Section):
 
 
 class AlignedColumn(Section):
-    """What an aligned attacker found the release to tell apart in a column."""
+    """The grain of a column in the release, as detected by an aligned attacker."""
 
     column: str
     grain: str
 
 
 class Contribution(Section):
-    """One column's part: structural share with its spread, share of the links' similarity, drops if it were gone.
+    """One column's contribution: its structural share with its spread, its share in the links, and drops without it.
 
-    `removal` is the drop of the linkage rate at the threshold, `power_drop` that of the power at 5%, with the middle
-    95% over people drawn anew.
+    `removal` is the drop in the linkage rate at the threshold without the column, `power_drop` that in the power at 5%,
+    with its middle 95% over bootstrap samples of people.
     """
 
     column: str
@@ -96,7 +96,7 @@ class Contribution(Section):
 
 
 class Contributions(Section):
-    """All columns, and how many originals were asked for `removal` and for `power_drop`."""
+    """All columns, and the numbers of originals used for `removal` and for `power_drop`."""
 
     columns: list[Contribution]
     removal_asked: int | None

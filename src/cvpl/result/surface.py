@@ -1,4 +1,4 @@
-"""The risk surface R(strength, τ): what `surface.json` holds."""
+"""The risk surface R(strength, τ), as in `surface.json`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ JudgedFigure = Literal["risk", "attributable_rate", "linkage_rate"]
 
 
 class SurfaceCell(CurvePoint):
-    """One cell: a strength's rates at one threshold, or at one false rate of the controls.
+    """One cell: a strength's rates at one threshold or one false-positive rate.
 
-    `contradicted`: other figures say that the rate read there is too low (a top-1 hit rate or a power far above it, a
-    representation that is not assessable, a risk above the target). `safe`: the upper end of the cell's rate is at
-    most the target, and nothing contradicts it; null without a target. `steep`: a neighbouring cell's rate differs by
-    more than `high_sensitivity`. A cell's rate is the attributable one where it is known, else the linkage rate.
+    `contradicted`: other figures show that the rate is too low (a top-1 hit rate or a power far above it, a
+    representation that is not assessable, a risk above the target). `safe`: the upper end of the cell's rate is at most
+    the target, and nothing contradicts it; null without a target. `steep`: a neighbouring cell's rate differs by more
+    than `high_sensitivity`. A cell's rate is the attributable rate if it is known, else the linkage rate.
     """
 
     contradicted: bool = False
@@ -36,12 +36,12 @@ class SurfaceCell(CurvePoint):
 
 
 class SurfaceSetting(Section):
-    """One strength, or one blocking: the figures at the attacker's own reading, and its cells.
+    """One strength or one blocking: its figures and its cells.
 
-    `risk` is the figure that is held against the target, read as an audit reads it; null where nothing tells it.
-    `judged` names the figure that is shown. The rates are those at the attacker's threshold, or at a false rate of 5%
-    for a score without one. `doubts` are why it cannot count as low, however low it is. `pairs` share a block;
-    `asked` are the originals that were asked.
+    `risk` is the figure compared with the target, measured as in an audit; null if it is unknown. `judged` names the
+    figure that is shown. The rates are those at the attacker's threshold, or at a false-positive rate of 5% for a score
+    without a threshold. `doubts` lists why a low figure does not count. `pairs` counts the pairs that share a block,
+    `asked` the originals that were searched for.
     """
 
     strength: Strength
@@ -64,7 +64,7 @@ class SurfaceSetting(Section):
 
     @property
     def shown(self) -> Risk | Rate | Attributable:
-        """The figure that `judged` names: the risk or, where nothing tells it, a rate at the threshold."""
+        """The figure named by `judged`: the risk or, if it is unknown, a rate at the threshold."""
         if self.risk is not None:
             return self.risk
         if self.judged == "attributable_rate" and self.attributable_rate is not None:
@@ -73,17 +73,17 @@ class SurfaceSetting(Section):
 
 
 class FailedStrength(Section):
-    """A strength at which no release could be made, and why."""
+    """A strength at which no release could be made, and the reason."""
 
     strength: Strength
     reason: str
 
 
 class WeakestSetting(Section):
-    """The weakest setting from which on all that were tried are inside the safe region: its risk and its utility.
+    """The weakest setting that is inside the safe region together with all stronger settings tried.
 
-    `held_against` names the attackers whom the release at this strength was held against, `attacker` the strongest of
-    them there, whose risk is told.
+    `held_against` lists the attackers that were run on the release at this strength. `attacker` is the strongest of
+    them, and the figures are its figures.
     """
 
     strength: Strength
@@ -97,11 +97,11 @@ class WeakestSetting(Section):
 
 
 class SurfaceTarget(Section):
-    """What came of a target r0 for the risk.
+    """The outcome of a target r0 for the risk.
 
-    `inside` are the settings whose risk is at most the target, by its upper interval end; `isolated` are those of them
-    that do not count since a stronger one is outside. `weakest` is null where no setting can be named, and for a sweep
-    of blockings, which are the attacker's choice and no protection.
+    `inside` lists the settings whose upper interval end of the risk is at most the target; `isolated` lists those of
+    them that do not count because a stronger setting is outside. `weakest` is null if no setting qualifies, and for a
+    sweep of blockings, which the attacker chooses and which protect nobody.
     """
 
     rate: float
@@ -113,9 +113,10 @@ class SurfaceTarget(Section):
 class SurfaceResult(Document):
     """A risk surface: a row of cells for each strength, from the weakest to the strongest.
 
-    In a sweep of blockings the rows go from the most pairs, the coarsest blocking, to the fewest. `function` tells that
-    the mechanism is the caller's own, `asked_for` the attacker that was named, null where it was chosen. `rises_at`
-    names the strengths whose risk is above that of the next weaker one: there the surface is not monotone.
+    In a sweep of blockings the rows go from the coarsest blocking, with the most pairs, to the finest. `function` is
+    true if the mechanism is a user-defined function. `asked_for` is the requested attacker; null if it was chosen
+    automatically. `rises_at` lists the strengths whose risk is above that of the next weaker one: there the surface is
+    not monotone.
     """
 
     FILE: ClassVar[str] = "surface.json"
@@ -142,14 +143,14 @@ class SurfaceResult(Document):
     provenance: Provenance
 
     def setting(self, strength: Strength) -> SurfaceSetting:
-        """The row of one strength; KeyError where it was not tried or could not be made."""
+        """The row of one strength. Raises KeyError if it was not tried or no release could be made."""
         for item in self.settings:
             if item.strength == strength:
                 return item
         raise KeyError(strength)
 
     def _columns(self) -> dict[str, list[Any]]:
-        """A row for each setting."""
+        """The columns of a table with one row per setting."""
         rows = self.settings
         return {
             "strength": [row.strength for row in rows],

@@ -1,4 +1,4 @@
-"""What a surface says in a few sentences, for the terminal, the page and a notebook."""
+"""The answer of a risk surface in a few sentences, for every output."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from cvpl.wording import UNKNOWN, percent, points, printable, span
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 FIGURES = {"risk": "risk", "attributable_rate": "attributable rate", "linkage_rate": "linkage rate"}
-"""The figures that a row may show, by name."""
+"""The names of the figures that a row can show."""
+_CHANCE = "but not at a stronger setting, so this may be chance."
 
 
 def answer(result: SurfaceResult) -> str:
-    """What the sweep found, in a few sentences; for the terminal and for every report."""
+    """The outcome of the sweep in a few sentences."""
     parts = [_met(result, result.target) if result.target is not None else _course(result)]
     if result.rises_at:
         parts.append(_not_monotone(result))
@@ -23,22 +24,22 @@ def answer(result: SurfaceResult) -> str:
 
 
 def setting(result: SurfaceResult) -> str:
-    """Who swept what, and how that attacker was chosen."""
+    """What was swept, with which attacker, and how it was chosen."""
     names = {"original": "originals", "control": "in the control"}
     sizes = ", ".join(f"{table.rows:,} {names.get(role, role)}" for role, table in result.inputs.items())
     what = "the blocking" if result.sweep == "blocking" else f"mechanism '{printable(result.mechanism)}'"
-    text = f"Swept: {what}, by attacker '{printable(result.attacker)}': {sizes}."
+    text = f"Sweep of {what} with attacker '{printable(result.attacker)}': {sizes}."
     if result.picked is not None:
         where = "the release" if result.sweep == "blocking" else "the weakest release"
         text += (
-            f" Of {result.picked.among} attackers this one was the strongest on {where}, by risk; intervals allow for "
-            "the picking."
+            f" Of {result.picked.among} attackers, it has the largest risk on {where}; intervals are corrected for "
+            "this choice."
         )
     return text
 
 
 def gathered_warnings(result: SurfaceResult) -> list[tuple[Warning_, str]]:
-    """Each warning once, at the weakest strength that raised it; and where else it was, with other figures perhaps."""
+    """Each warning once, at the weakest strength that raised it, with the other strengths that raised it."""
     found: dict[tuple[str, str], tuple[Warning_, list[Strength]]] = {}
     for row in result.settings:
         for warning in row.warnings:
@@ -46,43 +47,43 @@ def gathered_warnings(result: SurfaceResult) -> list[tuple[Warning_, str]]:
             found.setdefault(key, (warning, []))[1].append(row.strength)
     gathered = [(warning, "") for warning in result.warnings]
     for warning, (first, *others) in found.values():
-        where = f" (At {named(first)}{f'; likewise at {_named(others)}' if others else ''}.)"
+        where = f" (At {named(first)}{f'; also at {_named(others)}' if others else ''}.)"
         gathered.append((warning, "" if len(others) + 1 == len(result.settings) and not _figures(warning) else where))
     return gathered
 
 
 def figure_shown(result: SurfaceResult) -> str:
-    """The name of the figure that stands for each setting: the risk, or a rate where nothing tells the risk."""
+    """The name of the figure shown for each setting: the risk, or a rate if the risk is unknown."""
     if any(row.risk is not None for row in result.settings):
         return FIGURES["risk"]
     return " or ".join(words for name, words in FIGURES.items() if any(row.judged == name for row in result.settings))
 
 
 def figure_of(result: SurfaceResult, row: SurfaceSetting) -> tuple[float | None, float | None, float | None]:
-    """The figure of one setting with its interval; nothing where the others have a risk and this one has none."""
+    """The figure of one setting with its interval; None if other settings have a risk and this one has none."""
     if row.risk is None and figure_shown(result) == FIGURES["risk"]:
         return None, None, None
     return row.shown.estimate, row.shown.low, row.shown.high
 
 
 def risk_read(result: SurfaceResult) -> str:
-    """What the column of risks holds, and where it is read; what stands there instead where no risk is known."""
+    """The meaning of the risk column, or of the figure shown if no risk is known."""
     risks = [row.risk for row in result.settings if row.risk is not None]
     if not risks:
-        return f"Nothing tells the risk without a control or true matches; shown is the {figure_shown(result)}."
+        return f"Without a control or true matches the risk is unknown; the {figure_shown(result)} is shown instead."
     rate = risks[0].false_rate
     if rate is None:
         return "Risk: how often the best candidate is the right person, beyond a blind guess; there is no control."
-    return f"Risk: people linked because of the release, beyond chance, which is {rate:.0%} of the control."
+    return f"Risk: the share of people linked because of the release, beyond chance ({rate:.0%} of the control)."
 
 
 def named(strength: Strength) -> str:
-    """A strength as it is printed."""
+    """A strength in printable form."""
     return printable(str(strength))
 
 
 def score(value: float | None) -> str:
-    """A utility from 0 to 1; "n/a" where it is not known."""
+    """A utility from 0 to 1; "n/a" if it is unknown."""
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
@@ -91,7 +92,7 @@ def _figures(warning: Warning_) -> bool:
 
 
 def _course(result: SurfaceResult) -> str:
-    """How the risk goes from one end to the other, where no target is set."""
+    """The risk at both ends of the sweep, if no target is set."""
     first, last = result.settings[0], result.settings[-1]
     if result.sweep == "blocking":
         risks = [row.shown.estimate for row in result.settings if row.shown.estimate is not None]
@@ -108,30 +109,28 @@ def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
         if not outside:
             return f"Under all {len(result.settings)} blockings the risk stays at or below {limit}."
         return (
-            f"Under {len(outside)} of {len(result.settings)} blockings the risk is above {limit}, or cannot be called "
-            "lower. The attacker chooses the blocking, so the highest counts."
+            f"Under {len(outside)} of {len(result.settings)} blockings the risk is above {limit}, or not reliably "
+            "below it. The attacker chooses the blocking, so the highest risk counts."
         )
     weakest = target.weakest
     if weakest is None:
-        text = f"No setting that was tried can be said to stay at or below {limit}."
+        text = f"No setting that was tried reliably stays at or below {limit}."
         if target.isolated:
-            text += f" {_named(target.isolated)} would be below, but a stronger one is not: that may be luck."
+            text += f" The risk is below at {_named(target.isolated)}, {_CHANCE}"
         last = result.settings[-1]
         return f"{text} At {named(last.strength)}, the strongest, the {_risk(last, target.rate)}."
     ends = span(weakest.low, weakest.high)
     text = (
         f"The weakest setting that stays at or below {limit} is {printable(result.mechanism)} at "
         f"{named(weakest.strength)}: the "
-        f"{FIGURES[weakest.figure]} is {percent(weakest.estimate)} (95% interval {ends}), and its utility "
-        f"{score(weakest.utility.mean)} of 1. So do all stronger ones that were tried."
+        f"{FIGURES[weakest.figure]} is {percent(weakest.estimate)} (95% interval {ends}), and the utility is "
+        f"{score(weakest.utility.mean)} of 1. All stronger settings that were tried also stay at or below {limit}."
     )
     if len(weakest.held_against) > 1:
         name = printable(weakest.attacker)
-        text += (
-            f" It was held against all {len(weakest.held_against)} attackers, of whom '{name}' is the strongest there."
-        )
+        text += f" It was audited with all {len(weakest.held_against)} attackers; '{name}' is the strongest there."
     if target.isolated:
-        text += f" {_named(target.isolated)} would be below too, but a stronger one is not: that may be luck."
+        text += f" The risk is also below at {_named(target.isolated)}, {_CHANCE}"
     return text
 
 
@@ -139,10 +138,10 @@ def _not_monotone(result: SurfaceResult) -> str:
     rows = [row for row in result.settings if row.shown.estimate is not None]
     steps = [(before, row) for before, row in pairwise(rows) if row.strength in result.rises_at]
     most = max((row.shown.estimate or 0.0) - (before.shown.estimate or 0.0) for before, row in steps)
-    apart = any(_above(row.shown.low, before.shown.high) for before, row in steps)
+    beyond = any(_above(row.shown.low, before.shown.high) for before, row in steps)
     return (
-        f"The {figure_shown(result)} does not only fall with strength: it rises at {_named(result.rises_at)}, by up to "
-        f"{points(most).lstrip('+')} points, {'beyond error' if apart else 'which may be error'}."
+        f"The {figure_shown(result)} does not always fall with strength: it rises at {_named(result.rises_at)}, by up "
+        f"to {points(most).lstrip('+')} points, {'beyond error' if beyond else 'which may be sampling error'}."
     )
 
 
@@ -151,11 +150,11 @@ def _above(low: float | None, high: float | None) -> bool:
 
 
 def _risk(row: SurfaceSetting, target: float | None = None) -> str:
-    """The figure of a setting; a low one that is doubted is said to be, one above the target needs no doubt."""
+    """The figure of a setting, with a note if it is low but unreliable."""
     ends = span(row.shown.low, row.shown.high)
     text = f"{FIGURES[row.judged]} is {percent(row.shown.estimate)}" + (f" (95% interval {ends})" if ends else "")
     low = target is None or row.shown.estimate is None or row.shown.estimate <= target
-    return text + (", which cannot be relied on" if row.doubts and low else "")
+    return text + (", which is not reliable" if row.doubts and low else "")
 
 
 def _named(strengths: list[Strength]) -> str:

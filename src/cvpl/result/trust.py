@@ -1,4 +1,4 @@
-"""How far the figures can be trusted: self-linkage, validity, likeness of the control, sensitivity, warnings."""
+"""How far the figures can be trusted: self-linkage, validity, control likeness, sensitivity, warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SelfRate(Section):
 
 
 class SelfLinkage(Section):
-    """Whether the representation can tell records apart: inside each table, and in a lightly perturbed copy."""
+    """Whether the representation can distinguish records: within each table, and in a slightly perturbed copy."""
 
     original: SelfRate
     protected: SelfRate
@@ -23,7 +23,7 @@ class SelfLinkage(Section):
 
 
 class Validity(Section):
-    """Whether the figures can be read as risk at all, the reasons if not, and the measures behind it."""
+    """Whether the figures can be interpreted as risk, the reasons if not, and the measures behind it."""
 
     assessable: bool
     reasons: list[str]
@@ -39,7 +39,7 @@ class Validity(Section):
 
 
 class ColumnLikeness(Section):
-    """How far a column's distributions are apart in control and originals."""
+    """The distance between a column's distributions in the control and the originals."""
 
     column: str
     distance: float
@@ -48,7 +48,7 @@ class ColumnLikeness(Section):
 
 
 class ControlLikeness(Section):
-    """Whether control and originals look like one population; `alarms` has a sentence for whatever does not."""
+    """Whether control and originals look like one population; `alarms` has a sentence for each difference."""
 
     alike: bool
     enough: bool
@@ -59,7 +59,7 @@ class ControlLikeness(Section):
 
 
 class Variation(Section):
-    """Another choice of blocking, or of encoding and scaling, and what it comes to; power at a false rate of 5%."""
+    """Figures under another choice of blocking, or of encoding and scaling; power at a false-positive rate of 5%."""
 
     choice: str
     name: str
@@ -70,7 +70,7 @@ class Variation(Section):
 
 
 class Sensitivity(Section):
-    """How far figures move with such choices: largest minus smallest power (linkage rate where power is not known)."""
+    """How much the figures vary: largest minus smallest power (linkage rate if the power is unknown)."""
 
     attacker: str
     asked: int
@@ -80,7 +80,7 @@ class Sensitivity(Section):
 
 
 class Warning_(Section):  # noqa: N801 - Warning is Python's own
-    """A named rule, its sentence, and where the docs explain it."""
+    """A warning: its rule, its sentence, and the page of the docs that explains it."""
 
     rule: str
     message: str

@@ -8,9 +8,9 @@ from cvpl.result.section import Section
 
 
 class UtilityFigures(Section):
-    """The four figures of a release's utility, each from 0 to 1 or null where it is undefined.
+    """The four utility figures of a release, each from 0 to 1, or null if undefined.
 
-    `distance_basis` says whether distances are those of the same people, or only their distributions.
+    `distance_basis` states whether distances are compared between the same people or only by their distributions.
     """
 
     correlation_preservation: float | None

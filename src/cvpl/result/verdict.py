@@ -1,11 +1,11 @@
-"""The verdict on one release: its kind, and the one sentence that every output prints.
+"""The verdict on one release: its kind, and the sentence that every output prints.
 
-The sentence is made here and nowhere else, from the figures of a result. There are four kinds:
+The sentence is written only here, from the figures of a result. There are four kinds:
 
 linkable                      the interval of the risk lies above 0
-indistinguishable_from_zero   the interval of the risk includes 0, and nothing else shows that people can be linked
+indistinguishable_from_zero   the interval of the risk includes 0, and no other figure shows that people can be linked
 undetermined                  the risk has no interval: no control, too few controls, or a search that skipped pairs
-not_assessable                no attacker can be relied on, so a low figure would mean nothing
+not_assessable                no attacker is reliable, so a low figure would mean nothing
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from cvpl.wording import count_in, printable, share_in, stopped
 
 VerdictKind = Literal["linkable", "indistinguishable_from_zero", "undetermined", "not_assessable"]
 LINKED_MORE_OFTEN = "the control is linked more often than the originals, so it is not like them"
-"""What is wrong where the whole interval of the risk lies below 0."""
+"""The reason if the whole interval of the risk is below 0."""
 RiskBasis = Literal["control", "true_matches"]
 
 IN_IT = "people in it"
 """Hits are counted among the originals that have a match in the release."""
 MARGIN = 0.05
-""""Nothing shows" is said only where the upper end of the risk lies below this."""
+"""The sentence contains "nothing shows" only if the upper end of the risk is below this."""
 TOO_FEW = "few_released_rows"
-"""The check whose finding makes a release not assessable, whatever the attackers find."""
+"""The check whose finding makes a release not assessable, regardless of the attackers."""
 
 
 class Risk(Section):
-    """The verdict's figure: the share of people that can be linked because of the release.
+    """The figure behind the verdict: the share of people that can be linked because of the release.
 
-    With a control, risk = (power - α) / (1 - α), where `power` is the true-positive rate of `attacker` at the false
-    rate α = `false_rate` (0.05; larger where the control is too small for an interval at 0.05). Without a control but
-    with true matches, risk = (top-1 - 1/n) / (1 - 1/n) over n released records, and `power` and `false_rate` are null.
+    With a control, risk = (power - α) / (1 - α), where `power` is the true-positive rate of `attacker` at the
+    false-positive rate α = `false_rate` (0.05, or larger if the control is too small for an interval at 0.05). Without
+    a control but with true matches, risk = (top-1 - 1/n) / (1 - 1/n) over n released records, and `power` and
+    `false_rate` are null.
 
-    The interval holds at `confidence` = 1 - 0.05 / `among`, because `attacker` is the strongest of `among`. `low` and
-    `high` are null where no interval is offered; `refused` then says why. The other fields are those of a rate.
+    The interval has the confidence `confidence` = 1 - 0.05 / `among`, because `attacker` is the strongest of `among`.
+    `low` and `high` are null if no interval is offered; `refused` then states why. The other fields are as for a rate.
     """
 
     estimate: float
@@ -59,7 +60,7 @@ class Risk(Section):
 class BestCandidate(Section):
     """How often the best candidate is the right person, among the originals whose match is known.
 
-    It is the figure of the attacker that finds most, with the interval corrected for that choice.
+    It is the figure of the attacker with the highest hit rate; the interval is corrected for that choice.
     """
 
     estimate: float
@@ -70,10 +71,10 @@ class BestCandidate(Section):
 
 
 class Finding(Section):
-    """What a check before the attack found. `closes_gate` says whether a policy can still be met.
+    """A finding of a check before the attack. If `closes_gate` is true, no policy can be met.
 
-    `column` names the column it is about. `count` and `share` are what was found in the release, `expected` is the
-    share among the control, or by chance where there is no control. A finding holds no cell.
+    `column` is the column concerned. `count` and `share` are measured in the release; `expected` is the share in the
+    control, or by chance if there is no control. A finding contains no cell values.
     """
 
     check: str
@@ -86,9 +87,9 @@ class Finding(Section):
 
 
 class Verdict(Section):
-    """The kind of the verdict, and its sentence.
+    """The kind of the verdict and its sentence.
 
-    `margin` is the margin that the sentence states where it says that nothing shows; null elsewhere.
+    `margin` is the margin in a sentence that contains "nothing shows"; null otherwise.
     """
 
     kind: VerdictKind
@@ -98,12 +99,12 @@ class Verdict(Section):
 
 
 class VerdictFigures(Section):
-    """What a verdict is made from.
+    """The figures that determine a verdict.
 
-    `reasons` say why nothing can be assessed. `missing` says what the risk lacks where it has no interval. `certain` is
-    a figure at another false rate, or of another attacker, whose corrected interval lies above 0. `copies` says which
-    rows of originals stand in the release beyond chance. `control_fault` says why the control is none. `checked` is
-    false where the checks before the attack were not made.
+    `reasons` lists why the release is not assessable. `missing` states why the risk has no interval. `certain` is a
+    risk at another false-positive rate, or of another attacker, whose corrected interval is above 0. `copies` states
+    which rows of originals are in the release beyond chance. `control_fault` states why the control is invalid.
+    `checked` is false if the checks before the attack were not run.
     """
 
     reasons: list[str] = Field(default_factory=list)
@@ -118,10 +119,10 @@ class VerdictFigures(Section):
 
 
 def verdict_of(figures: VerdictFigures) -> Verdict:
-    """The verdict that the figures give.
+    """The verdict from the figures.
 
-    "Cannot be told from 0" is barred where `certain` is known, where the control has a fault, and where pairs were left
-    out of the search; the words "nothing shows" also where the release holds copies of originals.
+    The kind `indistinguishable_from_zero` is ruled out if `certain` is known, if the control has a fault, and if the
+    search left out pairs. The words "nothing shows" are also ruled out if the release contains copies of originals.
     """
     if figures.reasons:
         reason = printable(figures.reasons[0])
@@ -180,7 +181,7 @@ def _undetermined(figures: VerdictFigures, missing: str) -> Verdict:
 
 
 def _right_person(figures: VerdictFigures) -> str:
-    """Presence is not identity: how often the best candidate is the person, where that is known with an interval."""
+    """How often the best candidate is the right person, if that is known with an interval."""
     right = figures.best_candidate
     if right is None or right.low is None or right.high is None:
         return ""

@@ -1,1 +1,1 @@
-"""The JSON schemas of results, of `audit.yaml` and of manifests; `python -m cvpl.schemas` writes them anew."""
+"""The JSON schemas of results, of `audit.yaml` and of manifests; `python -m cvpl.schemas` regenerates them."""

@@ -1,4 +1,4 @@
-"""Write the schemas from the code, after a change that is meant."""
+"""Regenerate the schema files from the code."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a result says, section by section, worded once for every output."""
+"""The sections of every report, worded once for all outputs."""

@@ -1,4 +1,4 @@
-"""The attackers side by side, and ever looser blocking."""
+"""The attackers side by side, and the linkage rate under progressively looser blocking."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from cvpl.result import AttackerRow, AuditResult
 from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
 
 _WIDE = 90
-"""From this width of a terminal on the interval stands beside the risk."""
+"""Terminals at least this wide show the interval beside the risk."""
 
 
 def attackers_section(result: AuditResult) -> Section:
-    """Every attacker's line, the strongest first; a star marks the headline's, a cross those that do not count."""
+    """One row per attacker, the strongest first; * marks the headline attacker, x those that do not count."""
     several = len(result.attackers) > 1
     columns = (
         Column("attacker", "left"),
@@ -47,8 +47,8 @@ def attackers_section(result: AuditResult) -> Section:
 
 
 def ladder_section(result: AuditResult) -> Section:
-    """The linkage rate under ever looser blocking."""
-    heading = "Ever looser blocking"
+    """The linkage rate under progressively looser blocking."""
+    heading = "Progressively looser blocking"
     if result.ladder is None:
         return Section("ladder", heading)
     columns = tuple(Column(name) for name in ("rung", "linkage rate", "points gained", "pairs"))
@@ -61,7 +61,7 @@ def ladder_section(result: AuditResult) -> Section:
         )
         for rung in result.ladder.rungs
     )
-    stopped = "Stopped early: the last rate is a lower bound for the rungs that follow."
+    stopped = "Stopped early: the last rate is a lower bound for the remaining rungs."
     return Section(
         "ladder",
         heading,
@@ -79,10 +79,10 @@ def _summary(result: AuditResult) -> str:
         text += f"; the figures are those of {headline}"
     else:
         text += (
-            f"; {headline} has the largest risk of the {result.picked.among} that count, and its intervals allow for "
-            "the choice"
+            f"; {headline} has the largest risk of the {result.picked.among} that count, and its intervals are "
+            "corrected for this choice"
         )
-    return f"{text}. Compare attackers by risk: a threshold means something else to each of them."
+    return f"{text}. Compare attackers by risk: a threshold means something different to each of them."
 
 
 def _cells(row: AttackerRow, result: AuditResult) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def _cells(row: AttackerRow, result: AuditResult) -> tuple[str, ...]:
 
 
 def _not_counted(result: AuditResult) -> list[str]:
-    """A line for each reason not to count, with all attackers that have it."""
+    """One line per reason for disqualification, with the attackers it applies to."""
     reasons: dict[str, list[str]] = {}
     for row in result.attackers:
         if row.disqualified:
@@ -114,12 +114,12 @@ def _notes(result: AuditResult) -> list[str]:
     found = []
     if len(result.attackers) > 1:
         crossed = any(row.disqualified for row in result.attackers)
-        found.append("* decides" + ("; x does not count." if crossed else "."))
+        found.append("* headline attacker" + ("; x does not count." if crossed else "."))
     rows = result.inputs["original"].rows
     some = {row.asked for row in result.attackers if row.asked is not None and row.asked < rows}
     if some:
         few = f"{min(some):,}" if len(some) == 1 else f"{min(some):,} to {max(some):,}"
-        found.append(f"Some attackers asked {few} of the {rows:,} originals.")
+        found.append(f"Some attackers searched for {few} of the {rows:,} originals.")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The report of an audit as a list of sections: what every output of an audit shows, in this order."""
+"""The report of an audit as a list of sections, in the order in which every output shows them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cvpl.reports.sections.matches import matches_section, similarities_section
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.people import people_section
 from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
-from cvpl.reports.sections.reviewers import questions
+from cvpl.reports.sections.reviewers import requirements
 from cvpl.reports.sections.section import CLOSING, REPORTS, WRITTEN, Column, Item, Remark, Section, Table
 from cvpl.reports.sections.top import (
     answer_section,
@@ -34,7 +34,7 @@ NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a 
 
 
 def audit_sections(result: AuditResult) -> list[Section]:
-    """Every section of the report, from the answer to what repeats it."""
+    """All sections of the report, from the verdict to the provenance."""
     return [
         answer_section(result),
         gate_section(result),
@@ -68,22 +68,24 @@ def audit_sections(result: AuditResult) -> list[Section]:
 
 
 def steps_section(steps: list[str]) -> Section:
-    """What to do next, the most urgent first."""
+    """The next steps, the most urgent first."""
     return Section(
         "next", "What to do next", items=tuple(Item(step) for step in steps), items_as="steps", outputs=WRITTEN
     )
 
 
 def _reviewers(result: AuditResult) -> Section:
-    attest = (
-        "These figures support an expert's judgement. They attest nothing: whether a release is anonymous is not a "
-        "figure's to say."
+    purpose = (
+        "These figures support an expert's judgement. They certify nothing: no figure can decide whether a release is "
+        "anonymous."
     )
-    heads = ("asked for", "by", "figure", "here", "what it does not say")
-    rows = tuple((found.asked, found.source, found.figure, found.value, found.silent_on) for found in questions(result))
+    heads = ("requirement", "source", "figure", "value", "what it does not cover")
+    rows = tuple(
+        (item.requirement, item.source, item.figure, item.value, item.not_covered) for item in requirements(result)
+    )
     table = Table("What reviewers ask for", tuple(Column(head, "left") for head in heads), rows, "stacked")
     return Section(
-        "reviewers", "What reviewers ask for", sentences=(Remark(attest),), tables=(table,), starts_sheet=True
+        "reviewers", "What reviewers ask for", sentences=(Remark(purpose),), tables=(table,), starts_sheet=True
     )
 
 
@@ -92,15 +94,15 @@ def _limits(result: AuditResult) -> list[Section]:
         Section(f"limits-{at}", part.title, level=3, items=tuple(Item(line) for line in part.lines))
         for at, part in enumerate(limits(result), start=1)
     ]
-    rest = Remark("The figures rest on these assumptions, and say no more than they allow.")
-    heading = "What was assumed, and what is not promised"
+    rest = Remark("The figures depend on these assumptions and are valid only under them.")
+    heading = "Assumptions and limits"
     return [Section("limits", heading, sentences=(rest,), starts_sheet=True), *parts]
 
 
 def _closing(result: AuditResult) -> Section:
     text = NO_GUARANTEE
     if result.linkage_rate.low is not None and result.linkage_rate.coverage is None:
-        text += " How often the 95% intervals hold the true rate has not been measured yet."
+        text += " The coverage of the 95% intervals has not been measured yet."
     for name, rate in (("linkage rate", result.linkage_rate), ("attributable rate", result.attributable_rate)):
         if rate is not None and rate.refused is not None:
             text += f" The {name} has no interval: {printable(rate.refused)}."

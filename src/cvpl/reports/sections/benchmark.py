@@ -1,6 +1,6 @@
-"""The report of a benchmark as a list of sections: each data set with its releases in order, and what to doubt.
+"""The report of a benchmark as a list of sections: the ranked releases of each data set, with notes and warnings.
 
-The terminal has narrower tables than the page; both word their cells by `cvpl.reports.leaderboard`.
+The terminal has narrower tables than the page; the text of the cells comes from `cvpl.reports.leaderboard` in both.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from cvpl.reports.leaderboard import (
     SIZES,
     as_code,
     behind_cells,
-    held_against,
+    comparison_group,
+    false_rate_note,
     made,
     note,
     place,
-    read_at,
     risk_cells,
     seconds,
     utility,
@@ -44,16 +44,16 @@ from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow
 from cvpl.wording import UNKNOWN, named, percent, printable, span, typed
 
 BESIDE = (
-    "The same manifests and tables give the same figures. The whole result of every audit lies beside this page, under "
-    f"{typed('results')}; {typed('cvpl report')} makes its page."
+    "The same manifests and tables give the same figures. The full result of every audit is saved next to this page, "
+    f"in {typed('results')}; {typed('cvpl report')} turns it into a report."
 )
 
 
 def benchmark_sections(result: BenchmarkResult) -> list[Section]:
-    """Every section of the report: how to read it, the data sets, and their files."""
+    """All sections of the report: how to read it, the data sets, and their files."""
     closing = (
-        "The largest top-1 is that of any attacker; all other figures are those of the one that is named. These are "
-        "estimates under the stated attackers, no guarantee; a stronger attacker may do better."
+        "The largest top-1 is over all attackers; all other figures are those of the attacker named in the row. These "
+        "are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
     )
     return [
         Section(
@@ -70,7 +70,7 @@ def benchmark_sections(result: BenchmarkResult) -> list[Section]:
 
 
 def benchmark_headline(result: BenchmarkResult) -> str:
-    """How many releases were audited, in which most is found, and of how many nothing can be said."""
+    """The number of audited releases, the one with the highest risk, and the number without figures."""
     rows, groups = len(result.rows), len(result.groups)
     dead = sum(row.status == "not_assessable" for row in result.rows)
     failed = sum(row.status == "failed" for row in result.rows)
@@ -86,14 +86,14 @@ def benchmark_headline(result: BenchmarkResult) -> str:
 
 
 def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Section]:
-    """The releases of one manifest, what stands behind their figures, and their warnings."""
+    """The releases of one manifest, the details behind their figures, and their warnings."""
     rows, name = result.of(group.name), printable(group.name)
     risk = Table(f"Risk in {name}", _left(RISK), tuple(risk_cells(row, rows) for row in rows), "stacked", PAGE)
     behind = tuple(behind_cells(row) for row in rows)
     figures = ", ".join(group.utility_figures).replace("_", " ") or "no figure"
     text = (
-        "All figures of a row are those of the attacker that is named, but for the paper's. Utility is the mean of "
-        f"{figures}, over the columns that a release holds."
+        "All figures in a row are those of the named attacker, except the paper's. Utility is the mean of "
+        f"{figures}, over the columns of the release."
     )
     warnings = shared_items([(row.name, _messages(row)) for row in rows])
     many = "warning" if len(warnings) == 1 else "warnings"
@@ -111,7 +111,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
         ),
         Section(
             f"behind-{at}",
-            f"What stands behind these figures of {name}",
+            f"Details behind the figures of {name}",
             level=3,
             tables=(Table(f"Figures behind the risk in {name}", _left((*BEHIND, *SIZES)), behind, "stacked"),),
             notes=(text,),
@@ -119,7 +119,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
         ),
         Section(
             f"warnings-{at}",
-            f"{len(warnings)} {many} of {name}",
+            f"{len(warnings)} {many} for {name}",
             level=3,
             items=tuple(warnings),
             items_as="boxes",
@@ -129,18 +129,18 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
 
 
 def _origin(group: BenchmarkGroup) -> list[str]:
-    """Where the tables come from; the texts of a manifest stay as they are."""
+    """The origin of the tables; the texts of a manifest are not changed."""
     control = {None: "none", "absent": "the originals that are not released"}
-    held = control.get(group.control, printable(group.control or ""))
+    people = control.get(group.control, printable(group.control or ""))
     return [
         f"Source: {printable(group.source)}",
         f"Licence: {printable(group.licence)}",
-        f"Original: {printable(group.original)}; control: {held}.",
+        f"Original: {printable(group.original)}; control: {people}.",
     ]
 
 
 def _messages(row: BenchmarkRow) -> list[tuple[str, str]]:
-    """Its warnings with their docs; those on columns are counted, for there may be many."""
+    """The warnings of a release with their docs; warnings on columns are counted, because there can be many."""
     columns = sum(item.rule == "columns" for item in row.warnings)
     found = [(item.message, item.docs or "") for item in row.warnings if item.rule != "columns"]
     if columns:
@@ -156,7 +156,7 @@ def _risks(rows: list[BenchmarkRow], name: str) -> Table:
         Column("95% interval"),
         Column("top-1"),
         Column("largest"),
-        Column("held against", "left"),
+        Column("compared with", "left"),
     )
     cells = tuple(
         (
@@ -166,7 +166,7 @@ def _risks(rows: list[BenchmarkRow], name: str) -> Table:
             span(row.shown[1], row.shown[2]),
             percent(row.top1_hit_rate),
             percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate),
-            f"{held_against(row)}, {read_at(row)}" if read_at(row) else held_against(row),
+            f"{comparison_group(row)}, {false_rate_note(row)}" if false_rate_note(row) else comparison_group(row),
         )
         for row in rows
     )
@@ -197,7 +197,7 @@ def _kept(rows: list[BenchmarkRow], name: str) -> Table:
 
 
 def _provenance(result: BenchmarkResult) -> Section:
-    """Every release with the SHA-256 of its bytes."""
+    """Every release with its SHA-256 checksum."""
     rows = tuple(
         (
             named(f"{row.group}/{row.name}"),

@@ -1,4 +1,4 @@
-"""The report of a comparison as a list of sections: the order, how sure it is, what is behind it, what to doubt."""
+"""The report of a comparison as a list of sections: the ranking, its uncertainty, the details, the warnings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
-from cvpl.reports.sections.provenance import SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -36,8 +36,9 @@ _AUDIT = "cvpl audit ORIGINAL RELEASE --config audit.yaml --control FILE --out D
 
 
 def comparison_sections(result: ComparisonResult) -> list[Section]:
-    """Every section of the report, from the order to what repeats it."""
-    closing = f"{NO_GUARANTEE} Each interval holds by itself: among many pairs, some differ by chance."
+    """All sections of the report, from the ranking to the provenance."""
+    multiple = "The intervals are not corrected for multiple comparisons: among many pairs, some differ by chance."
+    closing = f"{NO_GUARANTEE} {multiple}"
     warnings = shared_items(
         [(release.name, [(item.message, item.docs or "") for item in release.warnings]) for release in result.releases]
     )
@@ -59,18 +60,18 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         warnings_section(warnings),
         steps_section(_steps(result)),
         _provenance(result),
-        Section("repeat", "Repeat it", level=3, sentences=(Remark(f"{SAME}:"),), code=_command(result)),
+        Section("repeat", REPRODUCE, level=3, sentences=(Remark(f"{SAME}:"),), code=_command(result)),
         configuration_section(result.provenance.config),
         Section(CLOSING, sentences=(Remark(closing, "quiet"),), outputs=REPORTS),
     ]
 
 
 def comparison_headline(result: ComparisonResult) -> str:
-    """The order in one sentence."""
+    """The ranking in one sentence."""
     parts = [release for release in result.releases if release.risk_places is not None]
     count = len(result.releases)
     if not parts:
-        return "The releases cannot be put in order: no risk is known of any of them."
+        return "The releases cannot be ranked: none of them has a known risk."
     most = [item for item in parts if item.risk_places is not None and item.risk_places.first == 1]
     least = [item for item in parts if item.risk_places is not None and item.risk_places.last == len(parts)]
     if len(parts) == 1:
@@ -80,19 +81,20 @@ def comparison_headline(result: ComparisonResult) -> str:
         if not ends:
             text = f"The risk of '{printable(parts[0].name)}' has no interval."
     elif len(most) == len(parts) and len(least) == len(parts):
-        text = f"The risks of {len(parts)} releases cannot be told apart."
+        text = f"The risks of {len(parts)} releases cannot be distinguished."
     else:
         text = f"{_one_of(most)} has the highest risk, {_one_of(least)} the lowest."
     if len(parts) < count:
-        text += f" Of {count - len(parts)} nothing can be said."
+        rest = count - len(parts)
+        text += f" {rest} release{'s' * (rest != 1)} cannot be ranked."
     if all(item.risk is not None and item.risk.basis == "true_matches" for item in parts):
         why = "The control is too small" if "control" in result.inputs else "There is no control"
-        text += f" {why}: the risks rest on the true matches, by how often the best candidate is right."
+        text += f" {why}: the risks are based on the true matches, on how often the best candidate is right."
     return text
 
 
 def _one_of(found: list[ComparedRelease]) -> str:
-    """One of them, where several are tied."""
+    """The name of a release, or of several that are tied."""
     if len(found) > 3:
         return f"one of {len(found)} releases"
     return " or ".join(f"'{printable(item.name)}'" for item in found)
@@ -123,27 +125,27 @@ def _order(result: ComparisonResult) -> Section:
                 UNKNOWN if release.on_frontier is None else "yes" if release.on_frontier else "no",
             )
         )
-    tied = "Places such as 2-3 are tied: the difference is within error."
-    efficient = "Efficient: no other has less risk and more utility."
+    tied = "A place such as 2-3 is a tie: the difference is within error."
+    efficient = "Efficient: no other release has less risk and more utility."
     note = f"{_risk_read(result)} {tied} {efficient} {_setting(result)}".strip()
     return Section("order", heading, tables=(Table(heading, columns, tuple(rows)),), notes=(note,), outputs=EVERYWHERE)
 
 
 def _risk_read(result: ComparisonResult) -> str:
-    """What the column of risks holds, and how much of it is chance; nothing where no risk is known."""
+    """The meaning of the risk column, and the share expected by chance; empty if no risk is known."""
     risks = [release.risk for release in result.releases if release.risk is not None]
     rates = sorted({risk.false_rate for risk in risks if risk.false_rate is not None})
     if not risks and any(release.power is not None for release in result.releases):
         rates = [result.false_rate]
     if rates:
         chance = " or ".join(f"{rate:.0%}" for rate in rates)
-        text = f"Risk: people linked because of the release, beyond chance, which is {chance} of the control."
-        return text if len(rates) == 1 else f"{text} Risks that are read at different shares are not ranked together."
+        text = f"Risk: the share of people linked because of the release, beyond chance ({chance} of the control)."
+        return text if len(rates) == 1 else f"{text} Risks at different false-positive rates are not ranked together."
     return "Risk: how often the best candidate is the right person, beyond a blind guess." if risks else ""
 
 
 def _each_release(result: ComparisonResult) -> Section:
-    """What is said of each release by itself: its verdict, why it has no place, and whatever closes a gate."""
+    """The verdict on each release, why it has no place, and the findings that close a gate."""
     remarks = []
     for release in result.releases:
         label = f"'{printable(release.name)}'"
@@ -153,8 +155,8 @@ def _each_release(result: ComparisonResult) -> Section:
             remarks.append(Remark(sentence(f"no place: {printable(release.unranked)}"), label=label))
         closing = [finding for finding in release.preflight if finding.closes_gate]
         for _, line in finding_lines(closing):
-            remarks.append(Remark(f"{line} A gate stays closed.", "alarm", label))
-    return Section("releases", "Each release by itself", sentences=tuple(remarks), outputs=REPORTS)
+            remarks.append(Remark(f"{line} This closes the gate.", "alarm", label))
+    return Section("releases", "Each release on its own", sentences=tuple(remarks), outputs=REPORTS)
 
 
 def _frontier(result: ComparisonResult) -> Section:
@@ -168,7 +170,7 @@ def _frontier(result: ComparisonResult) -> Section:
         "frontier",
         "Utility against risk",
         figures=(Figure(chart_of("frontier", result)),),
-        without_figure="No release has both a risk and a utility that can be compared.",
+        without_figure="No release has both a comparable risk and a comparable utility.",
         items=tuple(beaten),
         outputs=SCREENS,
     )
@@ -178,13 +180,13 @@ def _differences(result: ComparisonResult) -> Section:
     heading = "Differences"
     if not result.differences:
         none = (
-            "None is paired person by person: that takes two releases whose risk is read against one control, at one "
-            "false rate."
+            "No pair of releases can be compared person by person: that takes two releases whose risks use the same "
+            "control and the same false-positive rate."
         )
         return Section("differences", heading, sentences=(Remark(none),))
     text = (
         "The first release's figure minus the second's, in percentage points, paired person by person. Each interval "
-        "allows for the attackers having been picked."
+        "is corrected for the choice of the attackers."
     )
     columns = (
         Column("release", "left"),
@@ -217,7 +219,7 @@ def _differences(result: ComparisonResult) -> Section:
 
 
 def _attackers(result: ComparisonResult) -> Section:
-    heading = "The strongest attacker of each"
+    heading = "The strongest attacker per release"
     names = ("attributable", "95% interval", "linked", "control", "top-1")
     rows = tuple(
         (
@@ -234,7 +236,7 @@ def _attackers(result: ComparisonResult) -> Section:
         for release in result.releases
     )
     columns = (Column("release", "left"), Column("attacker", "left"), *map(Column, names))
-    note = "Compare releases by risk: a threshold means something else to each attacker."
+    note = "Compare releases by risk: a threshold means something different to each attacker."
     return Section("attackers", heading, tables=(Table(heading, columns, rows),), notes=(note,), outputs=REPORTS)
 
 
@@ -244,24 +246,24 @@ def _columns(result: ComparisonResult) -> Section:
     of = [{item.column: item for item in release.feature_contribution.columns} for release in result.releases]
     columns = dict.fromkeys(column for found in of for column in found)
     if not columns:
-        nothing = "Nothing is known of single columns: the scores cannot be split over them."
+        nothing = "No figures for single columns: the scores cannot be split by column."
         return Section("columns", heading, figures=(figure,), without_figure=nothing)
     order = sorted(columns, key=lambda name: -max(_value(found, name, field) or 0.0 for found in of))
     rows = tuple((named(name), *(_contribution(_value(found, name, field), field) for found in of)) for name in order)
     heads = (Column("column", "left"), *(Column(named(release.name)) for release in result.releases))
-    # The chart's own numbers are the same table.
+    # On a page, the same numbers are in the table under the chart.
     table = Table(heading, heads, rows, outputs=TERMINAL, numbered=True)
     return Section("columns", heading, figures=(figure,), tables=(table,), notes=(meaning,), outputs=SCREENS)
 
 
 def _drop_or_share(result: ComparisonResult) -> tuple[str, str]:
-    """Which figure of the columns is shown: drops of power where any is known, else shares of the links."""
+    """The figure shown for columns, and its meaning: drops in power if any is known, else shares."""
     columns = [column for release in result.releases for column in release.feature_contribution.columns]
     if any(column.power_drop is not None for column in columns):
-        return "power_drop", "Change of the power at 5%, in points, if the column is left out."
+        return "power_drop", "Change of the power at 5%, in percentage points, when the column is left out."
     if any(column.link is not None for column in columns):
-        return "link", "Shares of the similarity of the links found."
-    return "structural", "Shares of the space in which records are compared."
+        return "link", "Share of the similarity of the links that were found."
+    return "structural", "Share of the space in which records are compared."
 
 
 def _value(found: Mapping[str, Contribution], name: str, field: str) -> float | None:
@@ -277,12 +279,12 @@ def _utility(result: ComparisonResult) -> Section:
     rows = []
     for release in result.releases:
         kept = {name: getattr(release.utility, field) for name, field in _KEPT.items()}
-        if release.utility.distance_basis != "same_people":  # close to 1 for almost anything, and not to be compared
+        if release.utility.distance_basis != "same_people":  # close to 1 for almost any release, so not comparable
             kept["distances"] = None
         rows.append((named(release.name), *map(_score, kept.values()), _score(release.utility.score)))
     counted = [name for name, field in _KEPT.items() if field in result.utility_figures]
-    text = f"Compared is the mean of {', '.join(counted)}." if counted else "No figure is known of all releases."
-    columns = (Column("release", "left"), *map(Column, _KEPT), Column("compared"))
+    text = f"The score is the mean of {', '.join(counted)}." if counted else "No figure is known for all releases."
+    columns = (Column("release", "left"), *map(Column, _KEPT), Column("score"))
     return Section(
         "utility",
         "Utility",
@@ -292,7 +294,7 @@ def _utility(result: ComparisonResult) -> Section:
             for release in result.releases
             if release.utility.reason is not None
         ),
-        notes=(f"{text} There is no interval: small differences mean nothing.",),
+        notes=(f"{text} It has no interval: do not rely on small differences.",),
         outputs=SCREENS,
     )
 
@@ -300,16 +302,16 @@ def _utility(result: ComparisonResult) -> Section:
 def _steps(result: ComparisonResult) -> list[str]:
     steps = []
     if not result.frontier:
-        steps.append("Pass a control, or tables with true matches: without either no risk is known.")
+        steps.append("Pass a control, or tables with true matches: without either, the risk is unknown.")
     elif len(result.frontier) > 1:
-        steps.append("Choose among the efficient releases; which trade-off is right is no figure's to say.")
+        steps.append("Choose among the efficient releases. No figure can decide which trade-off is right.")
     if any(difference.tied for difference in result.differences if difference.figure in ("risk", "power")):
         more = "a larger control" if "control" in result.inputs else "a control"
-        steps.append(f"Where releases are tied, more originals and {more} might tell them apart.")
+        steps.append(f"If releases are tied, more originals and {more} may distinguish them.")
     if len({len(release.attackers) for release in result.releases}) == 1 and len(result.releases[0].attackers) == 1:
         again = typed("attacker: default")
-        steps.append(f"Compare again with {again}: one attacker alone may miss what another finds.")
-    steps.append(f"Audit the release that you choose: {typed(_AUDIT)}. It tells who is at risk, and what to coarsen.")
+        steps.append(f"Compare again with {again}: a single attacker may miss what another finds.")
+    steps.append(f"Audit the release you choose: {typed(_AUDIT)}. The audit shows who is at risk and what to coarsen.")
     return steps
 
 
@@ -322,7 +324,7 @@ def _provenance(result: ComparisonResult) -> Section:
 
 
 def _command(result: ComparisonResult) -> str:
-    """The command that repeats the comparison, with the configuration saved as audit.yaml."""
+    """The command that reproduces the comparison, with the configuration saved as audit.yaml."""
     words = ["cvpl", "compare", result.inputs["original"].name, *(release.name for release in result.releases)]
     words += ["--config", "audit.yaml"]
     if "control" in result.inputs:

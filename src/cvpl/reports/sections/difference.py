@@ -1,4 +1,4 @@
-"""What changed between two audits, as a list of sections."""
+"""The differences between two audits as a list of sections."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from cvpl.reports.difference import Change, Difference
 from cvpl.reports.sections.section import TERMINAL, Column, Item, Remark, Section, Table
 from cvpl.wording import percent, points, printable, sentence
 
-_BEYOND = {True: "beyond error", False: "not told apart", None: "no interval"}
+_BEYOND = {True: "beyond error", False: "within error", None: "no interval"}
 
 
 def difference_sections(found: Difference) -> list[Section]:
-    """The cautions, the figures before and after, and what else differs."""
+    """The cautions, the figures before and after, and the other differences."""
     note = (
-        "Beyond error: the 95% interval of the difference excludes 0. Not told apart: it does not, by these two "
-        "results alone; `cvpl compare` pairs people and can tell smaller differences. No interval: nothing to compare."
+        "Beyond error: the 95% interval of the difference excludes 0. Within error: it includes 0, judged by these two "
+        "results alone; `cvpl compare` pairs people and can detect smaller differences. No interval: not comparable."
     )
     columns = (
         Column("figure", "left"),
@@ -28,7 +28,7 @@ def difference_sections(found: Difference) -> list[Section]:
         "Inputs that differ": found.inputs,
         "Settings that differ": found.settings,
         "New warnings": found.new_warnings,
-        "Warnings that went": found.gone_warnings,
+        "Resolved warnings": found.gone_warnings,
     }
     return [
         Section(

@@ -1,4 +1,4 @@
-"""What stands behind the verdict, in a few sentences: the risk, who reads it, and the paper's figures beside it."""
+"""The explanation of the verdict in a few sentences: the risk, the attacker behind it, and the paper's figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cvpl.wording import BELOW_ZERO, percent, printable, span
 def explanation(result: AuditResult) -> list[str]:
     """Sentences on the risk, on attackers that do not count, and on the figures at the threshold.
 
-    None where nothing can be assessed: no figure is a measure of risk then.
+    Empty if the release is not assessable: no figure measures the risk then.
     """
     if result.verdict.kind == "not_assessable":
         return []
@@ -28,33 +28,33 @@ def _risk(result: AuditResult) -> list[str]:
     if risk.basis == "true_matches" or risk.false_rate is None or risk.power is None:
         hits = next((row.top1_hit_rate for row in result.attackers if row.name == risk.attacker), None)
         return [
-            f"Risk {percent(risk.estimate)}{interval}, by the true matches since no control can be read.",
-            f"By {who}{',' if risk.among > 1 else ''} the best candidate is the right person for {percent(hits)}; the "
-            "risk is that beyond a blind guess.",
+            f"Risk {percent(risk.estimate)}{interval}, based on the true matches because there is no usable control.",
+            f"For {who}, the best candidate is the right person for {percent(hits)}; the risk is the part of this "
+            "beyond a blind guess.",
         ]
     comma = "," if risk.among > 1 else ""
     text = (
-        f"Risk {percent(risk.estimate)}{interval}: {who}{comma} links {percent(risk.power)} of the originals where it "
+        f"Risk {percent(risk.estimate)}{interval}: {who}{comma} links {percent(risk.power)} of the originals when it "
         f"links {risk.false_rate:.0%} of the control."
     )
     found = [text]
     if risk.among > 1:
-        found.append("The interval allows for the choice of the strongest.")
+        found.append("The interval is corrected for choosing the strongest attacker.")
     if risk.false_rate != 0.05:
         found.append(
-            f"The control is too small to be read at 5%, so {risk.false_rate:.0%} is used; do not compare this risk "
-            "with one read elsewhere."
+            f"The control is too small for a false-positive rate of 5%, so {risk.false_rate:.0%} is used; do not "
+            "compare this risk with a risk at another rate."
         )
     return found
 
 
 def _not_counted(result: AuditResult) -> list[str]:
-    """Attackers that read more than the headline and do not count, with the reason."""
+    """Attackers with a larger risk than the headline attacker that do not count, with the reason."""
     if result.risk is None:
         return []
     larger = [row for row in result.attackers if row.disqualified and _estimate(row) > result.risk.estimate]
     return [
-        f"Attacker '{printable(row.name)}' reads {percent(_estimate(row))} and does not count: "
+        f"Attacker '{printable(row.name)}' has a risk of {percent(_estimate(row))} and does not count: "
         f"{printable(row.disqualified[0])}."
         for row in larger
     ]
@@ -65,13 +65,13 @@ def _estimate(row: AttackerRow) -> float:
 
 
 def _at_the_threshold(result: AuditResult) -> list[str]:
-    """The paper's figures, which decide nothing by default."""
+    """The paper's figures, which do not affect the verdict."""
     rate = result.linkage_rate
     if rate.estimate is None or result.threshold is None:
         return []
     least = "at least " if result.lower_bound else ""
     ends = span(rate.low, rate.high)
-    text = f"At threshold {result.threshold:.4g} this attacker links {least}{percent(rate.estimate)}"
+    text = f"At threshold {result.threshold:.4g}, this attacker links {least}{percent(rate.estimate)}"
     text += f" ({ends})" if ends else ""
     text += " of the originals"
     control, attributable = result.control, result.attributable_rate
@@ -80,8 +80,8 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
     if attributable is not None and attributable.estimate is not None:
         text += f"; {_attributed(attributable)}"
         if attributable.basis == "own_match_left_out":
-            text += ", with the own match left out in place of a control"
-    return [f"{text}. These are the paper's figures; they decide nothing here."]
+            text += ", with each original's own match left out instead of a control"
+    return [f"{text}. These are the paper's figures; they do not affect the verdict."]
 
 
 def _attributed(rate: Attributable) -> str:
@@ -89,7 +89,7 @@ def _attributed(rate: Attributable) -> str:
     interval = f" ({ends})" if ends else ""
     text = percent(rate.estimate)
     if rate.low is not None and rate.low <= 0:
-        return f"the attributable rate, {text}{interval}, cannot be told from 0"
+        return f"the attributable rate, {text}{interval}, cannot be distinguished from 0"
     if text == BELOW_ZERO:
         return f"the attributable rate is {text}{interval}"
     return f"{text} is attributable to the release{interval}"

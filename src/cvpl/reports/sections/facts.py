@@ -1,4 +1,4 @@
-"""The figures that a decision rests on, each with its interval and its meaning, for every output alike."""
+"""The main figures of an audit, each with its interval and its meaning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cvpl.wording import percent, printable, span
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure: what it is called, its value, its interval ("" where there is none) and what it means."""
+    """One figure: its name, its value, its interval (empty if there is none) and its meaning."""
 
     name: str
     value: str
@@ -19,7 +19,7 @@ class Fact:
 
 
 def facts(result: AuditResult) -> list[Fact]:
-    """The risk first; figures that are not known are left out."""
+    """The known figures, the risk first."""
     found = []
     risk = result.risk
     if risk is not None and result.verdict.kind != "not_assessable":
@@ -27,13 +27,11 @@ def facts(result: AuditResult) -> list[Fact]:
         if risk.power is not None and risk.false_rate is not None:
             power = result.power_at(risk.false_rate)
             ends = "" if power is None else span(power.low, power.high)
-            meaning = f"originals linked where {risk.false_rate:.0%} of the control is"
+            meaning = f"originals linked when {risk.false_rate:.0%} of the control is linked"
             found.append(Fact(f"power at {risk.false_rate:.0%}", percent(risk.power), ends, meaning))
     certain = result.certain
     if certain is not None and certain.false_rate is not None:
-        meaning = (
-            f"read where {certain.false_rate:.0%} of the control is linked, attacker '{printable(certain.attacker)}'"
-        )
+        meaning = f"when {certain.false_rate:.0%} of the control is linked, attacker '{printable(certain.attacker)}'"
         found.append(
             Fact(
                 f"risk at {certain.false_rate:.0%}", percent(certain.estimate), span(certain.low, certain.high), meaning
@@ -51,18 +49,18 @@ def facts(result: AuditResult) -> list[Fact]:
         found.append(Fact("largest rate of a group", value, span(most.low, most.high), meaning))
     rate = result.linkage_rate
     if risk is None and rate.estimate is not None:
-        meaning = "originals that find a candidate, look-alikes included"
+        meaning = "originals with a candidate, look-alikes included"
         found.append(Fact("linkage rate", percent(rate.estimate), span(rate.low, rate.high), meaning))
     return found
 
 
 def risk_meaning(result: AuditResult) -> str:
-    """What the risk of this result counts, and what chance is."""
+    """The meaning of the risk, and the share expected by chance."""
     risk = result.risk
     if risk is None:
         return ""
     if result.verdict.kind == "undetermined" and risk.basis == "control":
-        return "not to be relied on: see the verdict"
+        return "not reliable: see the verdict"
     if risk.basis == "true_matches" or risk.false_rate is None:
-        return "found by their best candidate, beyond a blind guess; there is no control"
-    return f"linked because of the release, beyond chance, which is {risk.false_rate:.0%}"
+        return "right best candidate, beyond a blind guess; there is no control"
+    return f"linked because of the release, beyond chance ({risk.false_rate:.0%})"

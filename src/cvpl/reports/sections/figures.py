@@ -1,4 +1,4 @@
-"""The figures of an audit, each with its interval and its meaning: the verdict's, at other readings, the paper's."""
+"""The figures of an audit: those behind the verdict, at other false-positive rates, and the paper's."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ COLUMNS = (Column("figure", "left"), Column("value"), Column("95% interval"), Co
 
 
 def figures_section(result: AuditResult) -> Section:
-    """The figures that the verdict rests on."""
+    """The figures behind the verdict."""
     table = Table("Figures", COLUMNS, _rows(facts(result)), "cards")
-    return Section("figures", "The figures behind it", tables=(table,), outputs=EVERYWHERE)
+    return Section("figures", "The figures behind the verdict", tables=(table,), outputs=EVERYWHERE)
 
 
 def scale_section(result: AuditResult) -> Section:
@@ -28,8 +28,8 @@ def scale_section(result: AuditResult) -> Section:
         return Section("scale", heading, figures=(figure,))
     low, high = ends
     text = (
-        f"Risk {percent(result.risk.estimate)}, between what the same attacker reads on columns drawn independently "
-        "and on the originals released as they are."
+        f"Risk {percent(result.risk.estimate)}, between the same attacker's risk on a release of independently drawn "
+        "columns and its risk on the originals released unchanged."
     )
     share = min(1.0, max(0.0, (result.risk.estimate - low) / (high - low)))
     bar = Bar(share, f"{percent(low)} nobody in it", f"the originals {percent(high)}", text)
@@ -37,8 +37,8 @@ def scale_section(result: AuditResult) -> Section:
 
 
 def false_rates_section(result: AuditResult) -> Section:
-    """The power at every false rate but the one among the first figures."""
-    linked = "of the control is"
+    """The power at every false-positive rate except that of the risk."""
+    linked = "of the control is linked"
     if result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out":
         linked = "find a wrong person"
     first = None if result.risk is None else result.risk.false_rate
@@ -47,24 +47,26 @@ def false_rates_section(result: AuditResult) -> Section:
             f"power at {power.false_rate:.0%}",
             UNKNOWN if power.low is None else percent(power.power),
             span(power.low, power.high),
-            f"originals linked where {power.false_rate:.0%} {linked}"
-            + ("; too few to be read" if power.low is None else ""),
+            f"originals linked when {power.false_rate:.0%} {linked}"
+            + ("; too few people to measure" if power.low is None else ""),
         )
         for power in result.power or []
         if power.false_rate != first
     ]
-    return _figures("false_rates", "At other false rates", found)
+    return _figures("false_rates", "At other false-positive rates", found)
 
 
 def paper_section(result: AuditResult) -> Section:
-    """The paper's figures: rates at the threshold, or where 5% of the base is linked for a score without one."""
-    where = "a false rate of 5%" if result.threshold is None else f"threshold {result.threshold:.4g}"
+    """The paper's figures: rates at the threshold, or at a false-positive rate of 5% if the score has no threshold."""
+    where = "a false-positive rate of 5%" if result.threshold is None else f"threshold {result.threshold:.4g}"
     rate, control, attributable = result.linkage_rate, result.control, result.attributable_rate
     what = "originals with a candidate" + (" (a lower bound)" if result.lower_bound else "")
     found = [Fact("linkage rate", percent(rate.estimate), span(rate.low, rate.high), what)]
     if control is not None:
         ends = span(control.low, control.high)
-        found.append(Fact("control rate", percent(control.rate), ends, "the same for people in no release"))
+        found.append(
+            Fact("control rate", percent(control.rate), ends, "the same for people who are not in the release")
+        )
     if attributable is not None:
         basis = "" if attributable.basis == "control" else ", own match left out"
         ends = span(attributable.low, attributable.high)
@@ -74,12 +76,12 @@ def paper_section(result: AuditResult) -> Section:
 
 
 def thresholds_section(result: AuditResult) -> Section:
-    """The linkage rate over all thresholds, the worst case and the mean."""
+    """The linkage rate over all thresholds, with the worst case and the mean."""
     section = Section(
         "thresholds",
         "The linkage rate over all thresholds",
         figures=(Figure(chart_of("risk_curve", result)),),
-        without_figure="There is no curve: nothing tells where to read the score.",
+        without_figure="There is no curve: without a threshold, a control or true matches, no rate can be computed.",
     )
     if result.worst_case_risk is None or not result.risk_curve:
         return section
@@ -97,7 +99,7 @@ def _figures(anchor: str, heading: str, found: Sequence[Fact]) -> Section:
 
 
 def figures_table(label: str, found: Sequence[Fact]) -> Table:
-    """Figures with their intervals and meanings, as every output lays them out."""
+    """A table of figures with their intervals and meanings."""
     return Table(label, COLUMNS, _rows(found), "figures")
 
 

@@ -1,4 +1,4 @@
-"""What an audit assumed, and what it does not promise."""
+"""The assumptions and limits of an audit."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from cvpl.wording import percent, printable
 
 
 class Part(NamedTuple):
-    """A title, and the lines under it."""
+    """A title and the lines below it."""
 
     title: str
     lines: tuple[str, ...]
 
 
 def limits(result: AuditResult) -> list[Part]:
-    """The threat model of this audit, the guarantees it does not give, and the limits of the method."""
+    """The threat model of this audit, the missing guarantees, and the limits of the method."""
     return [
         Part("The attackers", _threat_model(result)),
         Part(
             "No guarantee",
             (
-                "The figures are estimates of what the stated attackers achieve. They bound no other attacker.",
+                "The figures are estimates of what the stated attackers achieve. They do not bound other attackers.",
                 'No differential privacy, no information-theoretic bound, no proof of anonymity, no verdict "safe".',
                 "A policy is met or not met under the stated attackers; a stronger one may do better.",
-                "Low figures can mean weak attackers, high ones can hold look-alikes: read them beside the control.",
+                "Low figures can mean weak attackers, high ones may be look-alikes: compare them with the control.",
             ),
         ),
         Part(
             "Limits of the method",
             (
-                "It asks whether a record could pass for a person. It finds nobody's name, and says nothing of what "
-                "could be learnt about a person without a link.",
-                "Blocking, encoding, scaling, projection, similarity and threshold all move the figures. They are "
-                "assumptions, and stand below under the configuration.",
-                "A column's part is a part in a comparison, not a cause: correlated columns stand in for each other.",
-                "Intervals cover the draw of people under the same attackers and release process, nothing else.",
-                "Several releases of the same people, and data that attackers have from elsewhere, are not looked at.",
-                "It complements formal criteria, such as k-anonymity or differential privacy, and replaces none.",
-                "It is made for auditing a release before it leaves the house, never for finding people in one.",
+                "It measures whether records can be linked to people. It does not find names, and does not measure "
+                "what can be learned about a person without a link.",
+                "Blocking, encoding, scaling, projection, similarity and threshold all affect the figures. They are "
+                "assumptions, listed below in the configuration.",
+                "A column's contribution is not a cause: correlated columns can replace each other.",
+                "Intervals cover the sampling of people under the same attackers and release process, nothing else.",
+                "Several releases of the same people, and data that attackers have from elsewhere, are not covered.",
+                "It complements formal criteria such as k-anonymity or differential privacy; it does not replace them.",
+                "It is for auditing a table before it is released, never for finding people in a release.",
             ),
         ),
     ]
@@ -55,12 +55,12 @@ def _threat_model(result: AuditResult) -> tuple[str, ...]:
     shares = {float(setting.get("knows_people", 1.0)) for setting in settings}
     people = "every person" if shares <= {1.0} else f"{percent(max(shares))} of the people"
     lines = [
-        f"They hold the release and, as background knowledge, the originals themselves: {people}, {columns}.",
-        "They know neither the true matches nor how the release was made, and no sensitive column.",
-        "They compare records, within blocks or everybody with everybody, and take the best candidate.",
+        f"They have the release and, as background knowledge, the originals themselves: {people}, {columns}.",
+        "They do not know the true matches, how the release was made, or any sensitive column.",
+        "They compare records, within blocks or all with all, and take the best candidate.",
     ]
     if any(setting.get("evidence") in ("reference", "density") for setting in settings):
-        lines.append("Some also know of people who are not in the release: half of the control.")
+        lines.append("Some also know people who are not in the release: half of the control.")
     if any(setting.get("alignment") == "release" for setting in settings):
-        lines.append("Some coarsen their own data as they see the release coarsened.")
+        lines.append("Some coarsen their own data to match the release.")
     return tuple(lines)

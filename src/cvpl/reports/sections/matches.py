@@ -1,4 +1,4 @@
-"""What the true matches say, and how far similarities tell matches from wrong candidates."""
+"""Figures from the true matches, and how well similarities separate matches from wrong candidates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from cvpl.wording import UNKNOWN, percent
 
 
 def matches_section(result: AuditResult) -> Section:
-    """Precision and recalls, and how true pairs are found, step by step."""
-    heading, truth = "By the true matches", result.truth
+    """Precision and recall, and how many true pairs remain after each step."""
+    heading, truth = "Figures from the true matches", result.truth
     if truth is None:
         return Section("matches", heading)
     found = [
@@ -21,16 +21,16 @@ def matches_section(result: AuditResult) -> Section:
         Fact("total recall", percent(truth.total_recall), "", "true pairs that are linked"),
         Fact("false link rate", percent(truth.false_link_rate), "", "originals with a wrong candidate"),
     ]
-    # Without a threshold there is nothing to say of links, only of best candidates.
+    # Without a threshold there are no links, only best candidates.
     known = [fact for fact in found if result.threshold is not None or fact.value != UNKNOWN]
     tables = (figures_table(heading, known),) if known else ()
     return Section("matches", heading, figures=(Figure(chart_of("funnel", result)),), tables=tables, outputs=SCREENS)
 
 
 def similarities_section(result: AuditResult) -> Section:
-    """What links people, and the similarities of matches beside those of wrong candidates."""
+    """The evidence for links, and the similarities of matches and of wrong candidates."""
     known = result.truth is not None and result.truth.similarities is not None
-    unknown = "Matches and wrong candidates cannot be told apart: the true matches are not known."
+    unknown = "Matches and wrong candidates cannot be distinguished: the true matches are not known."
     return Section(
         "similarities",
         "Similarities",

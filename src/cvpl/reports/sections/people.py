@@ -1,4 +1,4 @@
-"""Who is at risk: rates by group, small numbers hidden."""
+"""Who is at risk: rates by group, with small numbers hidden."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from cvpl.result.people import (
 from cvpl.wording import named, percent, printable, span
 
 _WIDE = 90
-"""From this width of a terminal on intervals are shown."""
+"""Terminals at least this wide show intervals."""
 
 
 def people_section(result: AuditResult) -> Section:
-    """The maximum beside the average, then a table for every grouping."""
+    """The maximum and the average, then one table per grouping."""
     heading, found = "Who is at risk", result.at_risk
     if found is None:
-        nobody = "Nobody can be called linked or not, so there are no rates by group."
-        return Section("people", heading, sentences=(Remark(nobody),))
-    pooled = f"Groups and numbers below {found.suppress_below} are pooled or hidden, also against subtraction."
+        unknown = "It is not known who is linked, so there are no rates by group."
+        return Section("people", heading, sentences=(Remark(unknown),))
+    pooled = (
+        f"Groups and numbers below {found.suppress_below} are pooled or hidden, so that subtraction cannot reveal them."
+    )
     return Section(
         "people",
         heading,
@@ -40,13 +42,13 @@ def _most(found: AtRisk) -> str:
     most = found.maximum
     if most.estimate is None:
         return (
-            f"All rates of groups are hidden: they would say too much about fewer than {found.suppress_below} people. "
-            f"On average {percent(found.average)} are linked, so in some group at least as many."
+            f"All group rates are hidden: they would reveal too much about fewer than {found.suppress_below} people. "
+            f"On average {percent(found.average)} are linked, so at least as many are linked in some group."
         )
     ends = span(most.low, most.high)
     rate = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
     least = "at least " if most.at_least else ""
-    line = f"Most: {least}{rate}, {where(most)}; on average {percent(found.average)}."
+    line = f"Highest: {least}{rate}, {where(most)}; average: {percent(found.average)}."
     return f"{line} {maximum_attributable_words(found)}".rstrip()
 
 

@@ -1,4 +1,4 @@
-"""What repeats an audit: its inputs with their fingerprints, the seed, the versions, the command, the configuration."""
+"""How to reproduce an audit: input checksums, seed, versions, command and configuration."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cvpl.reports.sections.section import PAGE, WRITTEN, Column, Output, Remark,
 from cvpl.result import AuditResult, Input
 from cvpl.wording import UNKNOWN, named, printable
 
+REPRODUCE = "How to reproduce it"
 SAME = "The same inputs, configuration and seed give the same figures"
 
 
@@ -29,10 +30,10 @@ def provenance_section(result: AuditResult) -> Section:
 
 
 def repeat_section(result: AuditResult) -> Section:
-    """The command that gives the same figures again."""
+    """The command that reproduces the figures."""
     return Section(
         "repeat",
-        "Repeat it",
+        REPRODUCE,
         level=3,
         sentences=(Remark(f"{SAME}:"),),
         code=command(result),
@@ -42,18 +43,18 @@ def repeat_section(result: AuditResult) -> Section:
 
 
 def configuration_section(config: Mapping[str, object]) -> Section:
-    """The configuration as it would be written, folded away on a page."""
+    """The configuration as YAML, folded on a page."""
     written = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
     return Section("configuration", "The configuration (audit.yaml)", level=3, code=str(written), folded=PAGE)
 
 
 def versions(found: Mapping[str, str]) -> str:
-    """The versions of everything that had a part in the figures."""
+    """A sentence with the versions of all software behind the figures."""
     return f"Versions: {', '.join(f'{printable(name)} {printable(found[name])}' for name in sorted(found))}."
 
 
 def inputs_table(tables: Iterable[tuple[str, Input]]) -> Table:
-    """The tables with their sizes and fingerprints."""
+    """The input tables with their sizes and checksums."""
     columns = (
         Column("table", "left"),
         Column("name", "left"),
@@ -69,17 +70,17 @@ def inputs_table(tables: Iterable[tuple[str, Input]]) -> Table:
 
 
 def command(result: AuditResult) -> str:
-    """The command that repeats the audit, with the configuration saved as audit.yaml."""
+    """The command that reproduces the audit, with the configuration saved as audit.yaml."""
     words = ["cvpl", "audit", result.inputs["original"].name, result.inputs["protected"].name]
     words += ["--config", "audit.yaml"]
-    # With `control: absent` the control was parted from the originals, and is no file of its own.
-    parted = result.provenance.config.get("control") == "absent"
-    if "control" in result.inputs and not (parted and _same_file(result, "control", "original")):
+    # With `control: absent` the control was split off from the originals and has no file of its own.
+    split_off = result.provenance.config.get("control") == "absent"
+    if "control" in result.inputs and not (split_off and _same_file(result, "control", "original")):
         words += ["--control", result.inputs["control"].name]
     drawn_at = result.provenance.randomization
     ran = [row.name for row in result.attackers if drawn_at is None or row.name not in drawn_at.attackers]
     written = result.provenance.config.get("attackers") or FAMILY
-    # Members of the family who need a control are left out without being named.
+    # Attackers of the default family that need a control are left out silently.
     able = [item for item in written if "control" in result.inputs or not _needs_control(written[item])]
     family = (result.provenance.config.get("attacker") or {}).get("preset") == "default"
     if (family or len(written) > 1) and ran != able and not set(ran) - set(written):
@@ -90,7 +91,7 @@ def command(result: AuditResult) -> str:
 
 
 def shell(words: Iterable[str]) -> str:
-    """Words as a command that a shell reads back as they are."""
+    """The words as a shell command, quoted where necessary."""
     return " ".join(shlex.quote(printable(word)) for word in words)
 
 

@@ -12,7 +12,7 @@ from cvpl.result.file import AnyResult
 
 
 def sections_of(result: AnyResult) -> list[Section]:
-    """What the report of an audit, a comparison, a surface or a benchmark says."""
+    """The sections of the report of an audit, a comparison, a surface or a benchmark."""
     if isinstance(result, ComparisonResult):
         return comparison_sections(result)
     if isinstance(result, SurfaceResult):

@@ -1,8 +1,8 @@
-"""A section of a report as a value: heading, sentences, tables, charts and notes, worded and not yet laid out.
+"""A section of a report as a value: heading, sentences, tables, charts and notes, worded but not laid out.
 
 Every output (page, terminal, Markdown, notebook) renders the same values, so a figure, its interval and its wording are
-the same everywhere. Texts are plain: `typed` and `named` of `cvpl.wording` mark words to be typed and names from the
-data, and each output escapes in its own way. Charts are drawn only where an output asks for them.
+the same everywhere. Texts are plain: `typed` and `named` of `cvpl.wording` mark text to type and names from the data,
+and each output escapes in its own way. Charts are drawn only for outputs that show them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Output(Enum):
-    """Where a section can be shown."""
+    """An output that can show a section."""
 
     PAGE = "page"
     TERMINAL = "terminal"
@@ -30,23 +30,23 @@ PAGE = frozenset({Output.PAGE})
 SCREENS = frozenset({Output.PAGE, Output.TERMINAL})
 """The page and the terminal."""
 WRITTEN = frozenset({Output.PAGE, Output.MARKDOWN})
-"""The page and a comment for a pull request."""
+"""The page and Markdown, as in a pull request comment."""
 TERMINAL = frozenset({Output.TERMINAL})
 """Only the terminal."""
 REPORTS = frozenset({Output.PAGE, Output.TERMINAL, Output.MARKDOWN})
-"""All but a notebook."""
+"""Every output except a notebook."""
 EVERYWHERE = frozenset(Output)
-"""What nobody should miss."""
+"""Every output: for what no reader should miss."""
 
 Tone = Literal["plain", "quiet", "notice", "alarm", "good"]
-"""How loudly a sentence is said: a notice is to be read first, an alarm closes a gate, good is a policy that is met."""
+"""The emphasis of a sentence: `notice` should be read first, `alarm` closes a gate, `good` is a policy that is met."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column, the side its cells stand on, and from which width of a terminal on it is shown.
+    """A column: its head, the alignment of its cells, and the smallest terminal width that shows it.
 
-    `name` is the left side for names that are never folded.
+    The side `name` is left-aligned, for names that are never wrapped.
     """
 
     name: str
@@ -56,14 +56,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells that are already worded.
+    """Rows of cells with their final text.
 
-    `outputs` are those that show it: one that draws a chart may have the same numbers under it. Where a terminal has no
-    room, `spread` lets it show evenly spaced columns, and `numbered` number the columns and say below which is which.
+    `outputs` are the outputs that show the table; an output with a chart may already show the same numbers below it. If
+    a terminal is too narrow, `spread` shows evenly spaced columns only, and `numbered` numbers the columns and explains
+    the numbers below the table.
 
-    `style`: `figures` are figure, value, interval and meaning, the values in one column over all such tables; `cards`
-    are the same, shown large on a page; rows of a `stacked` table stand one cell above the other on a narrow screen. A
-    page folds a table away that is `folded`.
+    `style`: `figures` has the columns figure, value, interval and meaning, with values aligned over all such tables;
+    `cards` is the same, shown large on a page; `stacked` shows the cells of a row below each other on a narrow screen.
+    A page folds a table that is `folded`.
     """
 
     label: str
@@ -77,11 +78,11 @@ class Table:
 
     @property
     def named_by(self) -> int:
-        """Which column holds the names of the rows: the first that is no figure."""
+        """The index of the column with the row names: the first that is not right-aligned."""
         return next((at for at, column in enumerate(self.columns) if column.side != "right"), 0)
 
     def filled(self) -> Table:
-        """The same table without columns in which nothing stands."""
+        """The same table without empty columns."""
         kept = [at for at in range(len(self.columns)) if not self.rows or any(row[at] for row in self.rows)]
         columns = tuple(self.columns[at] for at in kept)
         return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
@@ -89,7 +90,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Remark:
-    """A sentence or two, with a label before it and points below it; `link` is the anchor of what it is about."""
+    """One or two sentences, with a label before and points below; `link` is the anchor of the related section."""
 
     text: str
     tone: Tone = "plain"
@@ -100,7 +101,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of a list, and smaller lines below it."""
+    """One entry of a list, with smaller lines below it."""
 
     text: str
     more: tuple[str, ...] = ()
@@ -108,9 +109,9 @@ class Item:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart that is drawn when it is asked for; None where there is nothing to draw.
+    """A chart that is drawn on demand; `draw` returns None if there is nothing to draw.
 
-    `tabled` says that the section's tables are its numbers; otherwise it brings its own.
+    `tabled` is true if the section's tables hold its numbers; otherwise the chart has its own table.
     """
 
     draw: Callable[[], Chart | None]
@@ -119,7 +120,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Bar:
-    """A place between two ends, for outputs without charts; `share` is how far it is from the left."""
+    """A position between two ends, for outputs without charts; `share` is the distance from the left end."""
 
     share: float
     left: str
@@ -131,10 +132,10 @@ class Bar:
 class Section:
     """One section of a report.
 
-    It is shown in this order: sentences, charts, tables, list, code, notes. `without_figure` is said where no chart can
-    be drawn, `bar` is drawn where an output has no charts. `tables_open` shows the numbers under a chart unfolded. A
-    section without a heading belongs to the top of a report. `folded` are the outputs that fold it away;
-    `starts_sheet` begins a new sheet of paper.
+    Its parts are shown in this order: sentences, charts, tables, list, code, notes. `without_figure` is the text shown
+    if no chart can be drawn; `bar` is for outputs without charts. `tables_open` shows the numbers below a chart
+    unfolded. A section without a heading belongs to the top of a report. `folded` are the outputs that fold the
+    section; `starts_sheet` starts a new page in print.
     """
 
     anchor: str
@@ -158,11 +159,11 @@ class Section:
 TITLE = "answer"
 """The anchor of the first section: its heading is the title of the report, its sentence the answer."""
 CLOSING = "closing"
-"""The anchor of the last section, which says what the figures are not."""
+"""The anchor of the last section, which states what the figures do not guarantee."""
 
 
-def belonging(sections: Iterable[Section], output: Output) -> list[Section]:
-    """The sections that an output shows, with the tables that it shows."""
+def sections_for(sections: Iterable[Section], output: Output) -> list[Section]:
+    """The sections that an output shows, each with the tables that the output shows."""
     return [
         replace(section, tables=tuple(table for table in section.tables if output in table.outputs))
         for section in sections
@@ -171,10 +172,10 @@ def belonging(sections: Iterable[Section], output: Output) -> list[Section]:
 
 
 def chart_of(name: str, *subject: object) -> Callable[[], Chart | None]:
-    """What draws the chart of this name of `cvpl.charts`; the library that draws is loaded only then."""
+    """A function that draws the named chart of `cvpl.charts`; the drawing library is loaded only when it is called."""
 
     def draw() -> Chart | None:
-        from cvpl import charts  # noqa: PLC0415 - heavy, and many outputs draw nothing
+        from cvpl import charts  # noqa: PLC0415 - slow to import, and many outputs draw nothing
 
         found: Chart | None = getattr(charts, name)(*subject)
         return found

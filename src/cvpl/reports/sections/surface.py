@@ -1,9 +1,9 @@
-"""The report of a risk surface as a list of sections: the answer, the map, risk beside utility, and what to doubt."""
+"""The report of a risk surface as a list of sections: the answer, the heat map, risk and utility, the warnings."""
 
 from __future__ import annotations
 
 from cvpl.reports.sections.audit import steps_section
-from cvpl.reports.sections.provenance import SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -33,16 +33,16 @@ from cvpl.result.surface_answer import (
 from cvpl.wording import UNKNOWN, named, percent, printable, sentence, span, stopped, typed
 
 _WIDE = 96
-"""From this width of a terminal on the linkage rate and the control's stand beside the risk."""
+"""Terminals at least this wide show the linkage rate and the control rate beside the risk."""
 
 
 def surface_sections(result: SurfaceResult) -> list[Section]:
-    """Every section of the report, from the answer to what repeats it."""
+    """All sections of the report, from the answer to the provenance."""
     swept = "the blocking" if result.sweep == "blocking" else named(result.mechanism)
     read = f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1."
     gathered = gathered_warnings(result)
     name = figure_shown(result).capitalize()
-    closing = "These are estimates under the stated attacker, no guarantee. Audit a release before it leaves the house."
+    closing = "These are estimates under the stated attacker, no guarantee. Audit every table before you release it."
     return [
         Section(
             TITLE,
@@ -66,12 +66,12 @@ def surface_sections(result: SurfaceResult) -> list[Section]:
 
 
 def _settings(result: SurfaceResult) -> Section:
-    """A line for each strength."""
-    turned, heading = "strength", "The strengths, weakest first"
+    """One row per strength."""
+    varied, heading = "strength", "Strengths, weakest first"
     if result.sweep == "blocking":
-        turned, heading = "blocking", "The blockings, coarsest first"
+        varied, heading = "blocking", "Blockings, coarsest first"
     columns = [
-        Column(turned, "left"),
+        Column(varied, "left"),
         Column("linked", least_width=_WIDE),
         Column("control", least_width=_WIDE),
         *map(Column, (figure_shown(result), "95% interval", "top-1", "utility")),
@@ -105,17 +105,17 @@ def _doubts(result: SurfaceResult) -> Section:
     items = tuple(
         Item(stopped(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
     )
-    return Section("doubts", "Why a low figure would not count", level=3, items=items, outputs=REPORTS)
+    return Section("doubts", "Why a low figure does not count", level=3, items=items, outputs=REPORTS)
 
 
 def _cells(result: SurfaceResult) -> Section:
-    """The rates of every strength at every threshold, or false rate; the page has them as a map."""
+    """The rates of every strength at every threshold or false-positive rate; the page shows them as a heat map."""
     by_threshold = result.axis == "threshold"
-    heading = "The rate over thresholds" if by_threshold else "The rate where so many others are linked"
+    heading = "The rate over thresholds" if by_threshold else "The rate over false-positive rates"
     figure = Figure(chart_of("heat_map", result))
     widest = max((row.cells for row in result.settings), key=len, default=[])
     if not widest:
-        none = "There is no map: nothing tells where to read the score."
+        none = "There is no heat map: without a threshold, a control or true matches, no rate can be computed."
         return Section("cells", heading, figures=(figure,), without_figure=none)
     rows = tuple(
         (
@@ -126,7 +126,7 @@ def _cells(result: SurfaceResult) -> Section:
         for row in result.settings
     )
     columns = (Column("", "left"), *(Column(f"{_at(cell)}  ") for cell in widest))
-    # The chart's own numbers are the same, with words in place of the marks.
+    # On a page, the same numbers are in the table under the chart, with words instead of marks.
     table = Table(heading, columns, rows, outputs=TERMINAL, spread=True)
     return Section("cells", heading, figures=(figure,), tables=(table,), notes=(_marks(result),), outputs=SCREENS)
 
@@ -135,8 +135,8 @@ def _marks(result: SurfaceResult) -> str:
     marks = []
     if result.target is not None:
         marks.append(f"* within the target: at most {percent(result.target.rate)} by the upper interval end")
-    marks.append("? another figure says that more people are found")
-    marks.append(f"! a neighbour differs by more than {100 * result.high_sensitivity:.0f} points")
+    marks.append("? another figure shows a higher risk")
+    marks.append(f"! a neighbouring cell differs by more than {100 * result.high_sensitivity:.0f} points")
     return f"{'; '.join(marks)}."
 
 
@@ -153,14 +153,14 @@ def _steps(result: SurfaceResult) -> list[str]:
     steps = []
     if result.target is not None and result.target.weakest is not None:
         strength, how = printable(str(result.target.weakest.strength)), typed("attacker: default")
-        steps.append(f"Make the release at {strength}, and audit it with {how} before it leaves the house.")
+        steps.append(f"Make the release at {strength}, and audit it with {how} before you release it.")
     elif result.target is not None and result.sweep == "mechanism":
-        steps.append("Try stronger settings, or another mechanism: none of these stays at or below the target.")
+        steps.append("Try stronger settings or another mechanism: none of these stays at or below the target.")
     return [
         *steps,
-        "This page shows one draw of the mechanism at each setting, under the stated attacker. It attests nothing: a "
-        "stronger attacker may do better.",
-        "Where many cells of a row are steep, a setting in between is worth trying.",
+        "This report shows one draw of the mechanism at each setting, under the stated attacker. It certifies nothing: "
+        "a stronger attacker may do better.",
+        "If many cells of a row are steep, try a setting in between.",
     ]
 
 
@@ -177,12 +177,12 @@ def _provenance(result: SurfaceResult) -> Section:
 
 def _repeat(result: SurfaceResult) -> Section:
     command = _command(result)
-    text = f"{SAME}:" if command else f"{SAME}; the mechanism was a function of the caller's."
-    return Section("repeat", "Repeat it", level=3, sentences=(Remark(text),), code=command or "")
+    text = f"{SAME}:" if command else f"{SAME}; the mechanism was a user-defined function."
+    return Section("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
 
 
 def _command(result: SurfaceResult) -> str | None:
-    """The command that repeats the sweep, with the configuration saved as audit.yaml; None for a person's function."""
+    """The command that reproduces the sweep, with the configuration in audit.yaml; None for a user-defined function."""
     words = ["cvpl", "surface", result.inputs["original"].name, "--config", "audit.yaml"]
     if result.sweep == "blocking":
         words += ["--blocking", "--release", result.settings[0].release.name]

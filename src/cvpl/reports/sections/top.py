@@ -1,4 +1,4 @@
-"""The top of an audit's report: the answer, the checks, what the answer rests on, and the policies."""
+"""The top of an audit's report: the verdict, its explanation, the checks and the policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cvpl.wording import FIGURES, named, percent, printable, sentence
 
 
 def answer_section(result: AuditResult) -> Section:
-    """What was audited, and the verdict."""
+    """The audited tables and the verdict."""
     names = {role: named(item.name) for role, item in result.inputs.items()}
     return Section(
         TITLE,
@@ -21,22 +21,22 @@ def answer_section(result: AuditResult) -> Section:
 
 
 def gate_section(result: AuditResult) -> Section:
-    """Whatever the checks before the attack found that closes the gate."""
+    """Findings of the checks before the attack that close the gate."""
     alarms = (Remark(line, "alarm", "Closes the gate") for closes, line in finding_lines(result.preflight) if closes)
     return Section("gate", sentences=tuple(alarms), outputs=EVERYWHERE)
 
 
 def checks_section(result: AuditResult) -> Section:
-    """What else the checks before the attack found."""
+    """The other findings of the checks before the attack."""
     items = tuple(Item(line) for closes, line in finding_lines(result.preflight) if not closes)
     return Section("checks", items=items, items_as="quiet", outputs=REPORTS)
 
 
 def explanation_section(result: AuditResult) -> Section:
-    """What stands behind the verdict, and who was held against what."""
+    """The explanation of the verdict, and the compared tables."""
     sentences = [Remark(" ".join(explanation(result)))]
     if result.verdict.kind == "not_assessable":
-        sentences = [Remark("The figures below describe the attack. They are no measure of risk.")]
+        sentences = [Remark("The figures below describe the attack. They do not measure the risk.")]
     return Section(
         "explanation",
         sentences=(*(remark for remark in sentences if remark.text), Remark(setting(result), "quiet")),
@@ -45,7 +45,7 @@ def explanation_section(result: AuditResult) -> Section:
 
 
 def setting(result: AuditResult) -> str:
-    """Who was held against what, and what is known of the truth."""
+    """The scenario: the sizes of the tables, and whether the true matches are known."""
     counts = {role: f"{item.rows:,}" for role, item in result.inputs.items()}
     text = f"Scenario {result.scenario}: {counts['original']} originals, {counts['protected']} released records"
     text += f", {counts['control']} people in the control" if "control" in counts else ", no control"
@@ -62,7 +62,7 @@ def setting(result: AuditResult) -> str:
 
 
 def policies_section(result: AuditResult) -> Section:
-    """Whether each policy is met, and the reasons where it is not."""
+    """Whether each policy is met, with the reasons if it is not."""
     policies = result.policies or ([] if result.policy is None else [result.policy])
     return Section(
         "policies",
@@ -79,10 +79,10 @@ def policies_section(result: AuditResult) -> Section:
 
 
 def policy_sentence(policy: PolicyOutcome) -> str:
-    """Whether a policy is met, in percentages; the reasons stand apart."""
+    """A sentence on whether a policy is met; the reasons are listed separately."""
     end = "the upper interval end of " if policy.bound == "high" else ""
-    rule = f"{end}{FIGURES.get(policy.figure, printable(policy.figure))} may be at most {percent(policy.max)}"
+    rule = f"{end}{FIGURES.get(policy.figure, printable(policy.figure))} must be at most {percent(policy.max)}"
     found = "is not known" if policy.value is None else f"is {percent(policy.value)}"
     verdict = "met under the stated attackers" if policy.met else "not met"
     name = "" if policy.preset is None else f" {printable(policy.preset)}"
-    return f"Policy{name} {verdict}: {rule}, and {found}."
+    return f"Policy{name} {verdict}: {rule} and {found}."

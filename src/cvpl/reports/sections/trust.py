@@ -1,4 +1,4 @@
-"""How far the figures can be trusted: the blocks, whether the attacker can see at all, and other choices."""
+"""How far the figures can be trusted: blocks, validity checks, and sensitivity to other choices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cvpl.wording import named, percent, points, printable
 
 
 def blocks_section(result: AuditResult) -> Section:
-    """How many are compared with how many."""
+    """The number of blocks, pairs and candidates."""
     return Section(
         "blocks",
         "Blocks",
@@ -21,45 +21,45 @@ def blocks_section(result: AuditResult) -> Section:
 def _blocks(result: AuditResult) -> str:
     found = result.blocks
     if found.count == 1 and not found.without_candidates:
-        return f"The headline attacker compares everybody with everybody: {found.pairs:,} pairs in one block."
-    each = f"on average {found.mean_candidates:,.1f} candidates a person"
+        return f"The headline attacker compares all records: {found.pairs:,} pairs in one block."
+    each = f"on average {found.mean_candidates:,.1f} candidates per person"
     text = f"{found.pairs:,} pairs share one of {found.count:,} blocks, {each}."
     if found.without_candidates:
-        text += f" {found.without_candidates:,} originals have no candidate at all, and cannot be linked."
+        text += f" {found.without_candidates:,} originals have no candidate and cannot be linked."
     return text
 
 
 def trust_section(result: AuditResult) -> Section:
-    """Self-linkage, canaries and validity, line by line."""
-    heading = "Can the attacker see at all?"
-    columns = (Column("what", "left"), Column("figure"), Column("note", "left"))
+    """Self-linkage, canaries and validity, one row each."""
+    heading = "Can the attacker distinguish people at all?"
+    columns = (Column("check", "left"), Column("value"), Column("note", "left"))
     rows = [*_self_linkage(result), *_canaries(result)]
     projection, valid = result.projection, result.validity
     if projection.components is not None:
         kept = projection.explained_variance
         note = f"of {projection.features:,} features" + ("" if kept is None else f", {percent(kept)} of the variance")
-        rows.append(("components in which records are compared", f"{projection.components:,}", note))
+        rows.append(("components used to compare records", f"{projection.components:,}", note))
     if valid.shift is not None:
         rows.append(("shift between originals and release", f"{valid.shift:.2f}", "standard deviations"))
     if result.control_likeness is not None:
         alike = "alike" if result.control_likeness.alike else "unlike"
-        note = "" if result.control_likeness.enough else "few people: little would show"
+        note = "" if result.control_likeness.enough else "too few people for a reliable check"
         rows.append(("control and originals", alike, note))
     reasons = printable("; ".join(valid.reasons))
-    rows.append(("the result is", "assessable" if valid.assessable else "not assessable", reasons))
+    rows.append(("result", "assessable" if valid.assessable else "not assessable", reasons))
     return Section("trust", heading, tables=(Table(heading, columns, tuple(rows)),), outputs=SCREENS)
 
 
 def _self_linkage(result: AuditResult) -> list[tuple[str, str, str]]:
     found, rows = result.self_linkage, []
     if found.perturbed is not None:
-        what = "found again in a lightly changed copy of the originals"
-        rows.append((what, percent(found.perturbed.top1_hit_rate), _asked(found.perturbed)))
+        what = "found again in a slightly perturbed copy of the originals"
+        rows.append((what, percent(found.perturbed.top1_hit_rate), _sample(found.perturbed)))
     looks = {
         "originals that look like another original": found.original,
         "released records that look like another one": found.protected,
     }
-    rows += [(what, percent(own.rate), _asked(own)) for what, own in looks.items() if own.rate is not None]
+    rows += [(what, percent(own.rate), _sample(own)) for what, own in looks.items() if own.rate is not None]
     return rows
 
 
@@ -67,20 +67,20 @@ def _canaries(result: AuditResult) -> list[tuple[str, str, str]]:
     ends = result.canaries
     if ends is None:
         return []
-    rows = [("canary: the originals as they are, top-1 hit rate", percent(ends.identity.top1_hit_rate), "")]
+    rows = [("canary: originals released unchanged, top-1 hit rate", percent(ends.identity.top1_hit_rate), "")]
     if ends.identity.power is not None:
-        rows.append(("canary: the originals as they are, power at 5%", percent(ends.identity.power), ""))
-        rows.append(("canary: columns drawn independently, power at 5%", percent(ends.independent.power), ""))
+        rows.append(("canary: originals released unchanged, power at 5%", percent(ends.identity.power), ""))
+        rows.append(("canary: independently drawn columns, power at 5%", percent(ends.independent.power), ""))
     return rows
 
 
-def _asked(rate: SelfRate) -> str:
-    return "" if rate.asked >= rate.records else f"{rate.asked:,} of {rate.records:,} asked"
+def _sample(rate: SelfRate) -> str:
+    return "" if rate.asked >= rate.records else f"sample of {rate.asked:,} of {rate.records:,}"
 
 
 def sensitivity_section(result: AuditResult) -> Section:
-    """How far figures move with choices that could have been made otherwise."""
-    heading, found = "What other choices would have read", result.sensitivity
+    """How much the figures change under other choices of blocking, encoding and scaling."""
+    heading, found = "Figures under other choices", result.sensitivity
     if found is None or len(found.variations) < 2:
         return Section("sensitivity", heading)
     choices = dict.fromkeys(variation.choice for variation in found.variations)
@@ -98,11 +98,11 @@ def _moves(found: Sensitivity) -> str:
     figure = "the power at 5%" if found.variations[0].power is not None else "the linkage rate"
     spreads = {"blocking": found.spread_by_blocking, "encoding and scaling": found.spread_by_encoding}
     text = "; ".join(
-        f"with {name} {figure} moves by {points(spread).lstrip('+')} points"
+        f"over choices of {name}, {figure} varies by {points(spread).lstrip('+')} points"
         for name, spread in spreads.items()
         if spread is not None
     )
-    who = f"Attacker '{printable(found.attacker)}', {found.asked:,} originals asked"
+    who = f"Attacker '{printable(found.attacker)}', {found.asked:,} originals"
     return f"{who}: {text}." if text else f"{who}."
 
 

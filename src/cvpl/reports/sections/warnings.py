@@ -1,4 +1,4 @@
-"""The warnings of a result, each with what to do, and the line at the top that points to them."""
+"""The warnings of a result, each with advice, and the line at the top that links to them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _HOW = {
     "base_rate_unknown": (
         f"How: {typed('cvpl audit ... --control FILE')}, or {typed('control: {file: FILE}')} in the configuration."
     ),
-    "top1_above_rate": "Do not read the linkage rate alone; the top-1 hit rate is the figure to look at here.",
+    "top1_above_rate": "Do not rely on the linkage rate alone; use the top-1 hit rate here.",
     "blocking_recall_near_zero": (
-        f"How: {typed('blocking: compatible')} where values are generalized, coarser {typed('block')} rules, or "
+        f"How: {typed('blocking: compatible')} if values are generalized, coarser {typed('block')} rules, or "
         f"{typed('blocking: none')}."
     ),
 }
 
 
 def pointer_section(warnings: Iterable[Warning_], count: int) -> Section:
-    """How many warnings there are and of which rules, so that nobody reads a figure without them."""
+    """The number of warnings and their rules, for the top of the report."""
     rules = ", ".join(dict.fromkeys(printable(warning.rule) for warning in warnings))
     which, read = ("warnings", "them") if count > 1 else ("warning", "it")
     text = f"{count} {which} ({rules}): read {read} before using a figure."
@@ -32,7 +32,7 @@ def pointer_section(warnings: Iterable[Warning_], count: int) -> Section:
 
 
 def warnings_section(items: Sequence[Item]) -> Section:
-    """All warnings; a page without any says so."""
+    """All warnings; a page without warnings states that there are none."""
     return Section(
         WARNINGS,
         "Warnings",
@@ -44,7 +44,7 @@ def warnings_section(items: Sequence[Item]) -> Section:
 
 
 def warning_item(warning: Warning_, where: str = "") -> Item:
-    """A warning with what to do about it, and where the docs explain it; `where` is said behind its sentence."""
+    """A warning with advice and a link to the docs; `where` is appended to its sentence."""
     more = [_HOW[warning.rule]] if warning.rule in _HOW else []
     if warning.docs:
         more.append(printable(warning.docs))
@@ -52,7 +52,7 @@ def warning_item(warning: Warning_, where: str = "") -> Item:
 
 
 def shared_items(warned: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> list[Item]:
-    """Messages of several releases, each once with the releases that it is about; messages go with their docs."""
+    """The distinct messages of several releases with their docs, each with the releases it applies to."""
     found: dict[tuple[str, str], list[str]] = {}
     for name, messages in warned:
         for message in messages:
