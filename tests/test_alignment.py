@@ -395,7 +395,7 @@ def test_the_description_holds_no_cell():
     assert not any(part in text for label in pair.original.columns["region"].labels for part in label.split("/"))
 
 
-def test_shares_without_a_value_are_told():
+def test_shares_without_a_value_are_reported():
     mine, theirs, _ = read(NUMBER, original=["5", "7", "9", "11"], protected=["5", "7", "*", "*"])
     assert detect(mine, theirs).describe() == [("x", "50.0% without a value")]
 

@@ -444,7 +444,7 @@ def test_a_data_folder_that_is_not_there_is_one_problem(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("given", ["benchmark.yaml", "./benchmark.yaml", "."])
-def test_a_manifest_of_the_current_folder_is_told_by_its_name_alone(tmp_path, monkeypatch, given):
+def test_a_manifest_of_the_current_folder_is_reported_by_its_name_alone(tmp_path, monkeypatch, given):
     write(tmp_path, wrong(colour="red", original="/gone.csv", releases={"low": RELEASE | {"file": "/gone.csv"}}))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(cvpl.InputError) as refused:
@@ -452,7 +452,7 @@ def test_a_manifest_of_the_current_folder_is_told_by_its_name_alone(tmp_path, mo
     assert {problem.where for problem in refused.value.problems} == {"benchmark.yaml"}
 
 
-def test_an_out_that_cannot_be_written_is_told_before_any_audit(folders, tmp_path, monkeypatch, capsys):
+def test_an_out_that_cannot_be_written_is_reported_before_any_audit(folders, tmp_path, monkeypatch, capsys):
     def refuse(*_, **__):
         raise AssertionError("audited")
 
@@ -463,7 +463,7 @@ def test_an_out_that_cannot_be_written_is_told_before_any_audit(folders, tmp_pat
     assert f"--out {tmp_path}: cannot write in '{tmp_path / 'results'}'" in said
 
 
-def test_no_kept_audit_is_told_of_where_none_was_finished(folders, tmp_path, monkeypatch, capsys):
+def test_no_kept_audit_is_reported_where_none_was_finished(folders, tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
@@ -473,7 +473,7 @@ def test_no_kept_audit_is_told_of_where_none_was_finished(folders, tmp_path, mon
     assert "Interrupted" in said and "kept" not in said
 
 
-def test_all_problems_of_all_manifests_are_told_at_once_and_nothing_is_done(folders, tmp_path, capsys):
+def test_all_problems_of_all_manifests_are_reported_at_once_and_nothing_is_done(folders, tmp_path, capsys):
     one = write(tmp_path, wrong(colour="red", original="none.csv"), "one.yaml")
     two = write(tmp_path, wrong(control={"file": "gone.csv"}), "two.yaml")
     code = run(["benchmark", str(one), str(two), "--data", str(folders[0]), "--out", str(tmp_path / "out")])
@@ -483,7 +483,7 @@ def test_all_problems_of_all_manifests_are_told_at_once_and_nothing_is_done(fold
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_without_a_manifest_is_told_by_its_name(tmp_path):
+def test_a_folder_without_a_manifest_is_reported_by_its_name(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(cvpl.InputError, match=r"^empty/benchmark\.yaml: the manifest cannot be opened"):
         read_manifests([tmp_path / "empty"])

@@ -414,7 +414,7 @@ def test_a_bad_table_exits_with_3_wherever_it_stands(files, place, name, content
     assert not (files.folder / "out").exists()
 
 
-def test_all_problems_of_tables_and_configuration_are_told_at_once(files, capsys):
+def test_all_problems_of_tables_and_configuration_are_reported_at_once(files, capsys):
     config = files.written("bad.yaml", "columns:\n  age: {role: attribute}\n  gender: {role: attribute, type: day}\n")
     text = files.written("table.txt", "age\n1\n")
     call = files.audit("--control", files.folder / "nobody.csv", original=files.folder / "no.csv", config=config)

@@ -401,7 +401,7 @@ def test_each_release_s_own_verdict_is_printed_and_stands_on_the_page(compared, 
     assert page.count("beyond chance (5% of the control)") == 1
 
 
-def test_what_closes_a_gate_is_told_of_the_release_it_is_found_in(compared):
+def test_what_closes_a_gate_is_reported_the_release_it_is_found_in(compared):
     first, second = compared.releases
     closing = Finding(check="x", closes_gate=True, message="column 'a' holds \x1b[31mnames")
     harmless = Finding(check="y", closes_gate=False, message="something harmless")
@@ -719,7 +719,7 @@ def test_the_command_prints_json_of_the_attackers_asked_for(files, capsys):
     assert found.differences == []
 
 
-def test_releases_with_one_name_are_told_apart_by_their_folders(files):
+def test_releases_with_one_name_are_distinguished_by_their_folders(files):
     tables = [files / "low.csv", files / "folder" / "low.csv"]
     found = cvpl.compare(files / "original.csv", tables, PAPER, control=files / "control.csv")
     assert {release.name for release in found.releases} == {f"{files.name}/low.csv", "folder/low.csv"}
@@ -757,7 +757,7 @@ def test_releases_with_one_name_are_told_apart_by_their_folders(files):
     ],
     ids=["no release", "attacker", "memory", "twice", "same bytes", "missing", "original", "columns", "all at once"],
 )
-def test_wrong_inputs_are_told_all_at_once_with_their_files(files, capsys, arguments, code, expected):
+def test_wrong_inputs_are_reported_all_at_once_with_their_files(files, capsys, arguments, code, expected):
     assert call(files, *arguments) == code
     words = capsys.readouterr().err
     for text in expected:
@@ -771,7 +771,7 @@ def test_in_python_no_release_and_a_single_path_are_refused():
         cvpl.compare("original.csv", "released.csv", "audit.yaml")
 
 
-def test_problems_of_the_configuration_and_of_all_files_are_told_together(files):
+def test_problems_of_the_configuration_and_of_all_files_are_reported_together(files):
     with pytest.raises(cvpl.InputError) as caught:
         cvpl.compare(files / "gone.csv", [files / "lost.csv"], {"columns": {}, "attacker": "papre"})
     text = str(caught.value)

@@ -167,7 +167,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_told_with_its_place(name):
+def test_what_is_wrong_is_reported_with_its_place(name):
     settings, expected = WRONG[name]
     words = problems(changed(**copy.deepcopy(settings)))
     assert len(words) == len(expected)
@@ -175,7 +175,7 @@ def test_what_is_wrong_is_told_with_its_place(name):
         assert any(part in text for text in words), words
 
 
-def test_a_file_that_is_not_yaml_is_told_by_line(tmp_path):
+def test_a_file_that_is_not_yaml_is_reported_by_line(tmp_path):
     path = tmp_path / "audit.yaml"
     path.write_text("columns:\n  age: {role: id\nattacker: paper\n")
     assert "audit.yaml: the configuration is not YAML (line 3)" in problems(path)[0]

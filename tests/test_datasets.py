@@ -140,19 +140,19 @@ def test_a_transfer_that_breaks_off_leaves_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])
-def test_a_status_that_is_no_success_is_told(tmp_path, status):
+def test_a_status_that_is_no_success_is_reported(tmp_path, status):
     with serving(status=status) as server:
         assert f"status {status}" in refusal(server.address(), tmp_path / "adult.data")
 
 
-def test_a_refused_connection_is_told(tmp_path):
+def test_a_refused_connection_is_reported(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         what = refusal(f"http://127.0.0.1:{taken.getsockname()[1]}/adult.data", tmp_path / "adult.data")
     assert "cannot be reached" in what
 
 
-def test_an_answer_that_is_no_http_is_told(tmp_path):
+def test_an_answer_that_is_no_http_is_reported(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def answer():

@@ -232,7 +232,7 @@ def test_seeds_and_versions_count_as_settings():
     ],
     ids=["new", "gone", "the same with another figure", "one rule, several columns"],
 )
-def test_warnings_that_came_or_went_are_told_by_their_sentences(before, after, new, gone):
+def test_warnings_that_came_or_went_are_reported_by_their_sentences(before, after, new, gone):
     found = difference(*(result(warnings=[warning(*item) for item in side]) for side in (before, after)))
     assert (found.new_warnings, found.gone_warnings) == (new, gone)
 

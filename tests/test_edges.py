@@ -179,7 +179,7 @@ def test_a_table_without_a_single_value_is_refused():
         cvpl.audit(empty, empty, config(x=NUMBER, c=LABEL))
 
 
-def test_a_column_that_the_release_suppresses_throughout_is_left_out_and_told():
+def test_a_column_that_the_release_suppresses_throughout_is_left_out_and_reported():
     """It would only push records apart: the rate is that of the other columns."""
     rng = np.random.default_rng(3)
     original = frame(x=rng.normal(size=60), y=rng.normal(size=60), gone=rng.normal(size=60))

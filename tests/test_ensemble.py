@@ -95,7 +95,7 @@ def test_who_is_not_in_the_release_is_not_lost_by_blocking():
     assert "100% of the originals in the release without a single candidate" in lost.validity.reasons[0]
 
 
-def test_a_fault_of_many_is_told_once():
+def test_a_fault_of_many_is_reported_once():
     ensemble = EnsembleOutcome.of({name: outcome(0.1, "it is dead") for name in "abcd"} | {"e": outcome(0.05)})
     assert ensemble.disqualified == ("not counted: 4 attackers; it is dead",)
     assert ensemble.headline == "e"

@@ -126,7 +126,7 @@ def test_a_missing_file_is_a_problem_without_its_folder(tmp_path):
     assert "none.csv" in str(caught.value) and str(tmp_path) not in str(caught.value)
 
 
-def test_no_label_is_told(tmp_path):
+def test_no_label_is_reported(tmp_path):
     for text, _, _ in REFUSED.values():
         marked = text.replace("a", "SECRETCELL").replace("b", "SECRETCELL2")
         assert "SECRETCELL" not in str(problems(tmp_path, marked)[0])

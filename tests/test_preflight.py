@@ -195,7 +195,7 @@ def test_sorted_tables_of_strangers_keep_no_order():
         assert "order_kept" not in found
 
 
-def test_unchanged_values_are_told_by_column_and_close_nothing():
+def test_unchanged_values_are_reported_by_column_and_close_nothing():
     original = numbers(1, 200).assign(id=np.arange(200))
     changed = original.assign(x0=original["x0"] + 1, x1=[*original["x1"][:50], *(original["x1"][50:] + 1)])
     config = CONFIG | {"columns": CONFIG["columns"] | {"id": {"role": "id"}}}
@@ -227,7 +227,7 @@ def test_a_control_unlike_the_originals_closes_the_gate_and_bars_nothing_shows()
     assert not result.policy.met
 
 
-def test_a_small_control_is_told_with_the_size_that_is_needed():
+def test_a_small_control_is_reported_with_the_size_that_is_needed():
     found = findings(numbers(1, 2000), numbers(2, 2000), control=numbers(3, 60))["control_small"]
     assert not found.closes_gate
     needed = found.count
@@ -282,18 +282,18 @@ def test_nearly_unique_values_that_are_unchanged_close_the_gate_whatever_the_col
     assert after.policy.met, after.policy.reasons
 
 
-def test_findings_that_close_come_first_and_are_heard_before_the_attack():
-    heard = []
+def test_findings_that_close_come_first_and_are_passed_on_before_the_attack():
+    findings_seen = []
     original = numbers(1, 100)
 
     def listen(found):
-        heard.append([finding.check for finding in found])
+        findings_seen.append([finding.check for finding in found])
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         cvpl.audit(original, original + 0.5, CONFIG, on_preflight=listen)
-    assert heard
-    assert heard[0][0] == "order_kept"
+    assert findings_seen
+    assert findings_seen[0][0] == "order_kept"
 
 
 def test_a_control_whose_people_are_in_the_release_is_no_control():

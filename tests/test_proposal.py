@@ -390,7 +390,7 @@ def test_two_separators_cannot_be_configured(tmp_path):
         propose_text(write(tmp_path / "o.csv", TABLE), write(tmp_path / "p.csv", TABLE, delimiter=";"))
 
 
-def test_files_that_cannot_be_opened_are_all_told(tmp_path):
+def test_files_that_cannot_be_opened_are_all_reported(tmp_path):
     (tmp_path / "p.txt").write_text("x")
     with pytest.raises(InputError) as caught:
         propose_text(tmp_path / "none.csv", tmp_path / "p.txt")

@@ -102,7 +102,7 @@ def test_what_is_wrong_or_can_mean_two_things_is_not_read(row):
         ("[30, 40", False),
     ],
 )
-def test_what_can_mean_two_things_is_told_apart_from_what_means_nothing(label, expected):
+def test_what_can_mean_two_things_is_distinguished_from_what_means_nothing(label, expected):
     assert two_ways(label) is expected
 
 

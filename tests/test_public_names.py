@@ -68,7 +68,7 @@ def test_every_result_has_these_methods(kind):
 
 
 @pytest.mark.parametrize("name", ["audit", "benchmark", "compare", "surface"])
-def test_whoever_waits_passes_progress(name):
+def test_long_calls_take_progress(name):
     assert inspect.signature(getattr(cvpl, name)).parameters["progress"].default is None
 
 

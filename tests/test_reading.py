@@ -343,7 +343,7 @@ def test_nan_and_null_are_missing(frame, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_column_without_a_single_value_is_left_out_and_told(kind):
+def test_a_column_without_a_single_value_is_left_out_and_reported(kind):
     """Whatever its type; the columns beside it stay."""
     frame = pd.DataFrame({"x": pd.Series([None, None], dtype=object), "y": ["a", "b"]})
     pair = read(frame, frame, [spec("x", kind), spec("y", "category")]).pair
@@ -471,7 +471,7 @@ def test_a_problem_counts_the_other_rows_that_have_it(count, text):
 
 
 @pytest.mark.parametrize("kind", ["numeric", "datetime"])
-def test_an_unreadable_cell_is_told_by_its_place_alone(tmp_path, kind):
+def test_an_unreadable_cell_is_reported_by_its_place_alone(tmp_path, kind):
     """Row 3 counts records: not the header, not blank lines, not the lines inside a quoted field."""
     good = {"numeric": "1", "datetime": "2024-05-01"}[kind]
     text = f'y,x\n"a\n\nb",{good}\n\n1,{good}\n1,{SECRET}\n1,{SECRET}2\n1,{good}\n1,{SECRET}\n'
@@ -488,7 +488,7 @@ def test_these_are_no_numbers(tmp_path, cell):
     assert problem_of(tmp_path, f'x,y\n1,1\n"{cell}",1\n', kind="numeric").row == 2
 
 
-def test_an_unreadable_cell_of_the_original_is_told_too(tmp_path):
+def test_an_unreadable_cell_of_the_original_is_reported_too(tmp_path):
     problems = refused(write(tmp_path, "o.csv", "x\nq\n"), write(tmp_path, "p.csv", "x\nr\n"), [spec("x", "numeric")])
     assert [problem.where for problem in problems] == ["o.csv", "p.csv"]
 
@@ -507,7 +507,7 @@ def test_infinity_is_refused(tmp_path, frame):
     assert "infinity" in problem.what
 
 
-def test_every_problem_of_every_file_and_column_is_told_at_once(tmp_path):
+def test_every_problem_of_every_file_and_column_is_reported_at_once(tmp_path):
     problems = refused(
         write(tmp_path, "o.csv", "a,b,c\nq,1,1\n2,r,1\n"),
         write(tmp_path, "p.csv", "a,b,c\n1,s,1\n2,t,1\n"),
@@ -566,14 +566,14 @@ def test_a_broken_csv_file(tmp_path, name):
     assert str(tmp_path) not in str(problem)
 
 
-def test_several_faults_of_one_file_are_told_together(tmp_path):
+def test_several_faults_of_one_file_are_reported_together(tmp_path):
     problems = refused(
         write(tmp_path, "o.csv", "x,y\n1,1\n"), write(tmp_path, "p.csv", b"x,y\n1\n1,2,3\n\xff,1\n1\n"), [spec("x")]
     )
     assert [(problem.row, problem.count) for problem in problems] == [(1, 2), (2, 1), (3, 1)]
 
 
-def test_the_faults_of_one_file_are_not_told_of_the_next(tmp_path):
+def test_the_faults_of_one_file_are_not_reported_of_the_next(tmp_path):
     problems = refused(
         write(tmp_path, "o.csv", "x,y\r\n1,1\n1\r\n"), write(tmp_path, "p.csv", "x,y\n1,2,3\n"), [spec("x")],
         control=write(tmp_path, "c.csv", "x,y\n1\n"),
@@ -672,7 +672,7 @@ def test_a_delimiter_that_cannot_separate_is_refused(tmp_path, delimiter):
     assert {problem.where for problem in problems} == {"configuration"}
 
 
-def test_files_of_one_name_are_told_apart(tmp_path):
+def test_files_of_one_name_are_distinguished(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
     problems = refused(
@@ -730,13 +730,13 @@ def test_labels_that_only_the_release_has_are_pointed_out(tmp_path):
     assert read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 2_000), [spec("x")]).pair.notices == ()
 
 
-def test_ranges_in_a_category_are_told_to_be_numbers(tmp_path):
+def test_ranges_in_a_category_are_reported_to_be_numbers(tmp_path):
     original, release = write(tmp_path, "o.csv", "x\n34\n35\n"), write(tmp_path, "p.csv", 'x\n"[30, 40)"\n35\n')
     (notice,) = read(original, release, [spec("x")]).pair.notices
     assert "declare the column numeric" in notice
 
 
-def test_sets_and_masks_are_told_to_be_understood_by_compatible_keys(tmp_path):
+def test_sets_and_masks_are_reported_to_be_understood_by_compatible_keys(tmp_path):
     original = write(tmp_path, "o.csv", "x\nAA\nBB\n")
     (notice,) = read(original, write(tmp_path, "p.csv", 'x\n"{AA, BB}"\nA*\nBB\n'), [spec("x")]).pair.notices
     assert notice.startswith("column 'x': 67% of the release's values are sets or masks") and "compatible" in notice

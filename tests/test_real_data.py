@@ -248,7 +248,7 @@ def test_who_finds_most_need_not_be_the_headline(small):
 @pytest.mark.parametrize(
     ("top1", "power", "text"), [(0.9, 0.9, True), (0.9, 0.0, True), (0.0, 0.9, True), (0, 0, False)]
 )
-def test_a_baseline_that_beats_the_family_is_told_of(small, top1, power, text):
+def test_a_baseline_that_beats_the_family_is_reported(small, top1, power, text):
     """By top-1 or by power, whichever of its estimates it is."""
     run, at = small, ("mondrian 20", "as it is")
     for name in small.figures["adult/mondrian 20/two thirds/as it is/42"]["family"]["members"]:
@@ -311,7 +311,7 @@ def test_a_folder_without_the_tables_is_refused(tmp_path, capsys):
 
 
 @needs_data
-def test_twenty_alike_are_told_apart_by_what_is_untouched(tmp_path):
+def test_twenty_alike_are_distinguished_by_what_is_untouched(tmp_path):
     """Of a thousand real people Mondrian removes nobody, top-1 is far above 1/k, and fnlwgt finds them all."""
     folder = tmp_path / "adult"
     folder.mkdir()

@@ -154,7 +154,7 @@ def test_a_code_with_decimals_that_are_zero_is_the_whole_number_of_the_original(
     assert released(tmp_path, original, cells) == expected
 
 
-def test_codes_that_were_read_so_are_told_and_the_original_s_are_left_alone(tmp_path):
+def test_codes_that_were_read_so_are_reported_and_the_original_s_are_left_alone(tmp_path):
     found = inputs(tmp_path, ["1", "2"], ["1.0", "2"], "category", control=["2.0"])
     assert found.pair.original.columns["x"].labels == ("1", "2")
     assert found.pair.control.columns["x"].codes.tolist() == [1]

@@ -308,7 +308,7 @@ def test_without_a_control_the_verdict_points_at_the_right_persons_found(result)
     assert command(found).endswith("--attackers paper,rarity,margin")
 
 
-def test_a_group_that_may_not_be_told_makes_the_largest_rate_a_lower_bound(result):
+def test_a_group_that_may_not_be_shown_makes_the_largest_rate_a_lower_bound(result):
     risk = json.loads(result.to_json())["at_risk"]
     risk["maximum"] |= {"estimate": 0.4, "high": 1.0, "table": None, "label": None, "untold": 1, "at_least": True}
     found = changed(result, at_risk=risk)
@@ -358,7 +358,7 @@ def test_comparisons_and_surfaces_have_reports_too(tmp_path, capsys):
         (["{place}", "--out", "{place}/none/x.html"], 2, "no folder"),
     ],
 )
-def test_wrong_calls_are_told(tmp_path, capsys, arguments, code, text):
+def test_wrong_calls_are_reported(tmp_path, capsys, arguments, code, text):
     (tmp_path / "result.json").write_bytes(OLD.read_bytes())
     assert run(["report", *(argument.replace("{place}", str(tmp_path)) for argument in arguments)]) == code
     assert text in capsys.readouterr().err

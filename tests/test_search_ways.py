@@ -118,7 +118,7 @@ def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_tree_leaves_out_whom_it_is_told_to(always_trees, shape):
+def test_a_tree_leaves_out_whom_it_is_reported_to(always_trees, shape):
     rng = np.random.default_rng(SHAPES.index(shape))
     table = units(rng, 400, 9, shape)
     rows = np.sort(rng.choice(400, 150, replace=False))

@@ -81,7 +81,7 @@ def test_a_table_by_hand():
     assert found.maximum.low == pytest.approx(first.low) and found.maximum.high == pytest.approx(first.high)
 
 
-def test_few_and_nearly_all_are_told_as_bounds():
+def test_few_and_nearly_all_are_reported_as_bounds():
     sizes = [200, 100, 50, 30]
     rows = subgroups([grouping(sizes)], hits_of(sizes, [100, 60, 2, 29])).tables[0].rows
     # 2 and 29 are 31 together, so that 0 and 31 would not do: the first row is hidden as well, the highest share last.

@@ -125,7 +125,7 @@ def test_a_cell_is_steep_where_a_neighbour_differs_by_more(rates, steep):
         ([None, 0.5], []),
     ],
 )
-def test_where_the_risk_rises_with_strength_is_told(risks, expected):
+def test_where_the_risk_rises_with_strength_is_reported(risks, expected):
     assert rises(risks) == expected
 
 
@@ -361,7 +361,7 @@ def test_a_setting_that_another_attacker_breaks_is_not_named():
     assert found.target.weakest.held_against == ["sees_ab", "sees_cd"]
 
 
-def test_the_risk_that_is_told_is_that_of_the_strongest_at_the_named_setting(people):
+def test_the_risk_that_is_reported_is_that_of_the_strongest_at_the_named_setting(people):
     both = {"one": {"blocking": "none"}, "two": {"similarity": "rarity", "blocking": "none"}}
     settings = config(attacker=None, attackers=both)
     found = cvpl.surface(people[0], mixed(people[0]), [0.0, 1.0], settings, control=people[1], target=0.3)
@@ -479,7 +479,7 @@ def test_a_function_may_return_a_path_or_any_dataframe(people, tmp_path, kind):
     assert path.exists()
 
 
-def test_a_strength_that_a_mechanism_refuses_is_told_and_the_others_go_on(people):
+def test_a_strength_that_a_mechanism_refuses_is_reported_and_the_others_go_on(people):
     found = cvpl.surface(people[0], "k-anonymity", [2, ROWS + 1], config(), target=0.01)
     assert [row.strength for row in found.settings] == [2]
     assert [item.strength for item in found.failed] == [ROWS + 1]

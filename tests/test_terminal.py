@@ -118,11 +118,11 @@ def test_a_share_never_reads_as_nothing_or_everything_unless_it_is(value, text):
     ("difference", "text"),
     [(None, "n/a"), (0.0, "0.0"), (0.0001, "<+0.1"), (-0.0001, ">-0.1"), (0.389, "+38.9"), (-0.04, "-4.0")],
 )
-def test_a_difference_is_told_in_points_with_its_sign(difference, text):
+def test_a_difference_is_reported_in_points_with_its_sign(difference, text):
     assert points(difference) == text
 
 
-def test_an_interval_is_told_by_its_two_ends_or_not_at_all():
+def test_an_interval_is_reported_by_its_two_ends_or_not_at_all():
     assert span(0.1, 0.25) == "10.0% to 25.0%"
     assert span(None, 0.25) == span(0.1, None) == ""
 
@@ -175,7 +175,7 @@ DECIDES_NOTHING = "These are the paper's figures; they do not affect the verdict
     ],
     ids=["control", "own match left out", "no base", "no excess", "all base"],
 )
-def test_the_rates_at_the_threshold_are_told_in_one_sentence_and_said_to_decide_nothing(changes, text):
+def test_the_rates_at_the_threshold_are_reported_in_one_sentence_and_said_to_decide_nothing(changes, text):
     assert explanation(result(**changes))[-1] == text
 
 
@@ -207,7 +207,7 @@ def test_where_nothing_can_be_assessed_no_figure_stands_beside_the_verdict():
     assert explanation(found) == []
 
 
-def test_the_right_persons_found_are_told_in_one_breath_with_the_risk():
+def test_the_right_persons_found_are_reported_in_one_breath_with_the_risk():
     found = result(truth={"top1_hit_rate": 0.76, "top1_low": 0.73, "top1_high": 0.79})
     assert found.verdict.sentence == (
         "About 16 in 100 people (12 to 19) can be linked because of this release; the best candidate is the right "

@@ -93,7 +93,7 @@ def test_nothing_shows_is_said_only_below_the_margin_and_never_over_copies():
     assert "25 people" in copied.sentence
 
 
-def test_few_certain_people_bar_the_sentence_that_nothing_is_told():
+def test_few_certain_people_bar_the_sentence_that_nothing_is_reported():
     certain = risk(0.02, 0.008, 0.035, false_rate=0.01)
     found = verdict_of(VerdictFigures(risk=risk(0.01, -0.02, 0.04), certain=certain))
     assert found.kind == "linkable"
@@ -231,7 +231,7 @@ def test_risk_is_the_power_beyond_chance_of_the_strongest(planted):
     assert planted.verdict.kind == "linkable"
 
 
-def test_strangers_are_not_told_from_zero():
+def test_strangers_are_not_distinguished_from_zero():
     result = audited(0.0, fail_above=0.10)
     assert result.verdict.kind == "indistinguishable_from_zero"
     assert result.policy.met, result.policy.reasons

@@ -35,7 +35,7 @@ class Approximated:
         except ImportError:
             raise UsageError("search.ann needs an extra: install cvpl[ann], or leave it out") from None
         scorer = self.group.scorer.unit_vectors
-        assert scorer is not None  # noqa: S101 - whoever makes the task has seen to it
+        assert scorer is not None  # noqa: S101 - checked where the task is made
         a, b = (np.ascontiguousarray(side, dtype=np.float32) for side in (scorer.a, scorer.b))
         lists = max(1, min(len(b) // 40, int(4 * np.sqrt(len(b)))))
         threads = faiss.omp_get_max_threads()

@@ -86,7 +86,7 @@ def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) 
         assert found is not None  # noqa: S101 - there is a base
         return found[0]
 
-    return _told(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
+    return _described(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
 
 
 def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEstimate:
@@ -115,16 +115,16 @@ def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: f
         parts = attributable_parts(originals, base, threshold)
         if parts is None or estimate is None:
             return None
-        return _told("attributable_rate", basis, estimate, interval, originals, parts, asked)
+        return _described("attributable_rate", basis, estimate, interval, originals, parts, asked)
     free = base.best < threshold
     if estimate is None or not free.any():
         return None
     unit = None if originals.unit is None else originals.unit[free]
     asked = replace(asked, originals=asked.originals[free])
-    return _told("left_out", basis, estimate, interval, originals, [Component(linked[free], unit)], asked)
+    return _described("left_out", basis, estimate, interval, originals, [Component(linked[free], unit)], asked)
 
 
-def _told(
+def _described(
     figure: Figure,
     basis: Basis,
     estimate: float,
