@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from cvpl.tables.groups import joined_codes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvpl.tables.components import components
+from cvpl.tables.unit import joined_codes
 
 
 def union_find(pairs, count):
