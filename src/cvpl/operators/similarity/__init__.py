@@ -10,8 +10,8 @@
 
 `fit` returns a `Measure`, and a measure makes a `Scorer` of two sets of records (`measure`). A scorer computes the same
 score in two ways: `pairs`, the formula itself, one pair at a time, with the same bits for a pair in any position; and
-`tile`, a whole rectangle at once by matrix products, within `tolerance` of it, which is used only to find the pairs to
-which the formula is then applied.
+`tile`, a whole rectangle at once by matrix products, which is used only to find the pairs to which the formula is then
+applied: `lowest_near_best` says which entries of a tile may matter.
 """
 
 from collections.abc import Mapping
