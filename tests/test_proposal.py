@@ -11,7 +11,7 @@ from cvpl.config.resolved import load
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.tables.proposal.proposal import propose_text
+from cvpl.tables.proposal.proposal import propose_tables
 from shared_data import SHARED, needs_data
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
@@ -28,7 +28,7 @@ def write(path, columns, delimiter=","):
 
 def proposed(tmp_path, original, protected):
     """The settings that are proposed for two tables, given as columns of text, after `load` has accepted them."""
-    text = propose_text(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+    text = propose_tables(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected)).text()
     return checked(tmp_path, text)
 
 
@@ -73,7 +73,7 @@ def test_the_proposal_for_simulated_tables_can_be_audited(tmp_path, people, mech
         original, protected = tmp_path / f"o.{ending}", tmp_path / f"p.{ending}"
         people.write(original)
         release(people, mechanism).write(protected)
-        settings = checked(tmp_path, propose_text(original, protected))
+        settings = checked(tmp_path, propose_tables(original, protected).text())
         assert settings["columns"]["age"]["type"] == "numeric"
         assert settings["columns"]["person_id"]["role"] == ("ignore" if mechanism == "synthetic" else "id")
     # The paper's attacker blocks by all declared keys, and takes a tenth of the time of the family.
@@ -89,7 +89,7 @@ def test_a_proposal_can_be_audited_as_it_is(tmp_path, people):
     """By the whole family, which it proposes."""
     people.write(tmp_path / "o.csv")
     release(people, "rounded").write(tmp_path / "p.csv")
-    checked(tmp_path, propose_text(tmp_path / "o.csv", tmp_path / "p.csv"))
+    checked(tmp_path, propose_tables(tmp_path / "o.csv", tmp_path / "p.csv").text())
     result = cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml")
     assert result.truth.originals_with_match == len(people)
 
@@ -99,7 +99,7 @@ def test_a_dataframe_gets_the_same_proposal_as_its_file(tmp_path, people):
     for name, table in tables.items():
         table.write(tmp_path / f"{name}.parquet")
     frames = [pl.read_parquet(tmp_path / f"{name}.parquet") for name in tables]
-    assert propose_text(*frames) == propose_text(tmp_path / "o.parquet", tmp_path / "p.parquet")
+    assert propose_tables(*frames).text() == propose_tables(tmp_path / "o.parquet", tmp_path / "p.parquet").text()
 
 
 def test_rounded_times_and_levels_are_compared_by_what_is_left_of_them(tmp_path, people):
@@ -107,7 +107,7 @@ def test_rounded_times_and_levels_are_compared_by_what_is_left_of_them(tmp_path,
     features = {"rounded": ["elapsed_days", "day_of_week", "month"], "rounded to weeks": ["elapsed_days", "month"]}
     for mechanism, expected in features.items():
         release(people, mechanism).write(tmp_path / "p.csv")
-        columns = checked(tmp_path, propose_text(tmp_path / "o.csv", tmp_path / "p.csv"))["columns"]
+        columns = checked(tmp_path, propose_tables(tmp_path / "o.csv", tmp_path / "p.csv").text())["columns"]
         assert columns["purchase_time"]["features"] == expected
         assert columns["region"]["separator"] == "/"
         assert (columns["region"]["encode"], columns["region"]["block"]) == ("hierarchical", {"level": 1})
@@ -148,7 +148,7 @@ def test_codes_with_decimals_that_are_zero_are_the_original_s_codes(tmp_path):
     for name, cells in (("o", ours), ("p", theirs)):
         rows = "".join(f"{at},{cell}\n" for at, cell in enumerate(cells))
         (tmp_path / f"{name}.csv").write_text(f"person_id,sex\n{rows}")
-    columns = checked(tmp_path, propose_text(tmp_path / "o.csv", tmp_path / "p.csv"))["columns"]
+    columns = checked(tmp_path, propose_tables(tmp_path / "o.csv", tmp_path / "p.csv").text())["columns"]
     assert columns["sex"] == {"role": "quasi_identifier", "type": "category", "block": "exact"}
 
 
@@ -178,16 +178,30 @@ def test_a_quasi_identifier_by_its_name(tmp_path, name):
     assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "quasi_identifier"
 
 
-@pytest.mark.parametrize("name", ["agent", "stage", "sextant", "package", "income", "diagnosis", "statement"])
+@pytest.mark.parametrize("name", ["agent", "stage", "sextant", "package", "statement"])
 def test_what_only_sounds_like_one_is_an_attribute(tmp_path, name):
-    """And nothing is guessed to be sensitive: it would be left out of the attack."""
     assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "attribute"
+
+
+@pytest.mark.parametrize("name", ["income", "diagnosis", "outcome", "hiv_status"])
+def test_a_sensitive_column_is_proposed_by_its_name(tmp_path, name):
+    assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "sensitive"
+
+
+@pytest.mark.parametrize(("labels", "role"), [(["yes", "no"], "sensitive"), (LETTERS, "attribute")])
+def test_a_class_is_sensitive_if_it_has_few_values(tmp_path, labels, role):
+    values = [labels[row % len(labels)] for row in range(len(LETTERS))]
+    assert column(tmp_path, values, values[::-1], "class")["role"] == role
+
+
+def test_a_marital_status_is_a_quasi_identifier(tmp_path):
+    assert column(tmp_path, LETTERS, LETTERS[::-1], "marital_status")["role"] == "quasi_identifier"
 
 
 def test_more_than_500_labels_are_not_one_hot(tmp_path):
     labels = [f"label {at}" for at in range(501) for _ in range(3)]
     original, protected = pl.DataFrame({"x": labels, "y": range(1503)}), pl.DataFrame({"x": labels[::-1], "y": 1503})
-    assert checked(tmp_path, propose_text(original, protected))["columns"]["x"]["encode"] == "frequency"
+    assert checked(tmp_path, propose_tables(original, protected).text())["columns"]["x"]["encode"] == "frequency"
 
 
 # Blocking keys -------------------------------------------------------------------------------------------------------
@@ -260,7 +274,7 @@ def test_a_gap_that_keeps_numbers_from_being_read_is_listed(tmp_path):
     """And whoever has the same spelling as a label is warned by name."""
     original = {"bmi": ["N/A", *NUMBERS[1:]], "when": ["NA", *DAYS[1:]], "country": ["NA", "DE"] * 30}
     protected = {"bmi": NUMBERS[::-1], "when": DAYS[::-1], "country": ["DE", "NA"] * 30}
-    text = propose_text(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+    text = propose_tables(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected)).text()
     settings = checked(tmp_path, text)
     assert settings["reading"]["missing"] == ["", "N/A", "NA"]
     assert settings["columns"]["bmi"]["type"] == "numeric" and settings["columns"]["when"]["type"] == "datetime"
@@ -281,7 +295,7 @@ def test_a_spelling_that_is_a_label_elsewhere_is_not_listed(tmp_path):
 def test_padded_fields_and_semicolons_are_seen(tmp_path):
     table = {" age": [f" {number}" for number in NUMBERS], " sex": [f" {letter}" for letter in LETTERS]}
     paths = [write(tmp_path / name, table, delimiter=";") for name in ("o.csv", "p.csv")]
-    settings = checked(tmp_path, propose_text(*paths))
+    settings = checked(tmp_path, propose_tables(*paths).text())
     assert settings["reading"] == {"strip": True, "delimiter": ";"}
     assert list(settings["columns"]) == ["age", "sex"]
     cvpl.audit(*paths, tmp_path / "audit.yaml")
@@ -331,7 +345,9 @@ def test_a_count_of_the_releases_own_rows_is_no_id(tmp_path):
 
 
 def test_a_release_in_the_originals_order_is_truth_and_said_to_be_a_leak(tmp_path):
-    text = propose_text(write(tmp_path / "o.csv", TABLE), write(tmp_path / "p.csv", TABLE | {"age": NUMBERS[::-1]}))
+    text = propose_tables(
+        write(tmp_path / "o.csv", TABLE), write(tmp_path / "p.csv", TABLE | {"age": NUMBERS[::-1]})
+    ).text()
     assert checked(tmp_path, text)["truth"] == {"original": "row_number", "protected": "row_number"}
     assert "shuffle the release" in text
     assert "truth" not in proposed(tmp_path, TABLE, rows(TABLE, SHUFFLED))
@@ -346,7 +362,7 @@ def test_a_release_in_the_originals_order_is_truth_and_said_to_be_a_leak(tmp_pat
 )
 def test_any_name_of_a_column_comes_back_from_the_file(tmp_path, name):
     frames = [pl.DataFrame({name: LETTERS[::step], "other": LETTERS[::step]}) for step in (1, -1)]
-    assert list(checked(tmp_path, propose_text(*frames))["columns"]) == [name, "other"]
+    assert list(checked(tmp_path, propose_tables(*frames).text())["columns"]) == [name, "other"]
 
 
 def test_no_cell_is_written(tmp_path):
@@ -356,13 +372,13 @@ def test_no_cell_is_written(tmp_path):
         "level": [f"{SECRET}/{letter}" for letter in LETTERS], "age": ["873.25", "-873.25"] * 30, "when": DAYS,
     }  # fmt: skip
     protected = rows(original, SHUFFLED) | {"age": ["[-873.25, 873.25]"] * 60, "level": [f"{SECRET}/*"] * 60}
-    text = propose_text(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+    text = propose_tables(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected)).text()
     assert SECRET not in text and "873" not in text and DAYS[0] not in text
 
 
 def test_nothing_comparable_is_said_in_the_file(tmp_path):
     ids = {"id": [str(1000 + at) for at in range(60)]}
-    text = propose_text(write(tmp_path / "o.csv", ids), write(tmp_path / "p.csv", rows(ids, SHUFFLED)))
+    text = propose_tables(write(tmp_path / "o.csv", ids), write(tmp_path / "p.csv", rows(ids, SHUFFLED))).text()
     assert "No column seems comparable" in text
     assert yaml.safe_load(text)["columns"] == {"id": {"role": "id"}}
 
@@ -381,26 +397,26 @@ REFUSED = {
 def test_tables_that_cannot_be_proposed_for(tmp_path, name):
     original, protected, what = REFUSED[name]
     with pytest.raises(InputError) as caught:
-        propose_text(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected))
+        propose_tables(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", protected)).text()
     assert what in str(caught.value) and SECRET not in str(caught.value)
 
 
 def test_two_separators_cannot_be_configured(tmp_path):
     with pytest.raises(InputError, match="two different ways"):
-        propose_text(write(tmp_path / "o.csv", TABLE), write(tmp_path / "p.csv", TABLE, delimiter=";"))
+        propose_tables(write(tmp_path / "o.csv", TABLE), write(tmp_path / "p.csv", TABLE, delimiter=";")).text()
 
 
 def test_files_that_cannot_be_opened_are_all_reported(tmp_path):
     (tmp_path / "p.txt").write_text("x")
     with pytest.raises(InputError) as caught:
-        propose_text(tmp_path / "none.csv", tmp_path / "p.txt")
+        propose_tables(tmp_path / "none.csv", tmp_path / "p.txt").text()
     assert [problem.where for problem in caught.value.problems] == ["none.csv", "p.txt"]
 
 
 def test_a_pandas_frame_with_gaps_and_labels(tmp_path):
     original = pd.DataFrame({"age": [34.0, None, *range(20, 78)], "sex": LETTERS})
     protected = pd.DataFrame({"age": pd.Series(["30-39", None, "*", 34.0] * 15, dtype=object), "sex": LETTERS[::-1]})
-    settings = checked(tmp_path, propose_text(original, protected))
+    settings = checked(tmp_path, propose_tables(original, protected).text())
     assert settings["columns"]["age"]["type"] == "numeric"
     cvpl.audit(original, protected, tmp_path / "audit.yaml")
 
@@ -439,7 +455,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_proposal_for_tables_made_by_others(tmp_path, name):
     original, protected, blocks, truth, reading = OTHERS[name]
-    settings = checked(tmp_path, propose_text(SHARED / original, SHARED / protected))
+    settings = checked(tmp_path, propose_tables(SHARED / original, SHARED / protected).text())
     assert {key: entry["block"] for key, entry in settings["columns"].items() if "block" in entry} == blocks
     assert (settings.get("truth"), settings.get("reading")) == (truth, reading)
     if name == "stroke":
@@ -449,6 +465,6 @@ def test_the_proposal_for_tables_made_by_others(tmp_path, name):
 @needs_data
 def test_the_proposed_audit_of_a_table_against_itself_finds_everybody(tmp_path):
     table = SHARED / "german/german.csv"
-    (tmp_path / "audit.yaml").write_text(propose_text(table, table))
+    (tmp_path / "audit.yaml").write_text(propose_tables(table, table).text())
     result = cvpl.audit(table, table, tmp_path / "audit.yaml", attackers=["paper"])
     assert result.truth.top1_hit_rate == result.linkage_rate.estimate == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,15 @@ import typer
 
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
 from cvpl.cli.values import finite_rate, memory_bytes
-from cvpl.errors import ExitCode
+from cvpl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from cvpl.config.resolved import WithPolicy
+    from cvpl.result import AuditResult
+    from cvpl.workflows.propose import Proposal
+
+CONFIG = "audit.yaml"
+"""The guessed configuration in the folder of the result."""
 
 EXIT_CODES = (
     "Exit codes: 0 done; 2 invalid call, or the output cannot be written; 3 a table or the configuration cannot "
@@ -26,8 +32,13 @@ def command(
         metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
     ),
     protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
-    config: Path = typer.Option(
-        ..., "--config", "-c", metavar="FILE", help="The audit.yaml; `cvpl init` writes a first one."
+    config: Path | None = typer.Option(
+        None,
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="The audit.yaml. Without it, roles and types are guessed and shown, and the guess is written to --out as "
+        "audit.yaml; a gate needs the file.",
     ),
     control: Path | None = typer.Option(
         None,
@@ -89,17 +100,18 @@ def command(
 
     draw = randomize if randomize_seed is None else randomize_seed
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
-    settings: Path | WithPolicy = config
-    if policy is not None:
-        from cvpl.config.policy_file import read_policy  # noqa: PLC0415
-        from cvpl.config.resolved import WithPolicy  # noqa: PLC0415 - only if needed
-
-        settings = WithPolicy(config, read_policy(policy))
+    if config is None and (policy is not None or fail_above is not None):
+        raise UsageError(
+            "a gate needs --config: a decision must not rest on guessed roles. Write a configuration with `cvpl init`, "
+            "check it, and pass it."
+        )
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415
     from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
     from cvpl.workflows.audit import audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
+    guessed = _guess(original, protected, silent=as_json) if config is None else None
+    settings = guessed or _settings(config, policy)
     if plan:
         from cvpl.reports.plan import show_plan  # noqa: PLC0415
 
@@ -125,12 +137,7 @@ def command(
             progress=progress,
             on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
         )
-    path = None if out is None else result.write(out)
-    page_at = None
-    if out is not None:
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
-
-        page_at = write_report(result, out / "report.html")
+    written = None if out is None else _write(result, out, guessed)
     with reader_may_leave():
         if as_json:
             # Bytes, so that the terminal's encoding and line ends do not change them.
@@ -139,10 +146,58 @@ def command(
             from cvpl.reports.terminal import show  # noqa: PLC0415
 
             show(result, page())
-            if path is not None:
-                typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
+            if written is not None:
+                typer.echo(f"\n{written}")
+            if guessed is not None:
+                typer.echo(_next_command(original, protected, control, out))
     if result.policy is not None and not result.policy.met:
         if as_json:
             for reason in result.policy.reasons:
                 tell(f"Policy not met: {reason}.")
         raise typer.Exit(ExitCode.GATE)
+
+
+def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
+    """The configuration, with the policy of --policy if there is one."""
+    assert config is not None  # noqa: S101 - without one the settings are guessed
+    if policy is None:
+        return config
+    from cvpl.config.policy_file import read_policy  # noqa: PLC0415
+    from cvpl.config.resolved import WithPolicy  # noqa: PLC0415 - only if needed
+
+    return WithPolicy(config, read_policy(policy))
+
+
+def _guess(original: Path, protected: Path, *, silent: bool) -> Proposal:
+    """Guess roles and types, and show them."""
+    from cvpl.reports.sections.assumptions import assumptions_section  # noqa: PLC0415
+    from cvpl.reports.sections.section import TERMINAL  # noqa: PLC0415
+    from cvpl.reports.terminal import show_sections  # noqa: PLC0415
+    from cvpl.workflows.propose import propose  # noqa: PLC0415
+
+    guessed = propose(original, protected, compare_sensitive=True)
+    if not silent:
+        with reader_may_leave():
+            show_sections([assumptions_section(guessed.assumptions, TERMINAL)], page())
+    return guessed
+
+
+def _write(result: AuditResult, out: Path, guessed: Proposal | None) -> str:
+    """Write the result, its page and the guessed configuration, and say where they are."""
+    from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
+
+    path = result.write(out)
+    page_at = write_report(result, out / "report.html")
+    if guessed is not None:
+        guessed.write(out / CONFIG, force=True)
+    return f"Written: {path}, and the page to share: {page_at}"
+
+
+def _next_command(original: Path, protected: Path, control: Path | None, out: Path | None) -> str:
+    """How to go on after an audit with guessed roles."""
+    words = ["cvpl", "audit", str(original), str(protected)]
+    more = [] if control is None else ["--control", str(control)]
+    if out is None:
+        return f"Keep the result and the guessed configuration: {shlex.join([*words, *more, '--out', 'DIR'])}"
+    again = shlex.join([*words, "--config", str(out / CONFIG), *more, "--out", str(out)])
+    return f"Check the guesses in {out / CONFIG}, then run: {again}"

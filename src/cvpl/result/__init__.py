@@ -1,5 +1,6 @@
 """The results of audits, comparisons, surfaces and benchmarks. They hold figures, never records."""
 
+from cvpl.result.assumptions import AssumedColumn, Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema
 from cvpl.result.benchmark import (
@@ -71,6 +72,8 @@ from cvpl.result.verdict import LINKED_MORE_OFTEN, BestCandidate, Finding, Risk,
 __all__ = [
     "LINKED_MORE_OFTEN",
     "AlignedColumn",
+    "AssumedColumn",
+    "Assumptions",
     "AtRisk",
     "AttackerRow",
     "Attributable",

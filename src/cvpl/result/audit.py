@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from cvpl.result.assumptions import Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
@@ -67,7 +68,7 @@ class AuditResult(Document):
 
     `verdict` holds the sentence that every output prints. `risk` is the figure behind it. `certain` is a risk whose
     interval is above 0 at another false-positive rate, or for another attacker, while the interval of `risk` includes
-    0.
+    0. `assumptions` are those of an audit without a configuration.
     """
 
     FILE: ClassVar[str] = "result.json"
@@ -108,6 +109,7 @@ class AuditResult(Document):
     control_likeness: ControlLikeness | None = None
     sensitivity: Sensitivity | None = None
     at_risk: AtRisk | None = None
+    assumptions: Assumptions | None = None
     warnings: list[Warning_]
     search: Search | None = None
     lower_bound: bool

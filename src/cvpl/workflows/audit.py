@@ -23,12 +23,13 @@ from cvpl.evaluation.calibration import check_calibration
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
+from cvpl.workflows.propose import Proposal, propose
 
 
 def audit(
     original: object,
     protected: object,
-    config: ConfigLike,
+    config: ConfigLike | Proposal | None = None,
     *,
     control: object | None = None,
     fail_above: float | None = None,
@@ -42,7 +43,9 @@ def audit(
     """Measure how well the people of `original` can be linked to records of `protected`.
 
     Tables are paths (CSV, CSV.gz, Parquet) or dataframes that support Arrow. `config` is the path of an audit.yaml, a
-    mapping of the same form, or an AuditConfig. `control` is a table of people known to be absent from the release; it
+    mapping of the same form, or an AuditConfig. Without one, roles and types are guessed as `propose` does, except that
+    no column is left out as sensitive; the result lists them under `assumptions`. A gate needs a configuration: a
+    decision must not rest on a guess. `control` is a table of people known to be absent from the release; it
     replaces the configuration's. `fail_above` sets the policy's limit; `memory` is a limit in bytes that replaces
     `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError if there is not
     enough memory. The same inputs and seed give the same result, whatever the number of threads and the memory.
@@ -57,6 +60,13 @@ def audit(
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     progress = progress or ignore_progress
     progress("reading", None)
+    config = config or propose(original, protected, compare_sensitive=True)
+    assumptions = config.assumptions if isinstance(config, Proposal) else None
+    if assumptions is not None and fail_above is not None:
+        raise UsageError(
+            "a gate needs a configuration: a decision must not rest on guessed roles. Write one with `cvpl.propose`, "
+            "check it, and pass it."
+        )
     seed = _seed_of_draw(randomize)
     resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
     drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
@@ -71,7 +81,7 @@ def audit(
         diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, progress)
         policies = gate(ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings)
         assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies)
-        result = audit_result(assessment, resolved, inputs, drawn)
+        result = audit_result(assessment, resolved, inputs, drawn, assumptions)
     if save_projection_to is not None:
         representation = ensemble.chosen.measured.attack.representation
         save_projection(save_projection_to, representation.space, representation.projection)
@@ -81,7 +91,7 @@ def audit(
 def plan_audit(
     original: object,
     protected: object,
-    config: ConfigLike,
+    config: ConfigLike | Proposal,
     *,
     control: object | None = None,
     attackers: Sequence[str] | None = None,
@@ -108,7 +118,7 @@ def _seed_of_draw(randomize: bool | int) -> int | None:
 def read_plan(
     original: object,
     protected: object,
-    config: ConfigLike,
+    config: ConfigLike | Proposal,
     control: object | None,
     memory: int | None,
     *,
@@ -120,7 +130,7 @@ def read_plan(
     `attackers` and `draw_seed` settle who attacks before the tables are read, because the memory needed depends on it.
     """
     try:
-        resolved = load(config)
+        resolved = load(config.config if isinstance(config, Proposal) else config)
     except InputError as error:
         problems = list(error.problems) + check_files(original, protected, control)
         raise InputError(problems) from None

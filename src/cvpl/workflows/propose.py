@@ -9,18 +9,20 @@ from cvpl.config.text import parse_config
 from cvpl.config.written import AuditConfig
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
-from cvpl.tables.proposal.proposal import propose_text
+from cvpl.result.assumptions import AssumedColumn, Assumptions
+from cvpl.tables.proposal.proposal import TablesProposal, propose_tables
 
 
 @dataclass(frozen=True)
 class Proposal:
     """A proposed configuration: `text` is the audit.yaml with its reasons as comments, `config` the same as a value.
 
-    Roles and types are guesses: read the comments before you audit with it.
+    Roles and types are guesses: read the comments, or `assumptions`, before you rely on an audit with it.
     """
 
     text: str
     config: AuditConfig
+    assumptions: Assumptions
 
     def write(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the text to a file atomically, and return its path.
@@ -34,12 +36,34 @@ class Proposal:
         return file
 
 
-def propose(original: object, released: object) -> Proposal:
+def propose(original: object, released: object, *, compare_sensitive: bool = False) -> Proposal:
     """Propose a configuration for a table and its release, with a reason for every guess.
 
     Tables are paths (CSV, CSV.gz, Parquet) or dataframes that support Arrow. Roles, types, blocking keys and identities
-    are guessed from names, counts and how the two tables agree; comments contain no cell. Raises InputError if the
+    are guessed from names, counts and how the two tables agree; comments contain no cell. A column that seems sensitive
+    is proposed as such, so no attacker compares it; with `compare_sensitive` it is compared. Raises InputError if the
     tables cannot be compared.
     """
-    text = propose_text(original, released)
-    return Proposal(text, parse_config(text))
+    found = propose_tables(original, released, compare_sensitive=compare_sensitive)
+    text = found.text()
+    return Proposal(text, parse_config(text), _assumptions(found))
+
+
+def _assumptions(found: TablesProposal) -> Assumptions:
+    columns = [
+        AssumedColumn(
+            column=name,
+            role=guess.settings["role"],
+            type=guess.settings.get("type"),
+            blocks="block" in guess.settings,
+            reason=guess.reason,
+            doubt="; ".join(guess.doubts) or None,
+        )
+        for name, guess in found.columns.items()
+    ]
+    notes = list(found.reading_reasons)
+    if found.truth.same_order is not None:
+        notes.append(f"row i of the release seems to be row i of the original: {found.truth.same_order}")
+    elif found.truth.keys is None:
+        notes.append("no column identifies people in both tables, so the true matches are unknown")
+    return Assumptions(columns=columns, notes=notes)

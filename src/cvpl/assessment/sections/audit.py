@@ -31,7 +31,11 @@ class Assessment:
 
 
 def audit_result(
-    judged: Assessment, resolved: ResolvedConfig, inputs: Inputs, drawn: out.Randomization | None
+    judged: Assessment,
+    resolved: ResolvedConfig,
+    inputs: Inputs,
+    drawn: out.Randomization | None,
+    assumptions: out.Assumptions | None = None,
 ) -> out.AuditResult:
     """Every section of `result.json`."""
     ensemble, measured, found = judged.ensemble, judged.measured, judged.diagnosed
@@ -78,4 +82,5 @@ def audit_result(
         search=measurements.search(done),
         lower_bound=not done.exact,
         provenance=provenance(resolved, drawn),
+        assumptions=assumptions,
     )

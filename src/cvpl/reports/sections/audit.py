@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.attackers import attackers_section, ladder_section
 from cvpl.reports.sections.columns import columns_section
 from cvpl.reports.sections.figures import (
@@ -40,6 +41,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         gate_section(result),
         explanation_section(result),
         checks_section(result),
+        assumptions_section(result.assumptions),
         policies_section(result),
         pointer_section(result.warnings, len(result.warnings)),
         figures_section(result),

@@ -1,7 +1,7 @@
 """Guess a column's type, role, levels and features, each with the reason.
 
-A wrong guess must not make a release look safer than it is. So no column is guessed to be sensitive: it would be left
-out of the attack.
+A wrong guess must not make a release look safer than it is. A sensitive column is left out of the attack, so one is
+proposed only for the user to confirm; an audit without a configuration compares it.
 """
 
 from __future__ import annotations
@@ -30,23 +30,40 @@ _QUASI = _set(
 _CODES = _set("zip zipcode postcode postal plz puma indp code")
 _AMOUNTS = _set("age agep year years income salary amount price hours days height")
 _PROTECTED = _set(
-    "income salary wage pincp diagnosis disease illness religion political orientation hiv cancer stroke debt"
+    "income salary wage pincp diagnosis disease illness religion political orientation hiv cancer stroke debt outcome "
+    "status health condition treatment verdict"
 )
+_OUTCOMES = _set("class target label outcome result y")
+"""Names of a column that a model is usually trained to predict, if it has two or three values."""
+_MOST_OUTCOMES = 3
 _IDENTITY = _set("id ids uuid guid key index number nr no pid")
 
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _OTHER_DATE = re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}.*")
 _FEW = 10
+_YES_OR_NO = 2
 _MOST_ONE_HOT = 500
 _MOST_TIMES = 10_000
 
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """A column's settings and the reasons for them."""
+    """A column's settings, the reasons for them, and those of the reasons that the user should check."""
 
     settings: dict[str, Any]
     reasons: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    main: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """The main reason: the one for the type, if there is one, else the first."""
+        return self.main or next(iter(self.reasons), "")
+
+    def doubt(self, reason: str) -> None:
+        """Add a reason that the user should check."""
+        self.reasons.append(reason)
+        self.doubts.append(reason)
 
 
 def words(name: str) -> set[str]:
@@ -84,7 +101,7 @@ def guess_type(column: Column) -> tuple[str, str]:
         return "category", "times in the original, other text in the release"
     if values and all(_OTHER_DATE.fullmatch(value) for value in values):
         return "category", "dates in another format? write them as 2024-05-01 so that they are read as times"
-    return "category", f"{len(values):,} different labels"
+    return "category", f"{len(values):,} different labels" if len(values) != 1 else "one label"
 
 
 def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]:
@@ -101,18 +118,28 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
         "largest": max(numbers),
     }
     read = (read_number(label, **known) or read_pair(label, **known) for label in spelled)
-    if any(found is None for found in read):
-        return "category", "numbers in the original, other text in the release"
+    unread = [label for label, found in zip(spelled, read, strict=True) if found is None]
+    if unread:
+        cells = column.released.count(unread)
+        return "category", (
+            f"numbers in the original, other text in {cells:,} {'cells' if cells > 1 else 'cell'} of the release. If "
+            "it means missing, list its spelling under `reading.missing`"
+        )
     few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
+    if few and len(values) <= _YES_OR_NO and not spelled:
+        return "category", "two whole numbers" if len(values) == _YES_OR_NO else "one whole number"
     if few and not spelled and not words(column.name) & _AMOUNTS:
-        return "category", f"only {len(values)} different whole numbers: codes, most likely"
-    more = f", {len(spelled):,} of the release's spellings are intervals" if spelled else ""
+        return "category", (
+            f"only {len(values)} different whole numbers: codes, most likely. If they are amounts, set `type: numeric`"
+        )
+    intervals = "is an interval" if len(spelled) == 1 else "are intervals"
+    more = f", {len(spelled):,} of the release's spellings {intervals}" if spelled else ""
     return "numeric", f"numbers in both tables{more}"
 
 
-def guess_column(column: Column, kind: str, why: str) -> ColumnProposal:
-    """Guess every setting except the blocking key."""
-    guess = ColumnProposal({"role": "attribute", "type": kind})
+def guess_column(column: Column, kind: str, why: str, *, compare_sensitive: bool = False) -> ColumnProposal:
+    """Guess every setting except the blocking key. With `compare_sensitive`, no column is left out as sensitive."""
+    guess = ColumnProposal({"role": "attribute", "type": kind}, main=why)
     known = set(column.original.labels)
     gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
     if column.original.missing or column.released.missing or gone:
@@ -120,31 +147,46 @@ def guess_column(column: Column, kind: str, why: str) -> ColumnProposal:
         guess.reasons.append(
             f"missing: {column.original.missing:,} in the original, {column.released.missing:,} in the release{more}"
         )
-    guess.reasons.append(why)
+    (guess.doubt if _unsure(why) else guess.reasons.append)(why)
     distinct, rows = len(column.original.labels), column.original.rows
     if kind == "category" and distinct > max(50, rows // 2):
-        guess.reasons.append(f"{distinct:,} different values in {rows:,} rows: an identifier or free text?")
+        guess.doubt(f"{distinct:,} different values in {rows:,} rows: an identifier or free text?")
         if column.shared:
             guess.reasons.append(
                 f"{column.shared:,} of them are in the release too. If they identify people, do not release them"
             )
         guess.reasons.append("left out; make it a category if an attacker could compare it")
-        return ColumnProposal({"role": "ignore"}, guess.reasons)
+        return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
     if kind == "numeric" and distinct > rows / 2 and column.shared > len(column.released.labels) / 2:
-        guess.reasons.append(
+        guess.doubt(
             f"{distinct:,} different values in {rows:,} rows, and the release keeps {column.shared:,} of them "
             "unchanged: nearly an identifier"
         )
     if words(column.name) & _QUASI:
         guess.settings["role"] = "quasi_identifier"
         guess.reasons.append("a quasi-identifier by its name")
-    if words(column.name) & _PROTECTED:
-        guess.reasons.append("if the release must protect this, and no outsider knows it: role sensitive")
+    elif _looks_sensitive(column, kind) and compare_sensitive:
+        guess.doubt("sensitive by its name; compared, because an outsider might know it")
+    elif _looks_sensitive(column, kind):
+        guess.doubt("sensitive by its name, so no attacker compares it. If an outsider may know it: role attribute")
+        return ColumnProposal({"role": "sensitive", "type": kind}, guess.reasons, guess.doubts)
     if kind == "category":
         _add_levels(guess, column)
     if kind == "datetime":
         guess.settings["features"] = _features(column)
     return guess
+
+
+def _looks_sensitive(column: Column, kind: str) -> bool:
+    """Whether the name, or the name of an outcome with few values, suggests that the column is to be protected."""
+    named = words(column.name)
+    outcome = kind == "category" and len(column.original.labels) <= _MOST_OUTCOMES and bool(named & _OUTCOMES)
+    return bool(named & _PROTECTED) or outcome
+
+
+def _unsure(why: str) -> bool:
+    """Whether the reason for a type is a guess that the user should check."""
+    return "most likely" in why or "?" in why or "other text" in why
 
 
 def _add_levels(guess: ColumnProposal, column: Column) -> None:
@@ -162,9 +204,10 @@ def _add_levels(guess: ColumnProposal, column: Column) -> None:
         guess.reasons.append("the release has labels that the original lacks, so labels are compared level by level")
     elif unknown:
         share = column.released.count(unknown) / column.released.rows
-        guess.reasons.append(
-            f"{len(unknown):,} labels of the release ({share:.0%} of its records) are not in the original, so they "
-            "match no original label: generalized? give a `hierarchy` file"
+        which = "labels of the release ({}) are" if len(unknown) > 1 else "label of the release ({}) is"
+        guess.doubt(
+            f"{len(unknown):,} {which.format(f'{share:.0%} of its records')} not in the original, so no original label "
+            "matches: generalized? give a `hierarchy` file"
         )
     if len(known.union(unknown)) > _MOST_ONE_HOT:
         guess.settings["encode"] = "frequency"

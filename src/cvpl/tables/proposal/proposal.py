@@ -7,7 +7,7 @@ and column names, never a cell.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -50,8 +50,26 @@ _FOOT = [
 ]
 
 
-def propose_text(original: object, protected: object) -> str:
-    """Write a commented `audit.yaml` for two tables. Raises InputError if they cannot be compared."""
+@dataclass(frozen=True)
+class TablesProposal:
+    """The guesses for two tables: their columns, how to read them, and which rows belong to the same person."""
+
+    columns: Mapping[str, ColumnProposal]
+    reading: Reading
+    reading_reasons: tuple[str, ...]
+    truth: ProposedTruth
+
+    def text(self) -> str:
+        """The guesses as a commented `audit.yaml`."""
+        lines = [*_HEAD, *_column_lines(self.columns), *_reading_lines(self.reading, self.reading_reasons)]
+        return "\n".join([*lines, *_truth_lines(self.truth), *_FOOT]) + "\n"
+
+
+def propose_tables(original: object, protected: object, *, compare_sensitive: bool = False) -> TablesProposal:
+    """Guess the settings for two tables. Raises InputError if they cannot be compared.
+
+    A column that seems sensitive is proposed as such; with `compare_sensitive` it is compared nevertheless.
+    """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     reading, why = _reading(original, protected)
@@ -77,9 +95,8 @@ def propose_text(original: object, protected: object) -> str:
         why.append(_gap_reason(columns, types, gaps))
         reading = replace(reading, missing=("", *gaps))
     columns = {name: column.without(gaps) for name, column in columns.items()}
-    guesses = _guesses(sources, columns, types, truth)
-    lines = [*_HEAD, *_column_lines(guesses), *_reading_lines(reading, why), *_truth_lines(truth), *_FOOT]
-    return "\n".join(lines) + "\n"
+    guesses = _guesses(sources, columns, types, truth, compare_sensitive)
+    return TablesProposal(guesses, reading, tuple(why), truth)
 
 
 def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
@@ -145,6 +162,7 @@ def _guesses(
     columns: Mapping[str, Column],
     types: Mapping[str, tuple[str, str]],
     truth: ProposedTruth,
+    compare_sensitive: bool,
 ) -> dict[str, ColumnProposal]:
     guesses: dict[str, ColumnProposal] = {}
     blocked: set[str] = set()
@@ -161,28 +179,35 @@ def _guesses(
             reason = (
                 "every original value is different, and the name suggests an identifier; the release does not repeat it"
             )
-            guesses[name] = ColumnProposal({"role": "ignore"}, [reason])
+            guesses[name] = ColumnProposal({"role": "ignore"}, [reason], [reason])
         else:
-            guesses[name] = _guess(columns[name], types[name], truth, blocked)
+            guess = guess_column(columns[name], *types[name], compare_sensitive=compare_sensitive)
+            guesses[name] = _blocked(guess, columns[name], truth, blocked)
         if note is not None:
             guesses[name].reasons.append(note)
     return guesses
 
 
-def _guess(column: Column, kind: tuple[str, str], truth: ProposedTruth, blocked: set[str]) -> ColumnProposal:
-    guess = guess_column(column, *kind)
+def _blocked(guess: ColumnProposal, column: Column, truth: ProposedTruth, blocked: set[str]) -> ColumnProposal:
+    """Add what depends on the other columns: spellings of missing values, and the blocking key."""
     usual = column.original.count(USUAL_MISSING) + column.released.count(USUAL_MISSING)
     if usual:
-        guess.reasons.append(
-            f"{usual:,} cells are spelled like a missing value (?, NA, null, ...) and count as a label; if they are "
-            "missing, list the spelling under `reading.missing`"
+        cells = "1 cell is" if usual == 1 else f"{usual:,} cells are"
+        guess.doubt(
+            f"{cells} spelled like a missing value (?, NA, null, ...) and counted as a label; list the spelling under "
+            "`reading.missing` if it means missing"
         )
     if guess.settings["role"] != "quasi_identifier":
         return guess
     kin = words(column.name)
     if len(blocked) >= (_MOST_KEYS if truth.pairs is not None else _MOST_UNPROVEN_KEYS):
-        known = "" if truth.pairs is not None else ", as no true pair is known"
-        guess.reasons.append(f"no blocking key: {len(blocked)} is enough to start with{known}")
+        if truth.pairs is not None:
+            guess.reasons.append(f"no blocking key: {_MOST_KEYS} columns are keys, and more would separate true pairs")
+        else:
+            guess.reasons.append(
+                "no blocking key: without known true pairs, a second key could separate people from their records "
+                "unnoticed. Add `block` if the release leaves this column exact"
+            )
     elif any(kin & words(name) for name in blocked):
         guess.reasons.append("no blocking key: a column with a similar name is one already")
     else:

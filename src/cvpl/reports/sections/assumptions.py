@@ -1,0 +1,44 @@
+"""What an audit without a configuration assumed: the columns, and what the user should check."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.section import WRITTEN, Column, Item, Output, Remark, Section, Table
+from cvpl.result import AssumedColumn, Assumptions
+from cvpl.wording import named, printable, sentence, typed
+
+ASSUMED = "Assumptions about the columns"
+
+
+def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Output] = WRITTEN) -> Section:
+    """A row for each column, with what to check first; nothing if a configuration was given.
+
+    The terminal shows it before the audit, so the report on the terminal does not repeat it.
+    """
+    if assumptions is None:
+        return Section("assumptions")
+    columns = (Column("column", "name"), Column("used as", "left"), Column("why", "left"))
+    ordered = sorted(assumptions.columns, key=lambda item: item.doubt is None)
+    rows = tuple((named(item.column), _use(item), _why(item)) for item in ordered)
+    text = (
+        "There was no configuration, so roles and types are guesses, and the figures are only as good as they are. "
+        f"Correct what is wrong in the {typed('audit.yaml')} that was used, and audit again with it."
+    )
+    return Section(
+        "assumptions",
+        ASSUMED,
+        sentences=(Remark(text, "notice"),),
+        tables=(Table(ASSUMED, columns, rows, "stacked"),),
+        items=tuple(Item(sentence(printable(note))) for note in assumptions.notes),
+        outputs=outputs,
+    )
+
+
+def _use(item: AssumedColumn) -> str:
+    words = item.role.replace("_", "-")
+    if item.type is not None:
+        words += f", {item.type}"
+    return f"{words}, blocking key" if item.blocks else words
+
+
+def _why(item: AssumedColumn) -> str:
+    return sentence(printable(f"check: {item.doubt}" if item.doubt is not None else item.reason))

@@ -1,0 +1,117 @@
+"""An audit without a configuration: what it assumes, what it says about that, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from cvpl.cli.main import run as call
+from cvpl.config.yaml_file import read_yaml
+from cvpl.errors import ExitCode, UsageError
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
+from shared_data import SHARED, needs_data
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Originals with notes that nobody can compare, a release of them and a control."""
+    drawn = [Touchpoints(records=300).draw(np.random.default_rng(seed)) for seed in (1, 2)]
+    released = Perturbation("low").protect(drawn[0], np.random.default_rng(3))
+    tables = [pd.DataFrame(table.to_columns()) for table in (drawn[0], released, drawn[1])]
+    for number, table in enumerate(tables):
+        table["note"] = [f"note {number} on {row}" for row in range(len(table))]
+        table["diagnosis"] = np.where(np.arange(len(table)) % 3 == 0, "flu", "none")
+    return tables
+
+
+@pytest.fixture(scope="module")
+def result(people):
+    original, released, control = people
+    return cvpl.audit(original, released, control=control)
+
+
+def test_every_column_is_listed_with_its_use_and_doubts(people, result):
+    listed = {item.column: item for item in result.assumptions.columns}
+    assert list(listed) == list(people[0].columns)
+    assert listed["note"].role == "ignore" and "free text" in listed["note"].doubt
+    assert listed["age"].role == "quasi_identifier" and listed["age"].doubt is None
+
+
+def test_a_sensitive_column_is_compared_and_pointed_out(people, result):
+    """Left out, it would make the release look safer than it is; `propose` leaves it to the user to confirm."""
+    (guessed,) = [item for item in result.assumptions.columns if item.column == "diagnosis"]
+    assert guessed.role == "attribute" and guessed.doubt.startswith("sensitive by its name; compared")
+    assert cvpl.propose(*people[:2]).config.columns["diagnosis"].role == "sensitive"
+
+
+def test_the_figures_are_those_of_an_audit_with_the_same_configuration(people, result):
+    original, released, control = people
+    config = cvpl.propose(original, released, compare_sensitive=True).config
+    again = cvpl.audit(original, released, config, control=control)
+    assert again.assumptions is None
+    assert again.to_json() == result.model_copy(update={"assumptions": None}).to_json()
+
+
+@pytest.mark.parametrize("form", ["to_html", "to_markdown"])
+def test_the_reports_list_the_assumptions(result, form):
+    text = getattr(result, form)()
+    assert "Assumptions about the columns" in text and "sensitive by its name" in text
+    plain = result.model_copy(update={"assumptions": None})
+    assert "Assumptions about the columns" not in getattr(plain, form)()
+
+
+def test_no_cell_is_among_the_assumptions(people, result):
+    text = result.assumptions.model_dump_json()
+    assert "note 0 on" not in text and "flu" not in text
+
+
+def test_a_gate_needs_a_configuration(people):
+    with pytest.raises(UsageError, match="a gate needs a configuration"):
+        cvpl.audit(people[0], people[1], fail_above=0.1)
+
+
+@pytest.fixture
+def files(people, tmp_path):
+    for name, table in zip(("original", "released", "control"), people, strict=True):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+def run(files, *more):
+    return call(["audit", str(files / "original.csv"), str(files / "released.csv"), *map(str, more)])
+
+
+def test_the_command_shows_the_guesses_first_and_writes_the_configuration(files, capsys):
+    assert run(files, "--control", files / "control.csv", "--out", files / "out", "--attackers", "rarity") == 0
+    text = capsys.readouterr().out
+    assert text.index("Assumptions about the columns") < text.index("can be linked")
+    assert text.count("Assumptions about the columns") == 1
+    assert f"--config {files / 'out' / 'audit.yaml'}" in text
+    written = cvpl.AuditResult.from_json((files / "out" / "result.json").read_bytes())
+    columns = read_yaml(files / "out" / "audit.yaml", "configuration", "")["columns"]
+    assert {item.column: item.role for item in written.assumptions.columns} == {
+        name: entry["role"] for name, entry in columns.items()
+    }
+    more = "--control", files / "control.csv", "--attackers", "rarity", "--config", files / "out" / "audit.yaml"
+    assert run(files, *more, "--out", files / "again") == 0
+    again = cvpl.AuditResult.from_json((files / "again" / "result.json").read_bytes())
+    assert again.risk == written.risk
+
+
+@pytest.mark.parametrize("gate", [("--fail-above", "0.1"), ("--policy", "strict.yaml")])
+def test_the_command_refuses_a_gate(files, capsys, gate):
+    assert run(files, *gate) == ExitCode.USAGE
+    assert "a gate needs --config" in capsys.readouterr().err
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("original", "released"),
+    [("stroke/stroke.csv", "stroke/stroke_k10.csv"), ("nist_ma/ma2019.csv", "nist_ma/mst_eps10.csv")],
+)
+def test_tables_made_by_others_are_audited_as_they_are(original, released):
+    found = cvpl.audit(SHARED / original, SHARED / released, attackers=["rarity"])
+    assert found.verdict.sentence and found.assumptions.columns
