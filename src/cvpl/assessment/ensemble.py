@@ -222,7 +222,7 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
     planted = CanaryReleases(inputs.pair, resolved.config.seed, resolved.budget) if resolved.runs_canaries else None
     for number, (name, attacker) in enumerate(running.items(), start=1):
         label = f" ({name})" if len(running) > 1 else ""
-        checked = SAMPLE if len(running) == 1 else SCREENED
+        checked = SAMPLE if len(running) == 1 and not resolved.quick else SCREENED
         outcomes[name] = run_attacker(
             attacker, resolved, inputs, progress, label=label, shared=shared, planted=planted, checked=checked
         )
@@ -233,7 +233,7 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
                 planted.keep_for(later)
     left_out = tuple(name for name in resolved.attackers if name not in running)
     found = EnsembleOutcome.of(outcomes, left_out)
-    while not found.chosen.fully_checked:
+    while not (found.chosen.fully_checked or resolved.quick):
         outcomes[found.headline] = replace(found.chosen, **_checks(found.chosen.measured, SAMPLE))
         found = EnsembleOutcome.of(outcomes, left_out)
     return found

@@ -71,6 +71,12 @@ def command(
         metavar="NAMES",
         help="Run only these of the configuration's attackers, such as paper,rarity_reference; separate by commas.",
     ),
+    quick: bool = typer.Option(
+        False,
+        "--quick",
+        help="A first look in seconds: a sample of people against the whole release, with a wider interval. A gate "
+        "needs the full audit.",
+    ),
     randomize: bool = typer.Option(
         False,
         "--randomize",
@@ -100,7 +106,10 @@ def command(
 
     draw = randomize if randomize_seed is None else randomize_seed
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
-    if config is None and (policy is not None or fail_above is not None):
+    gated = policy is not None or fail_above is not None
+    if quick and gated:
+        raise UsageError("a gate needs the full audit: a quick look leaves out canaries. Leave out --quick.")
+    if config is None and gated:
         raise UsageError(
             "a gate needs --config: a decision must not rest on guessed roles. Write a configuration with `cvpl init`, "
             "check it, and pass it."
@@ -132,6 +141,7 @@ def command(
             fail_above=fail_above,
             attackers=chosen,
             randomize=draw,
+            quick=quick,
             memory=allowed,
             save_projection_to=save_projection,
             progress=progress,

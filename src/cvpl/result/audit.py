@@ -69,6 +69,7 @@ class AuditResult(Document):
     `verdict` holds the sentence that every output prints. `risk` is the figure behind it. `certain` is a risk whose
     interval is above 0 at another false-positive rate, or for another attacker, while the interval of `risk` includes
     0. `assumptions` are those of an audit without a configuration.
+    `quick` says that only a sample of people was searched, without canaries and sensitivity analyses.
     """
 
     FILE: ClassVar[str] = "result.json"
@@ -110,6 +111,7 @@ class AuditResult(Document):
     sensitivity: Sensitivity | None = None
     at_risk: AtRisk | None = None
     assumptions: Assumptions | None = None
+    quick: bool = False
     warnings: list[Warning_]
     search: Search | None = None
     lower_bound: bool

@@ -35,6 +35,7 @@ def audit(
     fail_above: float | None = None,
     attackers: Sequence[str] | None = None,
     randomize: bool | int = False,
+    quick: bool = False,
     memory: int | None = None,
     save_projection_to: str | Path | None = None,
     progress: ProgressCallback | None = None,
@@ -54,6 +55,9 @@ def audit(
     others are not run. `randomize` adds three attackers drawn from a wider family by a new seed, which is recorded in
     the result; pass a number to use it as the seed and repeat such a run.
 
+    `quick` takes a first look: at most 2,000 originals and controls against the whole release, so intervals are wider,
+    without canaries and sensitivity analyses. A gate needs the full audit.
+
     `on_preflight` is called with the findings of the checks before any attack starts.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
@@ -61,6 +65,8 @@ def audit(
     progress = progress or ignore_progress
     progress("reading", None)
     config = config or propose(original, protected, compare_sensitive=True)
+    if quick and fail_above is not None:
+        raise UsageError("a gate needs the full audit: a quick look leaves out canaries. Leave out quick=True.")
     assumptions = config.assumptions if isinstance(config, Proposal) else None
     if assumptions is not None and fail_above is not None:
         raise UsageError(
@@ -69,6 +75,8 @@ def audit(
         )
     seed = _seed_of_draw(randomize)
     resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
+    if quick:
+        resolved = resolved.quickly()
     drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
     with one_blas_thread():
         progress("checking the tables", None)

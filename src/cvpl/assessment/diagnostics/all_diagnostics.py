@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import Progressive, climb
-from cvpl.assessment.diagnostics.self_linkage import SelfLinkage, leave_one_out
+from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, leave_one_out
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity, sensitivity
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -48,8 +48,10 @@ def run_diagnostics(
     """Run all diagnostics; `measured` is the chosen attacker's measurement."""
     done, threshold = measured.attack, measured.threshold
     progress("self-linkage", None)
+    most = SCREENED if resolved.quick else SAMPLE
     linkage = {
-        table: leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}")) for table in TABLES
+        table: leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}"), most)
+        for table in TABLES
     }
     contributions = run_contributions(measured, resolved, inputs, progress)
     progress("progressive evaluation", None)

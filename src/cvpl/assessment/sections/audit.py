@@ -83,4 +83,5 @@ def audit_result(
         lower_bound=not done.exact,
         provenance=provenance(resolved, drawn),
         assumptions=assumptions,
+        quick=resolved.quick,
     )

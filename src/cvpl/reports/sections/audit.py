@@ -25,6 +25,7 @@ from cvpl.reports.sections.top import (
     explanation_section,
     gate_section,
     policies_section,
+    quick_section,
 )
 from cvpl.reports.sections.trust import blocks_section, sensitivity_section, trust_section
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
@@ -38,6 +39,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
     """All sections of the report, from the verdict to the provenance."""
     return [
         answer_section(result),
+        quick_section(result),
         gate_section(result),
         explanation_section(result),
         checks_section(result),

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.explanation import explanation
+from cvpl.reports.sections.provenance import command
 from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Remark, Section
 from cvpl.result import AuditResult, PolicyOutcome
-from cvpl.wording import FIGURES, named, percent, printable, sentence
+from cvpl.wording import FIGURES, named, percent, printable, sentence, typed
 
 
 def answer_section(result: AuditResult) -> Section:
     """The audited tables and the verdict."""
     names = {role: named(item.name) for role, item in result.inputs.items()}
+    kind = "Quick look" if result.quick else "Linkage audit"
     return Section(
         TITLE,
-        f"Linkage audit: {names['protected']} against {names['original']}",
+        f"{kind}: {names['protected']} against {names['original']}",
         sentences=(Remark(printable(result.verdict.sentence)),),
         outputs=EVERYWHERE,
     )
+
+
+def quick_section(result: AuditResult) -> Section:
+    """What a quick look leaves out, and the command for the full audit; nothing for a full audit."""
+    if not result.quick:
+        return Section("quick")
+    people = max((row.asked for row in result.attackers if row.asked is not None), default=0)
+    text = (
+        f"Quick look: {people:,} of {result.inputs['original'].rows:,} originals were searched, so the interval is "
+        "wider than in the full audit, and no attacker was tested on canaries. The full audit: "
+        f"{typed(command(result))}"
+    )
+    return Section("quick", sentences=(Remark(text, "notice"),), outputs=EVERYWHERE)
 
 
 def gate_section(result: AuditResult) -> Section:

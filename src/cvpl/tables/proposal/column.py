@@ -91,11 +91,11 @@ def is_time(label: str) -> bool:
 def guess_type(column: Column) -> tuple[str, str]:
     """Guess the type, and give the reason."""
     values = column.original.labels
-    released = [label for label in column.released.labels if not is_gone(label, values)]
+    known = set(values)
+    released = [label for label in column.released.labels if not is_gone(label, known)]
     if values and all(is_plain(value) for value in values):
         return _type_of_numbers(column, released)
     if values and all(is_time(value) for value in values):
-        known = set(values)
         if all(label in known or read_time(label) is not None for label in released):
             return "datetime", "times in both tables"
         return "category", "times in the original, other text in the release"
