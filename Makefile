@@ -12,13 +12,17 @@ DATA ?= ../shared/data
 SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test lint bench peers docs reproduction real-data suite lock clean
+.PHONY: demo test test-full lint bench peers docs reproduction real-data suite lock clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The same tests with twenty times as many random examples; it takes about an hour.
+test-full: lint
+	CVPL_EXAMPLES=20 $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

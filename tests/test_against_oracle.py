@@ -25,11 +25,12 @@ from cvpl.evaluation.growth import growth_law
 from cvpl.evaluation.measurement import measure
 from cvpl.operators.threshold import Grid
 from cvpl.search.budget import Budget
+from examples import examples
 from oracle import figures
 from oracle.attack import attack as oracle_attack
 from worlds import BASE, World, package_attacker, worlds
 
-EXAMPLES = 100
+EXAMPLES = examples(30)
 CLOSE = 1e-6
 TAUS = (0.0, 0.5, 0.7, 0.9, 0.99)
 GRID = Grid().values()

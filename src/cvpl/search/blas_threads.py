@@ -9,9 +9,11 @@ every thread limits itself.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from threadpoolctl import LibController, OpenBLASController, ThreadpoolController
@@ -69,8 +71,14 @@ def limit_own_blas() -> None:
 
 def _blas(*, of_process: bool) -> list[LibController]:
     """The loaded BLAS libraries whose number of threads is the whole process's, or those where it is a thread's."""
-    loaded = ThreadpoolController().select(user_api="blas").lib_controllers
-    return [library for library in loaded if _is_of_process(library) == of_process]
+    return [library for library in _loaded(len(sys.modules)) if _is_of_process(library) == of_process]
+
+
+@lru_cache(maxsize=1)
+def _loaded(modules: int) -> list[LibController]:
+    """The loaded BLAS libraries; they are looked for again when more modules have been imported."""
+    found: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found
 
 
 def _is_of_process(library: LibController) -> bool:
