@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-import tables
 
+import tables
 from cvpl.laboratory.simulation import Touchpoints
 
 CONFIG = tables.CONFIG.replace("attacker: paper", "attacker: default")
