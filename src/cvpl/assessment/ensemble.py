@@ -9,12 +9,13 @@ the time, including the picked one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypedDict
 
 from cvpl import result as out
+from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
@@ -220,17 +221,22 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
     released, attackers = inputs.pair.protected.rows, list(running.values())
     shared, outcomes = SharedWork(), {}
     planted = CanaryReleases(inputs.pair, resolved.config.seed, resolved.budget) if resolved.runs_canaries else None
-    for number, (name, attacker) in enumerate(running.items(), start=1):
-        label = f" ({name})" if len(running) > 1 else ""
-        checked = SAMPLE if len(running) == 1 and not resolved.quick else SCREENED
-        outcomes[name] = run_attacker(
-            attacker, resolved, inputs, progress, label=label, shared=shared, planted=planted, checked=checked
-        )
-        if len(running) > 1:
-            later = attackers[number:]
-            shared.keep_for(WorkKeys.of(item, resolved.most_asked(item, released)) for item in later)
-            if planted is not None:
-                planted.keep_for(later)
+    # Canaries need nothing but an attacker and its threshold, so they are audited beside the attacks.
+    audited: dict[str, Callable[[], Canaries]] = {}
+    with Aside(resolved.budget.workers) as aside:
+        for number, (name, attacker) in enumerate(running.items(), start=1):
+            label = f" ({name})" if len(running) > 1 else ""
+            checked = SAMPLE if len(running) == 1 and not resolved.quick else SCREENED
+            outcome = run_attacker(attacker, resolved, inputs, progress, label=label, shared=shared, checked=checked)
+            outcomes[name], later = outcome, attackers[number:]
+            if planted is not None and outcome.measured.attack.representation.maps_others:
+                audit = partial(planted.audited_by, attacker, outcome.measured.threshold, later)
+                audited[name] = aside.start(audit)
+            if len(running) > 1:
+                shared.keep_for(WorkKeys.of(item, resolved.most_asked(item, released)) for item in later)
+        for number, (name, result) in enumerate(audited.items()):
+            progress("canaries", number / len(audited))
+            outcomes[name] = replace(outcomes[name], canaries=result())
     left_out = tuple(name for name in resolved.attackers if name not in running)
     found = EnsembleOutcome.of(outcomes, left_out)
     while not (found.chosen.fully_checked or resolved.quick):
@@ -247,10 +253,9 @@ def run_attacker(
     *,
     label: str = "",
     shared: SharedWork | None = None,
-    planted: CanaryReleases | None = None,
     checked: int = SAMPLE,
 ) -> AttackerOutcome:
-    """Run one attacker, measure it, and check it for faults; with `planted` it also audits the canaries.
+    """Run one attacker, measure it, and check it for faults.
 
     It uses the `shared` work of attackers that ran before it, and adds to it. `checked` originals are searched in a
     perturbed copy.
@@ -275,12 +280,7 @@ def run_attacker(
         method=resolved.config.intervals.method,
         groups=inputs.evaluation.unit.codes,
     )
-    checks = _checks(measured, checked)
-    found = None
-    if planted is not None and done.representation.maps_others:
-        progress(f"canaries{label}", None)
-        found = planted.audited_by(attacker, measured.threshold)
-    return AttackerOutcome(measured, canaries=found, **checks)
+    return AttackerOutcome(measured, canaries=None, **_checks(measured, checked))
 
 
 class _Checks(TypedDict):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import Progressive, climb
@@ -53,7 +55,12 @@ def run_diagnostics(
         table: leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}"), most)
         for table in TABLES
     }
-    contributions = run_contributions(measured, resolved, inputs, progress)
+    varied = _varied(ensemble) if resolved.runs_sensitivity else None
+    with Aside(resolved.budget.workers) as aside:  # both search again, and have nothing in common
+        varying = aside.start(partial(_sensitivity, ensemble, varied, inputs))
+        contributions = run_contributions(measured, resolved, inputs, progress)
+        progress("sensitivity", None)
+        found = varying()
     progress("progressive evaluation", None)
     ladder = None if threshold is None else climb(done, threshold)
     progress("who is at risk", None)
@@ -64,11 +71,6 @@ def run_diagnostics(
     ]
     below = resolved.config.report.suppress_below
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, below) for name in asked}
-    varied = _varied(ensemble) if resolved.runs_sensitivity else None
-    found = None
-    if varied is not None:
-        progress("sensitivity", None)
-        found = _sensitivity(ensemble.outcomes[varied].measured, inputs)
     return Diagnostics(linkage, contributions, ladder, groups, varied, found)
 
 
@@ -88,7 +90,10 @@ def _varied(ensemble: EnsembleOutcome) -> str | None:
     return None if name is None or able[name].threshold is None else name
 
 
-def _sensitivity(measured: Measurement, inputs: Inputs) -> Sensitivity:
+def _sensitivity(ensemble: EnsembleOutcome, varied: str | None, inputs: Inputs) -> Sensitivity | None:
+    if varied is None:
+        return None
+    measured = ensemble.outcomes[varied].measured
     done, threshold = measured.attack, measured.threshold
     assert threshold is not None  # noqa: S101 - only an attacker with a threshold is varied
     return sensitivity(

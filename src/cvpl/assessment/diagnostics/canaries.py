@@ -103,23 +103,22 @@ class CanaryReleases:
         drawn = independent_columns(self._original, self._control, self._released, rng)
         return Pair(self._original, drawn, self._control)
 
-    def keep_for(self, attackers: Iterable[Attacker]) -> None:
-        """Drop the work that none of these attackers needs."""
-        keys = [WorkKeys.of(attacker, ASKED) for attacker in attackers]
-        for shared in self._shared:
-            shared.keep_for(keys)
-
-    def audited_by(self, attacker: Attacker, threshold: float | None) -> Canaries:
+    def audited_by(self, attacker: Attacker, threshold: float | None, later: Iterable[Attacker] = ()) -> Canaries:
         """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
 
         `threshold` is None off the scale, and if a calibrated one was not attainable; then the default one is used.
+        Work that none of the attackers in `later` needs is dropped.
         """
         read_at = float(DEFAULT) if threshold is None else threshold
         own, nobody = (
             attack(pair, attacker, seed=self._seed, budget=self._budget, most=ASKED, shared=shared)
             for pair, shared in zip((self._identity, self._independent), self._shared, strict=True)
         )
-        return Canaries(_identity(own, read_at), _independent(nobody, read_at))
+        found = Canaries(_identity(own, read_at), _independent(nobody, read_at))
+        keys = [WorkKeys.of(item, ASKED) for item in later]
+        for shared in self._shared:
+            shared.keep_for(keys)
+        return found
 
 
 def independent_columns(original: Table, control: Table | None, rows: int, rng: np.random.Generator) -> Table:
