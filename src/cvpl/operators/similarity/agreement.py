@@ -149,16 +149,21 @@ class AgreementScorer:
 
     def tile(self, queries: slice, candidates: slice) -> Floats:
         """Scores of every query with every candidate, column by column."""
-        a, b = self.a[queries], self.b[candidates]
-        scores = np.zeros((len(a), len(b)))
-        for column in range(self.columns):
+        a, b = self.a[queries], np.ascontiguousarray(self.b[candidates].T)
+        scores, part = np.zeros((len(a), b.shape[1])), np.empty((len(a), b.shape[1]))
+        agrees = np.empty(scores.shape, dtype=bool)
+        for column, there in enumerate(b):
             first, last, agree, known = self._asked(column, a[:, column])
-            there, differ = b[:, column], self.worth.differ[column]
-            agrees = (there >= first[:, None]) & (there <= last[:, None])
-            if differ:
-                scores += np.where(agrees, agree[:, None], np.where(known[:, None] & (there >= 0), differ, 0.0))
+            differ = self.worth.differ[column]
+            if np.array_equal(first, last):
+                np.equal(there, first[:, None], out=agrees)
             else:
-                scores += agrees * agree[:, None]
+                np.greater_equal(there, first[:, None], out=agrees)
+                agrees &= there <= last[:, None]
+            scores += np.multiply(agrees, agree[:, None], out=part)
+            if differ:
+                differs = ~agrees & known[:, None] & (there >= 0)
+                scores += np.multiply(differs, differ, out=part)
         return scores
 
     def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
