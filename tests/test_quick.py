@@ -12,6 +12,7 @@ from cvpl.config import resolved
 from cvpl.errors import ExitCode, UsageError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows import audit as audit_module
 
 CONFIG = {
     "columns": {
@@ -82,3 +83,16 @@ def test_the_command(people, tmp_path, capsys):
     assert "--quick" in capsys.readouterr().err
     assert run(call) == 0
     assert "Quick look" in capsys.readouterr().out
+
+
+def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch):
+    original, released, control = people
+    answers = []
+    arguments = {"control": control, "attackers": ["rarity"], "on_first_answer": answers.append}
+    short = cvpl.audit(original, released, CONFIG, **arguments)
+    assert answers == []
+    monkeypatch.setattr(audit_module, "LONG", 1_000)
+    monkeypatch.setattr(resolved, "QUICK_PEOPLE", 600)
+    long = cvpl.audit(original, released, CONFIG, **arguments)
+    assert [answer.kind for answer in answers] == ["linkable"]
+    assert long.to_json() == short.to_json()

@@ -146,6 +146,7 @@ def command(
             save_projection_to=save_projection,
             progress=progress,
             on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
+            on_first_answer=lambda first: progress.note(f"Quick look, to be refined: {first.sentence}"),
         )
     written = None if out is None else _write(result, out, guessed)
     with reader_may_leave():

@@ -13,9 +13,10 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.progress import ProgressCallback, ignore_progress
+from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
 from cvpl.assessment.resources import ResourceEstimate, check_embeddings, estimate_resources, place_for
 from cvpl.assessment.sections.audit import Assessment, audit_result
+from cvpl.assessment.verdict import verdict
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
@@ -24,6 +25,9 @@ from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
 from cvpl.workflows.propose import Proposal, propose
+
+LONG = 10_000
+"""With more originals than this, a caller who asks for it gets the answer of a quick look first."""
 
 
 def audit(
@@ -40,6 +44,7 @@ def audit(
     save_projection_to: str | Path | None = None,
     progress: ProgressCallback | None = None,
     on_preflight: Callable[[Sequence[out.Finding]], None] | None = None,
+    on_first_answer: Callable[[out.Verdict], None] | None = None,
 ) -> out.AuditResult:
     """Measure how well the people of `original` can be linked to records of `protected`.
 
@@ -58,7 +63,8 @@ def audit(
     `quick` takes a first look: at most 2,000 originals and controls against the whole release, so intervals are wider,
     without canaries and sensitivity analyses. A gate needs the full audit.
 
-    `on_preflight` is called with the findings of the checks before any attack starts.
+    `on_preflight` is called with the findings of the checks before any attack starts. `on_first_answer` is called with
+    the verdict of a quick look, if there are more than 10,000 originals; the full audit then refines it.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
@@ -84,6 +90,9 @@ def audit(
         findings = preflight(resolved, inputs, likeness)
         if on_preflight is not None:
             on_preflight(findings)
+        if on_first_answer is not None and not quick and inputs.pair.original.rows > LONG:
+            first = run_attackers(resolved.quickly(), inputs, prefix_progress(progress, "quick look"))
+            on_first_answer(verdict(first, findings))
         ensemble = run_attackers(resolved, inputs, progress)
         measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
         diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, progress)
