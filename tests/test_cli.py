@@ -129,7 +129,7 @@ def test_without_out_nothing_is_written(files):
     [
         (["nonsense"], "nonsense"),
         (["--nonsense"], "--nonsense"),
-        (["audit", "a.csv", "b.csv"], "--config"),
+        (["audit", "a.csv", "b.csv", "--fail-above", "0.1"], "--config"),
         (["audit", "a.csv"], "PROTECTED"),
         (["audit", "a.csv", "b.csv", "--config"], "--config"),
         (["audit", "a.csv", "b.csv", "-c", "c.yaml", "--nonsense"], "--nonsense"),
