@@ -352,9 +352,10 @@ def test_what_failed_stands_under_place_and_not_under_risk(result):
     ("status", "reasons", "expected"),
     [
         ("failed", ["a.csv, row 1: text. Mend it.", "a.csv, row 42: text. Mend it."],
-         "a.csv, row 1: text. Mend it. a.csv, row 42: text. Mend it."),
-        ("failed", ["internal error"], "internal error."),
-        ("not_assessable", ["most are alone", "most are alike"], "most are alone; most are alike."),
+         "a.csv, row 1: text. Mend it. a.csv, row 42: text. Mend it. Warnings: swings with encoding, few records."),
+        ("failed", ["internal error"], "internal error. Warnings: swings with encoding, few records."),
+        ("not_assessable", ["most are alone", "most are alike"],
+         "most are alone; most are alike. Warnings: swings with encoding, few records."),
         ("assessed", [], "warnings: swings with encoding, few records."),
     ],
 )  # fmt: skip
@@ -364,6 +365,23 @@ def test_reasons_and_warnings_are_joined_as_sentences(result, status, reasons, e
     ]
     text = row(result, "low").model_dump() | {"status": status, "reasons": reasons, "warnings": warnings}
     assert note(BenchmarkRow.model_validate(text)) == expected
+
+
+def test_a_row_keeps_the_warnings_of_its_audit_and_every_leaderboard_shows_them(result):
+    """In the JSON with rule and message, in Markdown and on the page as a note of rules and as sentences."""
+    warning = {"rule": "few_records", "message": "only 12 people carry `search.sample`", "docs": None}
+    more = [{"rule": "columns", "message": f"column '{name}' is absent", "docs": None} for name in "ab"]
+    one = BenchmarkRow.model_validate(row(result, "low").model_dump() | {"warnings": [warning, *more]})
+    assert [(item["rule"], item["message"]) for item in json.loads(one.model_dump_json())["warnings"]] == [
+        ("few_records", "only 12 people carry `search.sample`"), ("columns", "column 'a' is absent"),
+        ("columns", "column 'b' is absent"),
+    ]  # fmt: skip
+    text = result.model_copy(update={"rows": [one], "groups": result.groups[:1]})
+    markdown, page = leaderboard_markdown(text), report_page(text)
+    assert "- `low`: warnings: few records." in markdown
+    assert "- Only 12 people carry `search.sample`. All releases." in markdown
+    assert "2 on columns that are absent" in markdown and "2 on columns that are absent" in page
+    assert "warnings: few records." in page and "Only 12 people carry" in page
 
 
 def test_the_source_of_a_table_is_shown_as_it_is_written(result):
@@ -394,9 +412,15 @@ def wrong(**changes):
 
 RELEASE = {"file": "low.csv", **MADE}
 WRONG = {
-    "an unknown key": (wrong(colour="red"), "`colour`: there is no such setting"),
+    "an unknown key": (wrong(colour="red"), "unknown setting `colour`. Allowed here: `columns`"),
     "an unknown key of a release": (
-        wrong(releases={"low": RELEASE | {"epsilon": 1}}), "`releases.low.epsilon`: there is no such setting",
+        wrong(releases={"low": RELEASE | {"epsilon": 1}}),
+        "unknown setting `releases.low.epsilon`. Allowed here: `file`",
+    ),
+    "a misspelt key": (wrong(licens="free"), "unknown setting `licens`. Did you mean `licence`?"),
+    "a key of the manifest in a release": (
+        wrong(releases={"low": RELEASE | {"source": "x"}}),
+        "unknown setting `releases.low.source`. `source` belongs at the top level.",
     ),
     "a missing original": (
         wrong(original="none.csv"), "`original`: there is no such file: 'none.csv' in the folder FOLDER",
@@ -479,7 +503,11 @@ def test_all_problems_of_all_manifests_are_reported_at_once_and_nothing_is_done(
     code = run(["benchmark", str(one), str(two), "--data", str(folders[0]), "--out", str(tmp_path / "out")])
     said = capsys.readouterr().err
     assert code == 3 and "3 problems found" in said
-    assert "one.yaml: `colour`" in said and "one.yaml: `original`" in said and "two.yaml: `control.file`" in said
+    assert (
+        "one.yaml: unknown setting `colour`" in said
+        and "one.yaml: `original`" in said
+        and "two.yaml: `control.file`" in said
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -495,7 +523,7 @@ def test_a_manifest_twice_is_refused(folders):
 
 
 def test_an_unknown_release_is_refused_with_those_that_there_are(folders):
-    with pytest.raises(cvpl.UsageError, match="no release 'lo'; choose among first/broken"):
+    with pytest.raises(cvpl.UsageError, match=r"no release 'lo' \(did you mean 'low'\?\); choose among first/broken"):
         cvpl.benchmark(folders[0], only=["lo"])
 
 

@@ -339,10 +339,13 @@ BAD_CONFIGURATIONS = {
     "broken YAML": ("columns: {age: [\n", ["bad.yaml", "not YAML", "cvpl init"]),
     "no mapping": ("just words\n", ["bad.yaml", "mapping", "cvpl init"]),
     "empty": ("", ["bad.yaml", "mapping", "cvpl init"]),
-    "unknown key": (paper(AGE) + "thresold: 0.9\n", ["bad.yaml", "`thresold`", "no such setting"]),
+    "unknown key": (
+        paper(AGE) + "thresold: 0.9\n",
+        ["bad.yaml", "unknown setting `thresold`. Did you mean `threshold`?"],
+    ),
     "unknown key of a column": (
         paper("  age: {role: attribute, type: numeric, blok: exact}\n"),
-        ["bad.yaml", "`columns.age.blok`", "no such setting"],
+        ["bad.yaml", "unknown setting `columns.age.blok`. Did you mean `block`?"],
     ),
     "unknown role": (
         paper("  age: {role: qi, type: numeric}\n"),
@@ -352,7 +355,7 @@ BAD_CONFIGURATIONS = {
     "no type": (paper("  age: {role: attribute}\n"), ["bad.yaml", "column 'age'", "numeric, category or datetime"]),
     "typo in a column": (
         paper(AGE + "  gendr: {role: attribute, type: category}\n"),
-        ["column 'gendr'", "no table has this column", "Correct the name"],
+        ["column 'gendr'", "no table has this column", "Did you mean `gender`?", "Correct the name"],
     ),
     "no attacker": (SMALL, ["bad.yaml", "no attacker is set", "attacker: paper"]),
     "unknown preset": (SMALL + "attacker: strong\n", ["bad.yaml", "`attacker`", "paper"]),

@@ -8,8 +8,12 @@ import pytest
 import yaml
 
 from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.config.manifest import ManifestConfig
+from cvpl.config.places import keys_at, places_of
+from cvpl.config.policy_file import read_policy
 from cvpl.config.resolved import load
-from cvpl.errors import InputError
+from cvpl.config.written import AuditConfig
+from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Bin, Key, Level, Lsh, Truncate
 from cvpl.operators.projection import Pca, Saved
 from cvpl.operators.threshold import Calibrate
@@ -112,7 +116,7 @@ def test_a_memory_budget_is_a_size(written, size):
 WRONG = {
     "no attacker": ({"attacker": None}, ["no attacker is set"]),
     "unknown preset": ({"attacker": "strong"}, ["`attacker`: the presets are: default, paper"]),
-    "unknown key": ({"tresholds": 0.9}, ["`tresholds`: there is no such setting"]),
+    "unknown key": ({"tresholds": 0.9}, ["unknown setting `tresholds`. Did you mean `threshold`?"]),
     "role": ({"columns": {"age": {"role": "qi"}}}, ["`columns.age.role`: input should be 'id'"]),
     "no type": ({"columns": {"age": {"role": "attribute"}}}, ["column 'age': an observable column has no type"]),
     "bin of nothing": (
@@ -196,3 +200,115 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path):
     assert resolved.attackers["main"].projection == Saved(saved=str(tmp_path / "space.json"))
     gender = next(spec for spec in resolved.specs if spec.name == "gender")
     assert gender.path("F") == ("other", "F")
+
+
+UNKNOWN = {
+    "a slip": ({"sede": 1}, "unknown setting `sede`. Did you mean `seed`?"),
+    "another case": (
+        {"columns": {"age": {"role": "id", "Separator": "/"}}},
+        "unknown setting `columns.age.Separator`. Did you mean `separator`?",
+    ),
+    "another word, with every place that takes the same": (
+        {"attacker": {"vectorization": {"encoding": "one_hot"}}},
+        "unknown setting `attacker.vectorization.encoding`. Did you mean `encode`? It can be set under `columns.NAME` "
+        "or under `attacker.vectorization`.",
+    ),
+    "a setting of another place": (
+        {"attacker": {"scale": "robust"}},
+        "unknown setting `attacker.scale`. `scale` belongs under `attacker.vectorization`.",
+    ),
+    "a setting of another place, beside a few": (
+        {"report": {"delimiter": ";"}},
+        "unknown setting `report.delimiter`. `delimiter` belongs under `reading`. Allowed here: `subgroups`, "
+        "`suppress_below`.",
+    ),
+    "a setting of the top": (
+        {"truth": {"original": "person_id", "protected": "person_id", "seed": 3}},
+        "unknown setting `truth.seed`. `seed` belongs at the top level. Allowed here: `original`, `protected`, "
+        "`complete`, `simulated`.",
+    ),
+    "nearly a setting of another place": (
+        {"encoding": "one_hot"},
+        "unknown setting `encoding`. Did you mean `encode`? It belongs under `columns.NAME` or under "
+        "`attacker.vectorization`.",
+    ),
+    "like nothing": (
+        {"search": {"xyz": 1}},
+        "unknown setting `search.xyz`. Allowed here: `memory`, `threads`, `max_block`, `sample`, `sub_block`, `ann`.",
+    ),
+    "a required one": ({"columns": {"age": {"rol": "id"}}}, "unknown setting `columns.age.rol`. Did you mean `role`?"),
+    "inside a shorthand": (
+        {"attacker": {"projection": {"pca": {"varianc": 0.8}}}},
+        "unknown setting `attacker.projection.pca.varianc`. Did you mean `variance`?",
+    ),
+    "the name of a shorthand": (
+        {"attacker": {"projection": {"pcaa": {}}}},
+        "`attacker.projection`: expected one of the keys pca, robust_pca, random, umap, saved, found `pcaa`. Did you "
+        "mean `pca`?",
+    ),
+    "inside a blocking scheme": (
+        {"attacker": {"blocking": {"any_of": [[{"age": {"bin": 1, "bars": 1}}]]}}},
+        "unknown setting `attacker.blocking.any_of.0.0.age.bars`. Allowed here: `bin`, `level`, `prefix`, `truncate`.",
+    ),
+    "a known column": (
+        {"attacker": {"knows": ["agee"]}},
+        "column 'agee': attacker 'main' knows a column that is not observable. Did you mean `age`?",
+    ),
+    "a blocked column": (
+        {"attacker": {"blocking": ["Gendr"]}},
+        "column 'Gendr': attacker 'main' blocks by a column that is not observable. Did you mean `gender`?",
+    ),
+    "a column of a sub-block": (
+        {"search": {"sub_block": {"by": ["regoin"]}}},
+        "column 'regoin': `search.sub_block` blocks by a column that is not observable. Did you mean `region`?",
+    ),
+    "a subgroup": (
+        {"report": {"subgroups": ["incom"]}},
+        "column 'incom': `report.subgroups` names a column that is not declared. Did you mean `income`?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_unknown_name_is_one_problem_with_the_nearest_or_the_place(name):
+    settings, expected = UNKNOWN[name]
+    (words,) = problems(changed(**copy.deepcopy(settings)))
+    assert words.removeprefix("configuration").lstrip(":, ") == expected
+
+
+def test_a_setting_among_attackers_is_sought_there():
+    content = changed(attackers={"one": {"scale": "robust"}})
+    del content["attacker"]
+    assert "`scale` belongs under `attackers.NAME.vectorization`" in problems(content)[0]
+
+
+def test_every_setting_is_found_at_its_place():
+    """The places come from the models: each of them can be written."""
+    for key, places in places_of(ManifestConfig).items():
+        for place, model in places:
+            assert key in model.model_fields
+            if "any_of" not in place and "rungs" not in place and "by" not in place:
+                assert place[-1:] == ("NAME",) or key in keys_at(ManifestConfig, place)
+    assert [path for path, _ in places_of(AuditConfig)["seed"]] == [()]
+
+
+def test_an_unknown_attacker_is_answered_with_the_nearest():
+    resolved = load(changed(attacker="default"))
+    with pytest.raises(UsageError, match=r"there is no attacker 'raritty' \(did you mean 'rarity'\?\); choose among"):
+        resolved.only(["paper", "raritty"])
+    with pytest.raises(UsageError, match="there is no attacker 'zzz'; choose among paper"):
+        resolved.only(["zzz"])
+    with pytest.raises(UsageError, match="no attacker is named; choose among paper"):
+        resolved.only([])
+
+
+def test_a_misspelt_policy_file_is_answered_with_the_nearest(tmp_path):
+    path = tmp_path / "policy.yaml"
+    path.write_text("{figur: risk, max: 0.05}")
+    with pytest.raises(InputError) as caught:
+        read_policy(path)
+    assert str(caught.value) == "policy.yaml: unknown setting `figur`. Did you mean `figure`?"
+    path.write_text("- {figure: risk, maxx: 0.05}")
+    with pytest.raises(InputError) as caught:
+        read_policy(path)
+    assert str(caught.value) == "policy.yaml: unknown setting `maxx`. Did you mean `max`?"

@@ -89,7 +89,7 @@ def test_a_configuration_reads_back_what_it_writes():
         ({"preset": "cell-size-5", "max": 0.5}, "a preset sets its own figure"),
         ({"figure": "luck", "max": 0.5}, "`policy.figure`"),
         ({"figure": "linkage_rate", "max": 2}, "`policy.max`"),
-        ({"figure": "linkage_rate", "max": 0.1, "min": 0}, "`policy.min`: there is no such setting"),
+        ({"figure": "linkage_rate", "max": 0.1, "min": 0}, "unknown setting `policy.min`. `min` belongs under"),
         ([], "the list of policies is empty"),
         ([LINKED, {"figure": "linkage_rate"}], "max"),
         ({"max": True}, "`policy.max`: write a number"),

@@ -204,7 +204,7 @@ def test_nonsense_is_refused(folder, method, strength, message):
         ({"noise": {"nowhere": 1}}, "`protect.noise` names a column"),
         ({"columns": []}, "there is no column to generalize"),
         ({"removal": 1}, "`protect.removal`"),
-        ({"strength": 3}, "there is no such setting"),
+        ({"strength": 3}, "unknown setting `protect.strength`"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(folder, protect, message):

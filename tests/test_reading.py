@@ -720,6 +720,78 @@ def test_declared_columns_that_no_table_has_are_pointed_out(tmp_path):
     )
 
 
+def test_a_misspelt_column_is_answered_with_the_nearest_that_is_free(tmp_path):
+    path = write(tmp_path, "o.csv", "x,Age,Aged\n1,1,1\n")
+    (problem,) = refused(path, path, [spec("x"), spec("Agee")], declared=("Aged",))
+    assert str(problem).startswith("configuration, column 'Agee': no table has this column. Did you mean `Age`?")
+    found = read(path, path, [spec("x")], declared=("x", "Agee", "Aged")).pair.notices
+    assert "declared, but in no table: 'Agee' (did you mean 'Age'?)" in found
+    subgroup = refused(path, path, [spec("x")], declared=("x",), subgroups=[spec("ages")])
+    assert "Did you mean `Age`?" in str(subgroup[0])
+
+
+def test_a_file_without_a_header_shows_no_cell_as_a_name(tmp_path):
+    """Its first record would be proposed as the nearest name."""
+    path = write(tmp_path, "o.csv", f"{SECRET},1\n{SECRET},2\n")
+    problems = refused(path, path, [spec(f"{SECRET}s"), spec("y")])
+    assert [problem.cure for problem in problems] == [
+        "Correct the name, or remove the column from the configuration."
+    ] * 2
+
+
+def test_many_columns_that_no_table_has_are_one_problem(tmp_path):
+    path = write(tmp_path, "o.csv", "x,alpha\n1,1\n")
+    (problem,) = refused(path, path, [spec(name) for name in ("x", "alfa", "b", "c", "d")])
+    assert "no table has the columns 'alfa', 'b', 'c', 'd'. `alfa`: did you mean `alpha`?" in str(problem)
+
+
+def test_many_columns_that_a_control_lacks_are_one_notice(tmp_path):
+    path = write(tmp_path, "o.csv", "x,y,z\n1,1,1\n2,2,2\n")
+    control = write(tmp_path, "c.csv", "x,other\n3,3\n")
+    notices = read(
+        path, path, [spec("x"), spec("y"), spec("z")], declared=("x", "y", "z"), control=control
+    ).pair.notices
+    assert notices[0] == "columns 'y', 'z' are absent from c.csv and left out of the comparison"
+    assert sum("'y'" in notice for notice in notices) == 1
+    empty = write(tmp_path, "p.csv", "x,y,z\n1,,\n2,,\n")
+    (notice,) = read(path, empty, [spec("x"), spec("y"), spec("z")]).pair.notices
+    assert notice == "columns 'y', 'z' have no value in p.csv and are left out of the comparison"
+
+
+def test_a_column_that_a_table_has_under_another_name_is_asked_about(tmp_path):
+    one, other = write(tmp_path, "o.csv", "x,zip_code\n1,1\n"), write(tmp_path, "p.csv", "x,Zip code\n1,1\n")
+    notices = read(one, other, [spec("x"), spec("zip_code")]).pair.notices
+    assert notices[0].endswith("; did it get another name? It has 'Zip code' for 'zip_code'")
+
+
+@pytest.mark.parametrize(
+    ("separator", "shown", "written"), [(";", "`;`", "';'"), ("\t", "a tab", '"\\t"'), ("|", "`|`", "'|'")]
+)
+def test_another_separator_is_one_problem_for_a_file(tmp_path, separator, shown, written):
+    """Even with decimal commas, which would give lines of different lengths."""
+    text = "x,y,z\n1#5,1,1\n2,2,2\n".replace(",", separator).replace("#", ",")
+    path = write(tmp_path, "o.csv", text)
+    problems = refused(path, path, [spec("x"), spec("y"), spec("z")])
+    assert [problem.where for problem in problems] == ["o.csv (original)", "o.csv (protected)"]
+    assert str(problems[0]).endswith(
+        f": the fields are separated by {shown}, but read as separated by `,`. Set `reading.delimiter: {written}`."
+    )
+    assert read(path, path, [spec("y")], reading=Reading(delimiter=separator)).pair.original.rows == 2
+
+
+def test_two_separators_cannot_be_read_together(tmp_path):
+    comma, semicolon = write(tmp_path, "o.csv", "x,y\n1,1\n"), write(tmp_path, "p.csv", "x;y\n1;1\n")
+    (problem,) = refused(comma, semicolon, [spec("x"), spec("y")])
+    assert problem.where == "p.csv" and "Write all tables with the same separator" in problem.cure
+
+
+def test_a_semicolon_in_a_name_is_no_separator(tmp_path):
+    path = write(tmp_path, "o.csv", '"x;y"\n1\n')
+    assert read(path, path, [spec("x;y")]).pair.original.rows == 1
+    (problem,) = refused(path, path, [spec("z")])
+    assert problem.what == "no table has this column"
+
+
 def test_labels_that_only_the_release_has_are_pointed_out(tmp_path):
     """One of a thousand is enough: under a key it agrees with nobody, and the people are lost."""
     original = write(tmp_path, "o.csv", "x\n34\n35\n")

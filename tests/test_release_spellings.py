@@ -158,7 +158,7 @@ def test_codes_that_were_read_so_are_reported_and_the_original_s_are_left_alone(
     found = inputs(tmp_path, ["1", "2"], ["1.0", "2"], "category", control=["2.0"])
     assert found.pair.original.columns["x"].labels == ("1", "2")
     assert found.pair.control.columns["x"].codes.tolist() == [1]
-    text = "1 labels differ from whole numbers of the original only by zero decimals, and are read as those numbers"
+    text = "1 label differs from whole numbers of the original only by zero decimals, and is read as that number"
     assert found.pair.notices == (f"column 'x' of released.csv: {text}", f"column 'x' of control.csv: {text}")
 
 

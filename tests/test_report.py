@@ -389,3 +389,48 @@ def test_the_configuration_on_the_page_can_be_audited_with(result):
     written = next(item.text for item in text.iter("code") if item.text and item.text.startswith("columns:"))
     assert load(yaml.safe_load(written)).attackers == load(yaml.safe_load(DEMO)).attackers
     assert load(yaml.safe_load(written)).config == load(yaml.safe_load(DEMO)).config
+
+
+def grouped(result, table, label, records=(450, 50), *columns):
+    """A result in which one group of two is linked most; nothing else of it is used."""
+    empty = dict.fromkeys(("at_most", "at_least", "low", "high", "control", "attributable"))
+    labels = (label, "others")
+    rows = [
+        empty | {"label": name, "groups": 1, "records": count, "linked": 0.5}
+        for name, count in zip(labels, records, strict=True)
+    ]
+    risk = json.loads(result.to_json())["at_risk"]
+    risk |= {"average": 0.2, "tables": [{"name": table, "rows": rows}]}
+    risk["maximum"] |= {"estimate": 0.6, "low": 0.5, "high": 0.7, "table": table, "label": label, "at_least": False}
+    return contributed(changed(result, at_risk=risk), *columns)
+
+
+OPEN = "The group does not show which values give these people away"
+GROUPS = {
+    "the rarest tenth": ("rarity, by tenths", "10 (rarest)", (50, 450), "Suppress or coarsen rare values"),
+    "the ninth tenth": ("rarity, by tenths", "9", (50, 450), "Suppress or coarsen rare values"),
+    "a middle tenth": ("rarity, by tenths", "5", (50, 450), "coarsen 'b' for everyone"),
+    "the commonest tenth": ("rarity, by tenths", "1 (commonest)", (50, 450), "coarsen 'b' for everyone"),
+    "a rare label": ("a", "x", (40, 460), "Suppress or coarsen rare values"),
+    "a common label": ("a", "x", (400, 100), "coarsen 'a' for everyone"),
+    "a middle quarter": ("a", "second quarter", (125, 375), "coarsen 'a' for everyone"),
+    "small groups together": ("a", None, (60, 440), "Suppress or coarsen rare values"),
+    "a column that nobody compares": ("income", "third quarter", (125, 375), OPEN),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_only_rare_values_are_to_be_suppressed(result, name):
+    """The middle of a distribution is coarsened with everything else, or left to a decision."""
+    table, label, records, advice = GROUPS[name]
+    columns = contribution("a", 0.05, 0.01, 0.09), contribution("b", 0.30, 0.25, 0.35)
+    found = judged(grouped(result, table, label, records, *columns), risk=risk(0.3, 0.2, 0.4))
+    (step,) = [step for step in next_steps(found) if step.startswith("Protect some people")]
+    assert advice in step
+    assert ("uppress" in step) == advice.startswith("Suppress")
+
+
+def test_without_a_telling_column_a_common_group_blames_none(result):
+    found = grouped(result, "rarity, by tenths", "4", (50, 450), contribution("a", 0.001, -0.01, 0.01))
+    steps = " ".join(next_steps(judged(found, risk=risk(0.3, 0.2, 0.4))))
+    assert "coarsen the columns that give most away for everyone" in steps

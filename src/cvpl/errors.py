@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from cvpl.wording import counted
+
 
 class ExitCode(IntEnum):
     """The exit codes of the command line."""
@@ -51,7 +53,7 @@ class Problem:
         if self.column is not None:
             place += f", column '{self.column}'"
         others = 0 if self.count is None else self.count - 1
-        more = f" (and {others} more row{'s' * (others > 1)})" if others > 0 else ""
+        more = f" (and {counted(others, 'more row')})" if others > 0 else ""
         return f"{place}: {self.what}{more}. {self.cure}"
 
 

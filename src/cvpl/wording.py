@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Literal
 
 UNKNOWN = "n/a"
@@ -101,6 +102,49 @@ def points(difference: float | None) -> str:
     if abs(difference) < 0.0005:
         return "<+0.1" if difference > 0 else ">-0.1"
     return f"{difference * 100:+.1f}"
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Format a count with its noun in the right number: "1 record", "2 records", "1,000 people"."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+NEAR = 0.65
+"""How alike two names must be, from 0 to 1, to take one for a misspelling of the other."""
+
+
+def nearest(written: str, known: Iterable[str], at_least: float = NEAR) -> str | None:
+    """The name of `known` that is most like `written`; None if none is near. The first of several equals wins."""
+    names = list(dict.fromkeys(known))
+    best = max(names, key=lambda name: likeness(written, name), default=None)
+    return best if best is not None and likeness(written, best) >= at_least else None
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two names are, from 0 to 1; case, `-`, `_` and blanks do not count."""
+    plain, target = _plain(one), _plain(other)
+    return 1.0 if plain == target else SequenceMatcher(None, plain, target, autojunk=False).ratio()
+
+
+def did_you_mean(written: str, known: Iterable[str]) -> str:
+    """A question that names the nearest of `known`; empty if none is near."""
+    near = nearest(written, known)
+    return "" if near is None else f"Did you mean `{near}`?"
+
+
+def unknown_names(what: str, unknown: Sequence[str], choices: Iterable[str], also: Iterable[str] = ()) -> str:
+    """A sentence on names that do not exist, each with the nearest; `also` are other spellings of the choices."""
+    names = list(choices)
+    if not unknown:
+        return f"no {what} is named; choose among {', '.join(names)}"
+    known = [*names, *sorted(also)]
+    nears = [(name, nearest(name, known)) for name in unknown]
+    listed = ", ".join(f"'{name}'" + ("" if near is None else f" (did you mean '{near}'?)") for name, near in nears)
+    return f"there is no {what} {listed}; choose among {', '.join(names)}"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_\s]+", " ", name.casefold()).strip()
 
 
 def places(first: int, last: int) -> str:

@@ -20,7 +20,7 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import AuditResult
-from cvpl.wording import percent, printable, span
+from cvpl.wording import counted, percent, printable, span
 
 
 def attackers(result: AuditResult) -> Chart | None:
@@ -66,8 +66,8 @@ def attackers(result: AuditResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(rows))
     best, weakest = known[0], known[-1]
     description = (
-        f"The risk for {len(known)} attackers, from {printable(best[0].name)} with {percent(best[1].estimate)} to "
-        f"{printable(weakest[0].name)} with {percent(weakest[1].estimate)}."
+        f"The risk for {counted(len(known), 'attacker')}, from {printable(best[0].name)} with "
+        f"{percent(best[1].estimate)} to {printable(weakest[0].name)} with {percent(weakest[1].estimate)}."
     )
     columns = ("attacker", "risk", "95% interval", "linked", "control", "attributable", "top-1", "does not count")
     return finish(drawn, "The attackers", description, columns, table, labels)

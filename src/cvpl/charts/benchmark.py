@@ -25,7 +25,7 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import BenchmarkRow
-from cvpl.wording import UNKNOWN, percent, printable, span
+from cvpl.wording import UNKNOWN, counted, percent, printable, span
 
 _SERIES = {"risk": BLUE, "attributable": ORANGE, "top-1": GREY}
 _SHAPES = {"risk": "circle", "attributable": "square", "top-1": "triangle-up"}
@@ -127,7 +127,7 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
 
 
 def _counted(rows: Sequence[BenchmarkRow]) -> str:
-    return f"{len(rows)} release{'s' * (len(rows) != 1)}"
+    return counted(len(rows), "release")
 
 
 def _figures(row: BenchmarkRow) -> dict[str, Ends]:

@@ -8,7 +8,7 @@ import altair as alt
 
 from cvpl.charts.style import BAR, INK, PALE, WIDTH, Chart, data, finish, percent_axis, unique_labels
 from cvpl.result import AuditResult
-from cvpl.wording import percent, points, printable, span
+from cvpl.wording import counted, percent, points, printable, span
 
 
 def contributions(result: AuditResult) -> Chart | None:
@@ -46,7 +46,7 @@ def contributions(result: AuditResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 90, height=BAR * len(rows))
     most = known[0]
     description = (
-        f"{title.capitalize()}, for {len(known)} columns. Largest: {printable(most.column)} with "
+        f"{title.capitalize()}, for {counted(len(known), 'column')}. Largest: {printable(most.column)} with "
         f"{percent(getattr(most, field))}."
     )
     if spread:

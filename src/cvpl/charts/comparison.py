@@ -23,7 +23,7 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import ComparedRelease, ComparisonResult, Contribution
-from cvpl.wording import UNKNOWN, percent, places, points, printable, span
+from cvpl.wording import UNKNOWN, counted, percent, places, points, printable, span
 
 _LINE = 15
 """Height of a name beside the plot, in pixels."""
@@ -86,8 +86,8 @@ def frontier(result: ComparisonResult) -> Chart | None:
     plot = alt.layer(*layers).properties(width=WIDTH - 110, height=height)
     efficient = ", ".join(printable(name) for name in result.frontier)
     description = (
-        f"Utility against risk of {len(known)} releases; lower risk is to the left, higher utility at the top. "
-        f"Efficient, from the lowest risk: {efficient}. Horizontal lines are 95% intervals of the risk."
+        f"Utility against risk of {counted(len(known), 'release')}; lower risk is to the left, higher utility at the "
+        f"top. Efficient, from the lowest risk: {efficient}. Horizontal lines are 95% intervals of the risk."
     )
     heads = ("release", "place by risk", "risk", "95% interval", "utility", "efficient", "beaten by")
     return finish(plot, "Utility against risk", description, heads, [_row(release) for release in result.releases])
@@ -140,7 +140,8 @@ def contributions(result: ComparisonResult) -> Chart | None:
         .properties(width=WIDTH - 90, height=12 * len(releases))
     )
     description = (
-        f"{title.capitalize()}, for {len(drawn)} columns in {len(releases)} releases. Largest: {printable(names[0])} "
+        f"{title.capitalize()}, for {counted(len(drawn), 'column')} in {counted(len(releases), 'release')}. Largest: "
+        f"{printable(names[0])} "
         f"with up to {percent(most(names[0], field))}."
     )
     table = [

@@ -8,7 +8,7 @@ import altair as alt
 
 from cvpl.charts.style import BLUE, GREY, HEIGHT, MUTED, PALE, WIDTH, Chart, colours, data, finish, percent_axis
 from cvpl.result import AuditResult
-from cvpl.wording import percent
+from cvpl.wording import counted, percent
 
 _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
 
@@ -102,8 +102,8 @@ def block_sizes(result: AuditResult) -> Chart | None:
     x = alt.X("name:N", sort=names, axis=alt.Axis(title="released records in a block", labelAngle=-40))
     drawn = base.mark_bar(color=PALE).encode(x=x, y=alt.Y("blocks:Q", axis=alt.Axis(title="blocks", tickMinStep=1)))
     description = (
-        f"{scheme.count:,} blocks with {scheme.smallest:,} to {scheme.largest:,} released records (median "
-        f"{scheme.median:,.0f}); {scheme.blocks_with_80_percent_of_work:,} of them contain 80% of all pairs."
+        f"{counted(scheme.count, 'block')} with {scheme.smallest:,} to {counted(scheme.largest, 'released record')} "
+        f"(median {scheme.median:,.0f}); {scheme.blocks_with_80_percent_of_work:,} of them contain 80% of all pairs."
     )
     pairs = max(1, scheme.pairs)
     table = [

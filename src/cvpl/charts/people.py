@@ -21,7 +21,7 @@ from cvpl.charts.style import (
 )
 from cvpl.result import AuditResult
 from cvpl.result.people import attributable_words, control_words, interval_words, linked_words, where
-from cvpl.wording import percent, printable
+from cvpl.wording import counted, percent, printable
 
 _LONGEST = 32
 """Labels are longer here: the name of the grouping and the name of the group."""
@@ -39,7 +39,7 @@ def at_risk(result: AuditResult) -> Chart | None:
     rows, labels, table = [], [], []
     for grouping in found.tables:
         for row in grouping.rows:
-            name = f"{row.groups} small groups" if row.label is None else printable(row.label)
+            name = counted(row.groups, "small group") if row.label is None else printable(row.label)
             group = printable(grouping.name)
             words = linked_words(row), interval_words(row), control_words(row, found), attributable_words(row, found)
             table.append((group, name, f"{row.records:,}", *words))
@@ -78,8 +78,8 @@ def at_risk(result: AuditResult) -> Chart | None:
     least = "at least " if most.at_least else ""
     bar = " A pale bar is the range of a hidden share." if ranges else ""
     description = (
-        f"The share linked in {len(rows)} groups. The largest is {least}{percent(most.estimate)}, {where(most)}; the "
-        f"dashed line is the average, {percent(found.average)}.{bar}"
+        f"The share linked in {counted(len(rows), 'group')}. The largest is {least}{percent(most.estimate)}, "
+        f"{where(most)}; the dashed line is the average, {percent(found.average)}.{bar}"
     )
     heads = ("by", "group", "originals", "linked", "95% interval", "control", "attributable")
     return finish(drawn, "Who is at risk", description, heads, table, names)

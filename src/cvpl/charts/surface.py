@@ -25,7 +25,7 @@ from cvpl.charts.style import (
 )
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
 from cvpl.result.surface_answer import FIGURES, figure_of, figure_shown, score
-from cvpl.wording import UNKNOWN, percent, printable, span
+from cvpl.wording import UNKNOWN, counted, percent, printable, span
 
 _STEPS = (0.02, 0.05, 0.10, 0.25, 0.50)
 """Rates at which the shade changes: finer at low rates, where targets are."""
@@ -141,8 +141,9 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(labels))
     first, last = result.settings[0], result.settings[-1]
     description = (
-        f"{name.capitalize()} and utility at {len(labels)} settings: from {percent(figure_of(result, first)[0])} and "
-        f"{score(first.utility.mean)} at {printable(str(first.strength))} to {percent(figure_of(result, last)[0])} and "
+        f"{name.capitalize()} and utility at {counted(len(labels), 'setting')}: from "
+        f"{percent(figure_of(result, first)[0])} and {score(first.utility.mean)} at "
+        f"{printable(str(first.strength))} to {percent(figure_of(result, last)[0])} and "
         f"{score(last.utility.mean)} at {printable(str(last.strength))}. Lines are 95% intervals of the {name}."
     )
     if result.target is not None:
@@ -220,15 +221,15 @@ def _described(result: SurfaceResult, by_rate: bool) -> str:
     judged = FIGURES["attributable_rate" if known else "linkage_rate"]
     over = "false-positive rates" if by_rate else "thresholds"
     cells = [cell for row in result.settings for cell in row.cells]
-    text = f"The {judged} over {len(result.settings)} settings and {over}, {len(cells)} cells; "
+    text = f"The {judged} over {counted(len(result.settings), 'setting')} and {over}, {counted(len(cells), 'cell')}; "
     text += "a stronger shade is a higher rate."
     if result.target is not None:
         count = sum(bool(cell.safe) for cell in cells)
         limit = percent(result.target.rate)
-        text += f" Framed: {count} cells within the target (upper interval end at most {limit})."
+        text += f" Framed: {counted(count, 'cell')} within the target (upper interval end at most {limit})."
     text += (
         f" Dot: a neighbouring cell differs by more than {100 * result.high_sensitivity:.0f} points"
-        f" ({sum(cell.steep for cell in cells)} cells)."
-        f" Cross: another figure shows a higher risk ({sum(cell.contradicted for cell in cells)} cells)."
+        f" ({counted(sum(cell.steep for cell in cells), 'cell')})."
+        f" Cross: another figure shows a higher risk ({counted(sum(cell.contradicted for cell in cells), 'cell')})."
     )
     return text

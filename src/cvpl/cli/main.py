@@ -16,6 +16,7 @@ from cvpl.cli import audit, benchmark, compare, demo, diff, init, protect, repor
 from cvpl.cli.output import tell
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
 from cvpl.files import recorded_files
+from cvpl.wording import counted
 
 app = typer.Typer(
     name="cvpl",
@@ -99,7 +100,7 @@ def _run(arguments: list[str], written: Sequence[Path]) -> int:
         return ExitCode.INTERRUPTED if stop.code else ExitCode.DONE
     except InputError as error:
         count = len(error.problems)
-        tell(f"{count} problem{'s' if count > 1 else ''} found, and nothing was done:")
+        tell(f"{counted(count, 'problem')} found, and nothing was done:")
         for problem in error.problems:
             tell(f"  - {problem}")
         return error.exit_code

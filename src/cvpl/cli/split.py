@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, reader_may_leave
+from cvpl.wording import counted
 
 
 def command(
@@ -41,10 +42,15 @@ def command(
     with reader_may_leave():
         who = "every row is one person" if by is None else f"rows with equal '{by}' stay together"
         typer.echo(f"Drawn at random with seed {done.seed}; {who}.")
-        typer.echo(f"  {done.release}: {done.people_release:,} people in {done.rows_release:,} rows, to be protected")
-        typer.echo(f"  {done.control}: {done.people_control:,} people in {done.rows_control:,} rows, the control")
+        parts = (
+            (done.release, done.people_release, done.rows_release, "to be protected"),
+            (done.control, done.people_control, done.rows_control, "the control"),
+        )
+        for file, count, rows, use in parts:
+            typer.echo(f"  {file}: {counted(count, 'person', 'people')} in {counted(rows, 'row')}, {use}")
         points = 100 * 1.96 * 0.5 / math.sqrt(done.people_control)
-        typer.echo(f"With {done.people_control:,} people a control rate is known to within about {points:.1f} points.")
+        drawn = counted(done.people_control, "person", "people")
+        typer.echo(f"With {drawn} a control rate is known to within about {points:.1f} points.")
         if by is None:
             typer.echo("If people have several rows, pass their column with --by: nobody may be in both files.")
         typer.echo("Now protect ONLY the first file; the process that makes the release must not see the second:")

@@ -16,6 +16,7 @@ from cvpl.errors import Problem
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.randomness import stream
+from cvpl.wording import did_you_mean
 
 _RULES_OF: dict[str, tuple[type, ...]] = {
     "numeric": (str, Bin),
@@ -96,6 +97,7 @@ def resolve_attacker(
     for column in written.knows or ():
         if column not in observable:
             cure = "List columns with the role quasi_identifier or attribute."
+            cure = cure if column in config.columns else did_you_mean(column, observable) or cure
             problems.append(Problem(name, f"attacker '{key}' knows a column that is not observable", cure, column))
     blocking = _blocking(written.blocking, config, key, name, problems)
     ladder = None
@@ -153,6 +155,9 @@ def scheme_of(written: Any, config: AuditConfig, who: str, name: str, problems: 
             entry = config.columns.get(column)
             if entry is None or not entry.observable:
                 cure = "Name columns with the role quasi_identifier or attribute."
+                if entry is None:
+                    observable = [name for name, known in config.columns.items() if known.observable]
+                    cure = did_you_mean(column, observable) or cure
                 what = f"{who} blocks by a column that is not observable"
                 problems.append(Problem(name, what, cure, column))
                 continue

@@ -149,7 +149,7 @@ def _read(path: Path, base: Path, text: str) -> Manifest:
     try:
         config = ManifestConfig.model_validate(content)
     except ValidationError as error:
-        raise InputError([*problems_of(error, text), *_missing(_files(content), base, text)]) from None
+        raise InputError([*problems_of(error, text, ManifestConfig), *_missing(_files(content), base, text)]) from None
     problems = _missing(_files(content), base, text)
     entries, faults = [], []
     for name, release in config.releases.items():

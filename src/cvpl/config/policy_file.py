@@ -26,5 +26,5 @@ def read_policy(named: str | Path) -> PolicyForm:
     try:
         checked: PolicyForm = TypeAdapter(PolicyForm).validate_python(content)
     except ValidationError as error:
-        raise InputError(problems_of(error, name)) from None
+        raise InputError(problems_of(error, name, PolicyForm)) from None
     return checked

@@ -2,24 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from pydantic import ValidationError
 
+from cvpl.config.places import Part, keys_at, nearest_places, places_of, same_meaning
+from cvpl.config.shorthands import QUESTION
 from cvpl.errors import Problem
+from cvpl.wording import likeness, nearest
+
+SLIP = 0.75
+"""Names at least this alike differ by a slip of the hand; less alike ones may be another word for the same thing."""
+ELSEWHERE = 0.7
+"""How alike a setting of another place must be to be named."""
+
+MOST_LISTED = 8
+"""The most allowed settings that are listed after a better answer."""
 
 
-def problems_of(error: ValidationError, name: str) -> list[Problem]:
-    """One problem per location; of a union's many errors, the first is kept."""
-    text: dict[str, Problem] = {}
+def problems_of(error: ValidationError, name: str, root: Any = None) -> list[Problem]:
+    """One problem per location; of a union's many errors, the first of the innermost ones is kept.
+
+    `root` is the model of the whole file. With it, an unknown setting is answered with the nearest one, with the place
+    where it belongs, or with what is allowed there.
+    """
+    found: dict[tuple[Part, ...], Problem] = {}
+    meant: set[tuple[Part, ...]] = set()
+    missing: set[tuple[Part, ...]] = set()
     for item in error.errors(include_url=False, include_input=False, include_context=False):
-        path = ".".join(str(part) for part in item["loc"] if not _is_type_name(part))
-        message = item["msg"].removeprefix("Value error, ")
+        path = tuple(part for part in item["loc"] if not _is_type_name(part))
         if item["type"] == "extra_forbidden":
-            message = "there is no such setting"
-        elif item["type"] == "missing":
-            message = "this setting is required"
-        what = f"`{path}`: {message[0].lower()}{message[1:]}" if path else message
-        text.setdefault(path, Problem(name, what, "Correct the setting."))
-    return list(text.values())
+            cure, key = _answer(path, root)
+            problem = Problem(name, f"unknown setting `{_joined(path)}`", cure)
+            meant |= {(*path[:-1], key)} if key is not None else set()
+        else:
+            problem = _problem(name, path, item["type"], item["msg"])
+            missing |= {path} if item["type"] == "missing" else set()
+        found.setdefault(path, problem)
+    # A required setting that is misspelt is one problem, not two; so is a value with a fault inside.
+    outer = {path[:end] for path in found for end in range(len(path))}
+    return [problem for path, problem in found.items() if path not in meant & missing and path not in outer]
+
+
+def _problem(name: str, path: Sequence[Part], kind: str, message: str) -> Problem:
+    message = "this setting is required" if kind == "missing" else message.removeprefix("Value error, ")
+    message, _, question = message.partition(QUESTION)
+    cure = "Add the setting." if kind == "missing" else "Correct the setting."
+    what = f"`{_joined(path)}`: {message[0].lower()}{message[1:]}" if path else message
+    return Problem(name, what, question or cure)
+
+
+def _answer(path: Sequence[Part], root: Any) -> tuple[str, str | None]:
+    """What to do about an unknown setting, and the setting of the same place that is probably meant."""
+    *above, last = path
+    written, allowed = str(last), [] if root is None else keys_at(root, above)
+    if not allowed:
+        return "Remove it.", None
+    known = places_of(root)
+    near, elsewhere = nearest(written, allowed), nearest(written, known, ELSEWHERE)
+    if near is not None and likeness(written, near) >= SLIP:
+        return f"Did you mean `{near}`?", near
+    names = f"Allowed here: {', '.join(f'`{key}`' for key in allowed)}."
+    if written in known:
+        place = f"`{written}` belongs {_listed(nearest_places(root, written, above))}."
+        return f"{place} {names}" if len(allowed) <= MOST_LISTED else place, None
+    if near is not None and (elsewhere is None or likeness(written, near) >= likeness(written, elsewhere)):
+        places = same_meaning(root, near, above)
+        more = f" It can be set {_listed(places)}." if len(places) > 1 else ""
+        return f"Did you mean `{near}`?{more}", near
+    if elsewhere is not None:
+        return f"Did you mean `{elsewhere}`? It belongs {_listed(nearest_places(root, elsewhere, above))}.", None
+    return names, None
+
+
+def _listed(places: Sequence[Sequence[str]]) -> str:
+    return " or ".join(f"under `{'.'.join(place)}`" if place else "at the top level" for place in places)
+
+
+def _joined(parts: Sequence[Part]) -> str:
+    return ".".join(str(part) for part in parts)
 
 
 _UNION_MEMBERS = (

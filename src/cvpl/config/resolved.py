@@ -24,6 +24,7 @@ from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.source import Reading
+from cvpl.wording import did_you_mean, unknown_names
 
 WHERE = "configuration"
 
@@ -138,8 +139,7 @@ class ResolvedConfig:
         """The same plan with some of its attackers, in the given order."""
         unknown = [name for name in names if name not in self.attackers]
         if unknown or not names:
-            named = ", ".join(f"'{name}'" for name in unknown) or "nobody"
-            raise UsageError(f"there is no attacker {named}; choose among {', '.join(self.attackers)}")
+            raise UsageError(unknown_names("attacker", unknown, self.attackers))
         return replace(self, attackers={name: self.attackers[name] for name in names})
 
     def quickly(self) -> ResolvedConfig:
@@ -194,7 +194,7 @@ def load(config: ConfigLike) -> ResolvedConfig:
         try:
             config = AuditConfig.model_validate(config)
         except ValidationError as error:
-            raise InputError(problems_of(error, name)) from None
+            raise InputError(problems_of(error, name, AuditConfig)) from None
     return _resolve(config, base, name)
 
 
@@ -253,7 +253,8 @@ def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Proble
         entry = config.columns.get(column)
         if entry is None:
             what = "`report.subgroups` names a column that is not declared"
-            problems.append(Problem(name, what, "Declare it under `columns`, with any role.", column))
+            cure = did_you_mean(column, config.columns) or "Declare it under `columns`, with any role."
+            problems.append(Problem(name, what, cure, column))
             continue
         typed = entry if entry.type is not None else entry.model_copy(update={"type": "category"})
         found.append(_spec(column, typed, base, name, problems))

@@ -8,6 +8,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from cvpl.operators.blocking import Bin, Level, Prefix, Rule, Truncate
+from cvpl.wording import did_you_mean
+
+QUESTION = " -> "
+"""Stands between a message and the question that proposes a cure."""
 
 
 def one_of(value: object, forms: Mapping[str, Any]) -> object:
@@ -16,7 +20,10 @@ def one_of(value: object, forms: Mapping[str, Any]) -> object:
         for key, form in forms.items():
             if key in value:
                 return form.model_validate({name: ({} if item is None else item) for name, item in value.items()})
-        raise ValueError(f"expected one of the keys {', '.join(forms)}")
+        names = ", ".join(f"`{key}`" for key in value) or "none"
+        hints = [hint for hint in (did_you_mean(str(key), forms) for key in value) if hint]
+        expected = f"one of the keys {', '.join(forms)}" if len(forms) > 1 else f"the key {next(iter(forms))}"
+        raise ValueError(f"expected {expected}, found {names}" + (QUESTION + hints[0] if hints else ""))
     return value
 
 

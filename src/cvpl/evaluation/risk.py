@@ -21,6 +21,7 @@ from cvpl.evaluation.intervals.intervals import Interval, attributable_from_powe
 from cvpl.evaluation.intervals.shares import CONFIDENCE, FEW_RECORDS
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
+from cvpl.wording import counted
 
 RiskBasis = Literal["control", "true_matches"]
 
@@ -77,7 +78,7 @@ def choose_reading(measurements: Iterable[Measurement]) -> Reading:
         refused = next((reason for reason in refusals if reason), "")
         if not refused and can_be_read(rate, fewest):
             return Reading(rate)
-    return Reading(None, refused or f"{fewest} controls are too few")
+    return Reading(None, refused or f"{counted(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
 
 
 def can_be_read(false_rate: float, controls: int) -> bool:

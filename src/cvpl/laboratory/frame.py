@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.files import record_file
+from cvpl.wording import counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -60,14 +61,14 @@ class Frame:
         names = list(self._arrays())
         if sorted(names) != sorted(self.order):
             raise ValueError(
-                f"Frame: order names {len(self.order)} columns, but the columns are {', '.join(names)}. "
+                f"Frame: order names {counted(len(self.order), 'column')}, but the columns are {', '.join(names)}. "
                 "Name each of them once."
             )
         for name, array in self._arrays().items():
             if len(array) != len(self):
                 raise ValueError(
-                    f"Frame, column {name!r}: found {len(array)} rows for {len(self)} people. "
-                    "Give every column one value per person."
+                    f"Frame, column {name!r}: found {counted(len(array), 'row')} for "
+                    f"{counted(len(self), 'person', 'people')}. Give every column one value per person."
                 )
         for name, (codes, labels) in self.categories.items():
             if len(codes) and not (codes.min() >= MISSING_CODE and codes.max() < len(labels)):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from cvpl.config.written import AuditConfig, ColumnConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.reports.markdown import code, text
+from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
 from cvpl.wording import UNKNOWN, percent, places, printable, span, stopped, typed
 
@@ -124,6 +125,15 @@ def rules(row: BenchmarkRow) -> list[str]:
     return list(dict.fromkeys(warning.rule for warning in row.warnings if warning.rule != "columns"))
 
 
+def messages(row: BenchmarkRow) -> list[tuple[str, str]]:
+    """The warnings of a release with their docs; warnings on columns are counted, because there can be many."""
+    columns = sum(item.rule == "columns" for item in row.warnings)
+    found = [(item.message, item.docs or "") for item in row.warnings if item.rule != "columns"]
+    if columns:
+        found.append((f"{columns} on columns that are absent, empty or not declared; its own result has them", ""))
+    return found
+
+
 RISK = ("release", "place", "risk", "compared with", "linked", "top-1", "utility")
 BEHIND = ("release", "how it was made", "attacker", "linked, 95% interval", "paper's attacker", "blocking recall")
 SIZES = ("rows (original / control / release)", "seconds")
@@ -159,10 +169,11 @@ def reasons(row: BenchmarkRow) -> str:
 
 
 def note(row: BenchmarkRow) -> str:
-    """Why there is no figure, or the rules of the warnings; empty if there is neither."""
-    if row.status != "assessed" or not rules(row):
-        return reasons(row)
-    return stopped("warnings: " + ", ".join(rule.replace("_", " ") for rule in rules(row)))
+    """Why there is no figure, and the rules of the warnings; empty if there is neither."""
+    why = reasons(row)
+    named = [rule.replace("_", " ") for rule in rules(row) if not (why and rule == "not_assessable")]
+    warned = stopped(f"{'Warnings' if why else 'warnings'}: {', '.join(named)}") if named else ""
+    return f"{why} {warned}".strip()
 
 
 _QUOTED = re.compile(r"`((--[a-z-]+( [A-Z]+)?)|([a-z_0-9]+)(\.[a-z_0-9]+)*(: [a-z_0-9]+)?)`")
@@ -189,6 +200,9 @@ def leaderboard_markdown(result: BenchmarkResult) -> str:
         lines += [*_table((*BEHIND, *SIZES), [behind_cells(row) for row in rows]), ""]
         noted = [f"- {code(row.name)}: {text(as_code(note(row)))}" for row in rows if note(row)]
         lines += [*noted, ""] if noted else []
+        warned = shared_items([(row.name, messages(row)) for row in rows])
+        words = [f"- {text(as_code(' '.join((item.text, *item.more))))}" for item in warned]
+        lines += ["What the warnings say:", "", *words, ""] if words else []
     versions = ", ".join(f"{name} {version}" for name, version in sorted(result.versions.items()))
     lines.append(text(f"Made with {versions}."))
     return "\n".join(lines) + "\n"

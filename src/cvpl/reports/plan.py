@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cvpl.assessment.resources import AttackerResources, ResourceEstimate, gigabytes
 from cvpl.reports.preflight import before_the_audit
-from cvpl.wording import printable
+from cvpl.wording import counted, printable
 
 
 def show_plan(plan: ResourceEstimate, console: Console) -> None:
@@ -49,16 +49,17 @@ def _one(resources: AttackerResources) -> list[tuple[str, str]]:
     ]
     if resources.examined < 1:
         lines.append(("examined", f"{resources.examined:.2%} of them, as requested: figures will be lower bounds"))
-    method = (
-        f"{resources.trees:,} blocks with search trees, the others pair by pair" if resources.trees else "pair by pair"
-    )
+    method = "pair by pair"
+    if resources.trees:
+        method = f"{counted(resources.trees, 'block')} with search trees, the others pair by pair"
     return [*lines, ("search", f"exact, {method}" if resources.examined == 1 else method)]
 
 
 def _briefly(resources: AttackerResources) -> str:
-    blocks = "no blocking" if resources.blocks == 1 else f"{resources.blocks:,} blocks"
+    blocks = "no blocking" if resources.blocks == 1 else counted(resources.blocks, "block")
     examined = "" if resources.examined == 1 else f", {resources.examined:.2%} of them examined"
-    return f"{resources.asked:,} people searched for, {resources.pairs:,} pairs, {blocks}{examined}"
+    people, pairs = counted(resources.asked, "person", "people"), counted(resources.pairs, "pair")
+    return f"{people} searched for, {pairs}, {blocks}{examined}"
 
 
 def duration(seconds: float) -> str:

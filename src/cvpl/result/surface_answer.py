@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from cvpl.result.surface import Strength, SurfaceResult, SurfaceSetting, SurfaceTarget
 from cvpl.result.trust import Warning_
-from cvpl.wording import UNKNOWN, percent, points, printable, span
+from cvpl.wording import UNKNOWN, counted, percent, points, printable, span
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 FIGURES = {"risk": "risk", "attributable_rate": "attributable rate", "linkage_rate": "linkage rate"}
@@ -97,7 +97,7 @@ def _course(result: SurfaceResult) -> str:
     if result.sweep == "blocking":
         risks = [row.shown.estimate for row in result.settings if row.shown.estimate is not None]
         ends = span(min(risks, default=None), max(risks, default=None)) or "not known"
-        return f"Over {len(result.settings)} blockings the {FIGURES[first.judged]} is {ends}."
+        return f"Over {counted(len(result.settings), 'blocking')} the {FIGURES[first.judged]} is {ends}."
     text = f"At {named(first.strength)}, the weakest, the {_risk(first)}"
     return f"{text}; at {named(last.strength)}, the strongest, the {_risk(last)}." if first is not last else f"{text}."
 
@@ -107,10 +107,12 @@ def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
     if result.sweep == "blocking":
         outside = [row for row in result.settings if not row.safe]
         if not outside:
-            return f"Under all {len(result.settings)} blockings the risk stays at or below {limit}."
+            whole = len(result.settings)
+            every = f"all {whole} blockings" if whole > 1 else "the one blocking"
+            return f"Under {every} the risk stays at or below {limit}."
         return (
-            f"Under {len(outside)} of {len(result.settings)} blockings the risk is above {limit}, or not reliably "
-            "below it. The attacker chooses the blocking, so the highest risk counts."
+            f"Under {len(outside)} of {counted(len(result.settings), 'blocking')} the risk is above {limit}, or not "
+            "reliably below it. The attacker chooses the blocking, so the highest risk counts."
         )
     weakest = target.weakest
     if weakest is None:

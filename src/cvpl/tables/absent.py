@@ -11,6 +11,7 @@ from cvpl.errors import InputError, Problem
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.identity import TrueMatches
 from cvpl.tables.pair import Inputs
+from cvpl.wording import counted
 
 FEWEST = 2
 """The minimum number of people present, and of people absent: a control of one cannot be halved."""
@@ -29,7 +30,7 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     present, absent = np.flatnonzero(there), np.flatnonzero(~there)
     if matches is None or min(len(present), len(absent)) < FEWEST:
         text = inputs.descriptions["original"].name
-        what = f"`control: absent` finds {len(present):,} originals with a match, {len(absent):,} without"
+        what = f"`control: absent` finds {counted(len(present), 'original')} with a match, {len(absent):,} without"
         cure = "Remove it if nearly all or none of the originals are in the release, or check `truth`."
         raise InputError([Problem(text, what, cure)])
     stays, control = original.kept(present), replace(original.kept(absent), name="control")

@@ -2,31 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cvpl.errors import Problem
 from cvpl.tables.columns import ColumnSpec, Fetch
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.source import Source
+from cvpl.wording import did_you_mean, nearest
+
+_FEW = 3
+"""Up to this many columns have a problem of their own."""
+_RENAMED = 0.8
+"""How alike the names must be to ask whether a table has a column under another name."""
 
 
-def present(spec: ColumnSpec, sources: Sequence[Source], problems: list[Problem], notices: list[str]) -> bool:
-    """Whether every table has the column; a column that some tables lack is left out with a notice."""
-    lacking = [source.name for source in sources if spec.name not in source.types]
-    if len(lacking) == len(sources):
-        cure = "Correct the name, or remove the column from the configuration."
-        problems.append(Problem("configuration", "no table has this column", cure, spec.name))
-    elif lacking:
-        notices.append(f"column '{spec.name}' is absent from {' and '.join(lacking)} and left out of the comparison")
-    return not lacking
+def in_every_table(
+    specs: Sequence[ColumnSpec],
+    sources: Sequence[Source],
+    declared: Sequence[str],
+    problems: list[Problem],
+    notices: list[str],
+) -> list[ColumnSpec]:
+    """The columns that every table has. Those that some tables lack are left out, with one notice for each such table.
+
+    Columns that no table has are a problem, perhaps a misspelled name. `declared` are the names that are settled, so
+    that none of them is proposed for another.
+    """
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for spec in specs:
+        lacking.setdefault(tuple(item.name for item in sources if spec.name not in item.types), []).append(spec.name)
+    free = {item.name: names_of(item, declared) for item in sources}
+    for tables, names in lacking.items():
+        if len(tables) == len(sources):
+            problems.extend(_in_no_table(names, [name for others in free.values() for name in others]))
+        elif tables:
+            what = f"{_columns(names)} absent from {' and '.join(tables)} and left out of the comparison"
+            notices.append(what + _renamed(names, [name for table in tables for name in free[table]]))
+    return [spec for spec in specs if all(spec.name in source.types for source in sources)]
 
 
-def has_values(spec: ColumnSpec, sources: Sequence[Source], read: Sequence[Fetch], notices: list[str]) -> bool:
-    """Whether both tables have a value; a column that one of them suppresses fully is left out, like a missing one."""
-    empty = [source.name for source, fetch in zip(sources[:2], read[:2], strict=True) if not fetch().known().any()]
-    if empty:
-        notices.append(f"column '{spec.name}' has no value in {' and '.join(empty)} and is left out of the comparison")
-    return not empty
+def names_of(source: Source, declared: Sequence[str]) -> list[str]:
+    """The undeclared columns of a table, as proposals for misspelled names.
+
+    None if it has no declared column: the file may lack a header, and its "names" are then cells.
+    """
+    others = [name for name in source.types if name not in declared]
+    return others if len(others) < len(source.types) else []
+
+
+def _in_no_table(names: Sequence[str], free: Sequence[str]) -> list[Problem]:
+    """One problem for a few columns each, or one for many; each name with the nearest column of the tables."""
+    cure = "Correct the name, or remove the column from the configuration."
+    if len(names) <= _FEW:
+        return [
+            Problem("configuration", "no table has this column", f"{did_you_mean(name, free)} {cure}".lstrip(), name)
+            for name in names
+        ]
+    hints = [f"`{name}`: did you mean `{near}`?" for name in names if (near := nearest(name, free)) is not None]
+    listed = ", ".join(f"'{name}'" for name in names)
+    cure = "Correct the names, or remove the columns from the configuration."
+    return [Problem("configuration", f"no table has the columns {listed}", " ".join([*hints, cure]))]
+
+
+def _renamed(names: Sequence[str], free: Sequence[str]) -> str:
+    """The columns that a table may have under another name."""
+    hints = [f"'{near}' for '{name}'" for name in names if (near := nearest(name, free, _RENAMED)) is not None]
+    return f"; did it get another name? It has {', '.join(hints)}" if hints else ""
+
+
+def _columns(names: Sequence[str]) -> str:
+    listed = ", ".join(f"'{name}'" for name in names)
+    return f"column {listed} is" if len(names) == 1 else f"columns {listed} are"
+
+
+def without_values(
+    specs: Sequence[ColumnSpec], sources: Sequence[Source], read: Mapping[str, Sequence[Fetch]], notices: list[str]
+) -> set[str]:
+    """The columns that one of the two tables suppresses fully; they are left out, like missing ones."""
+    empty: dict[tuple[str, ...], list[str]] = {}
+    for spec in specs:
+        pairs = zip(sources[:2], read[spec.name][:2], strict=True)
+        if tables := tuple(source.name for source, fetch in pairs if not fetch().known().any()):
+            empty.setdefault(tables, []).append(spec.name)
+    for tables, names in empty.items():
+        listed = ", ".join(f"'{name}'" for name in names)
+        one = len(names) == 1
+        notices.append(
+            f"column{'' if one else 's'} {listed} {'has' if one else 'have'} no value in {' and '.join(tables)} and "
+            f"{'is' if one else 'are'} left out of the comparison"
+        )
+    return {name for names in empty.values() for name in names}
 
 
 def undeclared(sources: Sequence[Source], declared: Sequence[str]) -> list[str]:
@@ -43,7 +108,9 @@ def nowhere(
 ) -> list[str]:
     """Report declared columns that are not compared and in no table: perhaps a misspelled name."""
     text = {spec.name for spec in specs} | ({identity.original, identity.protected} if identity else set())
-    there = {name for source in sources for name in source.types}
-    names = [name for name in dict.fromkeys(declared) if name not in text | there]
-    listed = ", ".join(f"'{name}'" for name in names)
+    there = dict.fromkeys(name for source in sources for name in source.types)
+    names = [name for name in dict.fromkeys(declared) if name not in text and name not in there]
+    free = [name for source in sources for name in names_of(source, declared)]
+    nears = [(name, nearest(name, free)) for name in names]
+    listed = ", ".join(f"'{name}'" + ("" if near is None else f" (did you mean '{near}'?)") for name, near in nears)
     return [f"declared, but in no table: {listed}"] if names else []

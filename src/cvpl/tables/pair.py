@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,9 @@ from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Pl
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
-from cvpl.tables.left_out import has_values, nowhere, present, undeclared
+from cvpl.tables.left_out import in_every_table, names_of, nowhere, undeclared, without_values
 from cvpl.tables.reading import ColumnReader
+from cvpl.tables.separator import other_separators
 from cvpl.tables.source import (
     Reading,
     Source,
@@ -28,6 +29,7 @@ from cvpl.tables.source import (
 )
 from cvpl.tables.unit import Unit, read_unit
 from cvpl.tables.whole_table import WholeTableFacts, whole_table_facts
+from cvpl.wording import did_you_mean
 
 if TYPE_CHECKING:
     import duckdb
@@ -96,7 +98,8 @@ def read_inputs(
         if memory is not None:
             _limit(con, memory, threads)
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
-        sources = open_all(con, tables, reading, problems)
+        named = [*declared, *(spec.name for spec in specs)]
+        sources = open_all(con, tables, reading, problems, named)
         where = Place()
         if place is not None and not problems:
             where = place({source.table: source.rows for source in sources})
@@ -109,21 +112,23 @@ def read_inputs(
                 if there := [source for source in sources if spec.name in source.types]:
                     reader.read(spec, there)
             raise InputError(problems)
-        kept = [spec for spec in specs if present(spec, sources, problems, notices)]
-        notices.extend(undeclared(sources, [*declared, *(spec.name for spec in specs)]))
+        kept = in_every_table(specs, sources, named, problems, notices)
+        notices.extend(undeclared(sources, named))
         notices.extend(nowhere(sources, declared, specs, identity))
         try:
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
-            matches = _matches(con, reader, sources, identity, problems, notices)
+            matches = _matches(con, reader, sources, identity, problems, notices, named)
             unit = _unit(con, reader, sources, identity, groups)
-            columns = _evaluation_columns(ColumnReader(con, reading, problems, []), sources, subgroups, problems)
+            evaluated = ColumnReader(con, reading, problems, [])
+            columns = _evaluation_columns(evaluated, sources, subgroups, problems, named)
             whole = WholeTableFacts() if problems else whole_table_facts(con, sources, reading, specs, identity)
         except duckdb.Error as error:
             raise _fault_of_reading(con, sources, error) from None
         problems.extend(_no_control(sources))
         if problems:
             raise InputError(problems)
-        kept = [spec for spec in kept if has_values(spec, sources, read[spec.name], notices)]
+        empty = without_values(kept, sources, read, notices)
+        kept = [spec for spec in kept if spec.name not in empty]
     except duckdb.OutOfMemoryException:
         raise LimitError(
             "not enough memory, or not enough space for temporary files, to read the tables. Raise the limit with "
@@ -189,16 +194,25 @@ def _folder() -> tempfile.TemporaryDirectory[str] | None:
 
 
 def open_all(
-    con: duckdb.DuckDBPyConnection, tables: Mapping[str, object], reading: Reading, problems: list[Problem]
+    con: duckdb.DuckDBPyConnection,
+    tables: Mapping[str, object],
+    reading: Reading,
+    problems: list[Problem],
+    declared: Sequence[str] = (),
 ) -> list[Source]:
     """Open the tables, and add the problems of those that cannot be opened to `problems`.
 
-    Messages name a file, and if two have the same name also its role in the audit.
+    Messages name a file, and if two have the same name also its role in the audit. With the `declared` columns, a file
+    that is separated by another character is one problem.
     """
+    separated = other_separators(tables, reading, declared)
     names = [display_name(data, role) for role, data in tables.items()]
     sources = []
     for (role, data), name in zip(tables.items(), names, strict=True):
         text = f"{name} ({role})" if names.count(name) > 1 else name
+        if role in separated:
+            problems.append(replace(separated[role], where=text))
+            continue
         try:
             sources.append(open_source(con, data, role, reading, text))
         except InputError as error:
@@ -229,6 +243,7 @@ def _matches(
     identity: IdentityKeys | None,
     problems: list[Problem],
     notices: list[str],
+    declared: Sequence[str],
 ) -> TrueMatches | None:
     if identity is None:
         return None
@@ -242,6 +257,11 @@ def _matches(
         for source, key in absent:
             notices.append(
                 f"column '{key}', which identifies people, is absent from {source.name}: matches are unknown"
+                + (
+                    f"; {question[0].lower()}{question[1:]}"
+                    if (question := did_you_mean(key, names_of(source, declared)))
+                    else ""
+                )
             )
         return None
     for source, key in ((original, identity.original), (protected, identity.protected)):
@@ -255,7 +275,11 @@ def _matches(
 
 
 def _evaluation_columns(
-    reader: ColumnReader, sources: Sequence[Source], specs: Sequence[ColumnSpec], problems: list[Problem]
+    reader: ColumnReader,
+    sources: Sequence[Source],
+    specs: Sequence[ColumnSpec],
+    problems: list[Problem],
+    declared: Sequence[str],
 ) -> dict[str, tuple[ColumnData, ColumnData | None]]:
     """Read the columns that only evaluation uses; the release need not have them."""
     found: dict[str, tuple[ColumnData, ColumnData | None]] = {}
@@ -263,6 +287,7 @@ def _evaluation_columns(
         there = [source for source in sources if source.table != "protected" and spec.name in source.types]
         if not there or there[0].table != "original":
             cure = "Name columns of the original table under `report.subgroups`."
+            cure = f"{did_you_mean(spec.name, names_of(sources[0], declared))} {cure}".lstrip()
             problems.append(Problem(sources[0].name, "the table lacks this subgroup column", cure, spec.name))
             continue
         columns = reader.read(spec, there)

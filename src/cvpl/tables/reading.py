@@ -15,6 +15,7 @@ from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
 from cvpl.tables.source import BLANKS, Reading, Source, literal, quoted
 from cvpl.tables.whole_labels import LabelRespelling, respelled
+from cvpl.wording import counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -254,9 +255,11 @@ class ColumnReader:
     def _notice_spellings(self, spec: ColumnSpec, source: Source, found: LabelRespelling) -> None:
         """Report labels that differ only by zero decimals; if they could mean two original labels, report a problem."""
         if found.meant:
+            one = len(found.meant) == 1
+            many = f"{counted(len(found.meant), 'label')} {'differs' if one else 'differ'}"
             self._notices.append(
-                f"column '{spec.name}' of {source.name}: {len(found.meant)} labels differ from whole numbers of the "
-                "original only by zero decimals, and are read as those numbers"
+                f"column '{spec.name}' of {source.name}: {many} from whole numbers of the original only by zero "
+                f"decimals, and {'is read as that number' if one else 'are read as those numbers'}"
             )
         if found.unclear:
             codes = self._encode(source, spec.name, found.unclear)

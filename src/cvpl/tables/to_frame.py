@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from cvpl.errors import InputError, Problem
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
+from cvpl.tables.left_out import names_of
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Reading, Source, open_source, quoted
+from cvpl.wording import did_you_mean
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,9 +47,11 @@ def read_frame(
         con.execute("SET preserve_insertion_order = true")
         source = open_source(con, data, "original", reading)
         reader = ColumnReader(con, reading, problems, [])
-        for name in (*(spec.name for spec in specs), *carried, *guessed):
+        wanted = (*(spec.name for spec in specs), *carried, *guessed)
+        for name in wanted:
             if name not in source.types:
                 cure = "Correct the name, or remove the column from the configuration."
+                cure = f"{did_you_mean(name, names_of(source, wanted))} {cure}".lstrip()
                 problems.append(Problem(source.name, "the table lacks this column", cure, name))
         if problems:
             raise InputError(problems)

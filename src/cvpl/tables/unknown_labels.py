@@ -9,6 +9,7 @@ import numpy as np
 from cvpl.tables.allowed_labels import allowed_labels
 from cvpl.tables.columns import ColumnSpec, Labels
 from cvpl.tables.protected_values import read_number
+from cvpl.wording import counted
 
 UNKNOWN_SHARE = 0.001
 """From this share of the release's records on, unexplained labels that the original lacks are reported."""
@@ -20,9 +21,10 @@ def notices(spec: ColumnSpec, originals: set[str], released: Labels) -> Iterator
     """Yield notices about labels that make a column uninformative: not in its hierarchy, or not in the original."""
     unlisted = len([label for label in released.labels if label not in (spec.parents or ())])
     if spec.parents is not None and unlisted:
+        are = "is" if unlisted == 1 else "are"
         yield (
-            f"column '{spec.name}': {unlisted} of {len(released.labels)} labels are not in its hierarchy file, "
-            "so each is a group of its own"
+            f"column '{spec.name}': {unlisted:,} of {counted(len(released.labels), 'label')} {are} not in its "
+            "hierarchy file, so each is a group of its own"
         )
     tops = {spec.path(label)[0] for label in originals}
     compared = np.array([spec.path(label)[0] in tops for label in released.labels], dtype=bool)

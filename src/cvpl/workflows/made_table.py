@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cvpl.errors import UsageError
+from cvpl.wording import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ class MadeTable:
 
     def __repr__(self) -> str:
         """The type and size: no cell is shown."""
-        return f"<{type(self).__name__}: {len(self.frame):,} rows, {len(self.frame.order)} columns>"
+        return f"<{type(self).__name__}: {counted(len(self.frame), 'row')}, {counted(len(self.frame.order), 'column')}>"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.frame.__arrow_c_stream__(requested_schema)

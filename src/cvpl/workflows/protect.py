@@ -27,6 +27,7 @@ from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec, Type
 from cvpl.tables.recount import smallest_class
 from cvpl.tables.to_frame import read_frame
+from cvpl.wording import did_you_mean
 from cvpl.workflows.made_table import MadeTable
 
 Method = Literal["k-anonymity", "mondrian", "perturbation", "synthetic"]
@@ -220,7 +221,9 @@ class Protector:
                 spec = self._specs.get(name)
                 if spec is None or (kind is not None and spec.type != kind):
                     what = f"`protect.{setting}` names a column that is not declared as {kind or 'observable'}"
-                    problems.append(Problem("configuration", what, "Correct the name or the column's type.", name))
+                    cure = "" if name in self._plan.config.columns else did_you_mean(name, self._specs)
+                    cure = cure or "Correct the name or the column's type."
+                    problems.append(Problem("configuration", what, cure, name))
         if not self.columns:
             cure = "Give columns the role quasi_identifier, or list them under `protect.columns`."
             problems.append(Problem("configuration", "there is no column to generalize", cure))

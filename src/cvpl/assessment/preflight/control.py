@@ -14,6 +14,7 @@ from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
 from cvpl.tables.pair import Inputs
+from cvpl.wording import counted
 
 HALF_WIDTH = 0.05
 """The half-width of the risk's interval that a control should allow."""
@@ -82,7 +83,7 @@ def _size(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     variance = _variance(len(running), FALSE_RATE)
     left = HALF_WIDTH**2 / variance - 1 / originals
     points = f"±{100 * HALF_WIDTH:.0f} points"
-    message = f"{control.rows:,} controls and {originals:,} originals give the risk "
+    message = f"{counted(control.rows, 'control')} and {counted(originals, 'original')} give the risk "
     message += f"an interval of about ±{100 * half:.0f} points" if readable else "no interval"
     if left > 0:
         needed = max(math.ceil(1 / left), math.ceil(FEWEST_LINKED_CONTROLS / FALSE_RATE)) * (2 if halved else 1)

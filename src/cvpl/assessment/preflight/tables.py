@@ -11,6 +11,7 @@ from cvpl.tables.columns import Table
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import Inputs
 from cvpl.tables.row_keys import row_keys
+from cvpl.wording import counted
 
 
 def table_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
@@ -59,6 +60,5 @@ def _small(inputs: Inputs) -> list[out.Finding]:
     rows = inputs.pair.protected.rows
     if rows >= FEWEST_RECORDS:
         return []
-    records = "1 record" if rows == 1 else f"{rows} records"
-    message = f"the release has {records}, and an interval needs at least {FEWEST_RECORDS}"
+    message = f"the release has {counted(rows, 'record')}, and an interval needs at least {FEWEST_RECORDS}"
     return [out.Finding(check="few_released_rows", closes_gate=True, message=message, count=rows)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cvpl.evaluation.groups.units import Kind
+from cvpl.wording import counted
 
 Figure = Literal["linkage_rate", "attributable_rate", "left_out", "power", "power_left_out", "top1"]
 """`left_out` is the attributable rate with the own match left out, `power_left_out` the power against such scores."""
@@ -95,7 +96,7 @@ def offer(
     """
     smallest = records if controls is None else min(records, controls)
     if smallest < FEWEST_RECORDS:
-        return _refused(f"{smallest} records, and nothing smaller than {FEWEST_RECORDS} was measured")
+        return _refused(f"{counted(smallest, 'record')}, and nothing smaller than {FEWEST_RECORDS} was measured")
     if kind == "groups" and units < FEWEST_UNITS:
         return _refused(f"the rows weigh as {units:.0f} equal groups, and fewer than {FEWEST_UNITS} were not measured")
     if beyond is not None and beyond < FEWEST_BEYOND:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.laboratory.mechanisms.hierarchies import Level
+from cvpl.wording import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,7 +77,8 @@ class KAnonymity:
         """The node with the least loss; raises ValueError if no node reaches k."""
         if rows < self.k:
             raise ValueError(
-                f"KAnonymity: k is {self.k}, but the table has {rows} rows. Choose a k up to the number of rows."
+                f"KAnonymity: k is {self.k}, but the table has {counted(rows, 'row')}. "
+                "Choose a k up to the number of rows."
             )
         names = list(self.hierarchies)
         columns = [list(self.hierarchies[name]) for name in names]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cvpl.laboratory.frame import MISSING_CODE, Coded, Frame
 from cvpl.laboratory.mechanisms.hierarchies import STAR
+from cvpl.wording import counted
 
 Ints = NDArray[np.int64]
 Path = Callable[[str], tuple[str, ...]]
@@ -50,7 +51,8 @@ class Mondrian:
         """The release of `table`, shuffled; raises ValueError for a table with fewer than k rows."""
         if len(table) < self.k:
             raise ValueError(
-                f"Mondrian: k is {self.k}, but the table has {len(table)} rows. Choose a k up to the number of rows."
+                f"Mondrian: k is {self.k}, but the table has {counted(len(table), 'row')}. "
+                "Choose a k up to the number of rows."
             )
         ranks = np.column_stack([self._ranks(table, name) for name in self.columns])
         classes = cut(ranks, self.k)

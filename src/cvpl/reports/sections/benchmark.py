@@ -17,6 +17,7 @@ from cvpl.reports.leaderboard import (
     comparison_group,
     false_rate_note,
     made,
+    messages,
     note,
     place,
     risk_cells,
@@ -41,7 +42,7 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow
-from cvpl.wording import UNKNOWN, named, percent, printable, span, typed
+from cvpl.wording import UNKNOWN, counted, named, percent, printable, span, typed
 
 BESIDE = (
     "The same manifests and tables give the same figures. The full result of every audit is saved next to this page, "
@@ -74,7 +75,7 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     rows, groups = len(result.rows), len(result.groups)
     dead = sum(row.status == "not_assessable" for row in result.rows)
     failed = sum(row.status == "failed" for row in result.rows)
-    text = f"{rows} release{'s' * (rows != 1)} of {groups} data set{'s' * (groups != 1)}."
+    text = f"{counted(rows, 'release')} of {counted(groups, 'data set')}."
     known = [row for row in result.rows if row.risk is not None and row.risk.basis == "control"]
     if known:
         most = max(known, key=lambda row: row.shown[0] or 0.0)
@@ -95,8 +96,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
         "All figures in a row are those of the named attacker, except the paper's. Utility is the mean of "
         f"{figures}, over the columns of the release."
     )
-    warnings = shared_items([(row.name, _messages(row)) for row in rows])
-    many = "warning" if len(warnings) == 1 else "warnings"
+    warnings = shared_items([(row.name, messages(row)) for row in rows])
     return [
         Section(
             f"group-{at}",
@@ -119,7 +119,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
         ),
         Section(
             f"warnings-{at}",
-            f"{len(warnings)} {many} for {name}",
+            f"{counted(len(warnings), 'warning')} for {name}",
             level=3,
             items=tuple(warnings),
             items_as="boxes",
@@ -137,15 +137,6 @@ def _origin(group: BenchmarkGroup) -> list[str]:
         f"Licence: {printable(group.licence)}",
         f"Original: {printable(group.original)}; control: {people}.",
     ]
-
-
-def _messages(row: BenchmarkRow) -> list[tuple[str, str]]:
-    """The warnings of a release with their docs; warnings on columns are counted, because there can be many."""
-    columns = sum(item.rule == "columns" for item in row.warnings)
-    found = [(item.message, item.docs or "") for item in row.warnings if item.rule != "columns"]
-    if columns:
-        found.append((f"{columns} on columns that are absent, empty or not declared; its own result has them", ""))
-    return found
 
 
 def _risks(rows: list[BenchmarkRow], name: str) -> Table:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cvpl.reports.sections.section import SCREENS, Column, Figure, Item, Section, Table, chart_of
 from cvpl.result import AuditResult, Contribution
-from cvpl.wording import named, percent, points, signed_percent, span
+from cvpl.wording import counted, named, percent, points, signed_percent, span
 
 NARROW = 76
 """Terminals narrower than this leave out the roles."""
@@ -102,8 +102,9 @@ def columns_section(result: AuditResult) -> Section:
 
 
 def _sample(searched: int | None, result: AuditResult) -> str:
-    few = searched is not None and searched < result.inputs["original"].rows
-    return f" (sample of {searched:,} originals)" if few else ""
+    if searched is None or searched >= result.inputs["original"].rows:
+        return ""
+    return f" (sample of {counted(searched, 'original')})"
 
 
 def _change(drop: float | None) -> str:

@@ -24,7 +24,7 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import pointer_section, shared_items, warnings_section
 from cvpl.result import ComparedRelease, ComparisonResult, Contribution, Places
-from cvpl.wording import UNKNOWN, named, percent, places, points, printable, sentence, span, typed
+from cvpl.wording import UNKNOWN, counted, named, percent, places, points, printable, sentence, span, typed
 
 _KEPT = {
     "correlations": "correlation_preservation",
@@ -333,9 +333,9 @@ def _command(result: ComparisonResult) -> str:
 
 
 def _setting(result: ComparisonResult) -> str:
-    text = f"{result.inputs['original'].rows:,} originals, {len(result.releases)} releases"
+    text = f"{counted(result.inputs['original'].rows, 'original')}, {counted(len(result.releases), 'release')}"
     if "control" in result.inputs:
-        return f"{text}, {result.inputs['control'].rows:,} people in the control."
+        return f"{text}, {counted(result.inputs['control'].rows, 'person', 'people')} in the control."
     return f"{text}, no control."
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cvpl.result import AuditResult, Contribution, Finding
+from cvpl.evaluation.groups.groupings import BY_RARITY
+from cvpl.evaluation.groups.rarity_deciles import LABELS
+from cvpl.result import AtRisk, AuditResult, Contribution, Finding
 from cvpl.result.people import where
 from cvpl.wording import percent, points, printable, share_in, signed_percent, span, typed
 
@@ -10,6 +12,10 @@ MATTERS = 0.02
 """A column is worth coarsening only if the power falls by at least this much without it."""
 CHANCE = 0.05
 _MOST_COLUMNS = 3
+RARE_TENTHS = 2
+"""The tenths of people at the rare end."""
+RARE_SHARE = 0.1
+"""A label that fewer people have is rare."""
 
 
 def next_steps(result: AuditResult) -> list[str]:
@@ -106,8 +112,7 @@ def _before_reading(result: AuditResult) -> list[str]:
 def _columns(result: AuditResult) -> list[str]:
     """The column to coarsen first, and how much the power falls without it."""
     known = [column for column in result.feature_contribution.columns if column.power_drop is not None]
-    telling = sorted((item for item in known if (item.power_drop_low or 0.0) > 0), key=_drop, reverse=True)
-    telling = [item for item in telling if _drop(item) >= MATTERS]
+    telling = _telling(result)
     own = result.power_at(CHANCE)
     if result.verdict.kind == "indistinguishable_from_zero":
         if _closing(result) or not all(policy.met for policy in result.policies):
@@ -135,6 +140,12 @@ def _columns(result: AuditResult) -> list[str]:
         named = ", ".join(f"'{printable(other.column)}' (by {_points(_drop(other))})" for other in others)
         text += f" Then {named}."
     return [text + " Coarsening a column reduces the power less than removing it; audit again after each step."]
+
+
+def _telling(result: AuditResult) -> list[Contribution]:
+    """The columns without which the power falls for certain and by enough, the largest drop first."""
+    found = [item for item in result.feature_contribution.columns if (item.power_drop_low or 0.0) > 0]
+    return sorted((item for item in found if _drop(item) >= MATTERS), key=_drop, reverse=True)
 
 
 def _by_links(result: AuditResult) -> list[str]:
@@ -172,5 +183,37 @@ def _people(result: AuditResult) -> list[str]:
     text = f"{'at least ' if most.at_least else ''}{percent(most.estimate)}{f' ({ends})' if ends else ''}"
     return [
         f"Protect some people more than others: in one group ({where(most)}) {text} are linked, compared with "
-        f"{percent(found.average)} on average. Suppress or coarsen rare values, or leave these people out."
+        f"{percent(found.average)} on average. {_for_group(result, found)}"
     ]
+
+
+def _for_group(result: AuditResult, found: AtRisk) -> str:
+    """The advice for the group that is linked most: only rare values are to be suppressed, never common ones."""
+    most = found.maximum
+    if _is_rare(found):
+        return "Suppress or coarsen rare values, or leave these people out."
+    compared = [item.column for item in result.feature_contribution.columns]
+    if most.table == BY_RARITY:
+        telling = [item.column for item in _telling(result)]
+        what = f"'{printable(telling[0])}'" if telling else "the columns that give most away"
+        return f"These are not the people with the rarest values: coarsen {what} for everyone, and audit again."
+    if most.table in compared:
+        return f"This group is not rare: coarsen '{printable(most.table)}' for everyone, and audit again."
+    return (
+        "The group does not show which values give these people away: look at the columns in which they differ from "
+        "others before you change the release."
+    )
+
+
+def _is_rare(found: AtRisk) -> bool:
+    """Whether the group that is linked most has rare values: small groups together, a rare label, a rarest tenth."""
+    most = found.maximum
+    rows = [row for table in found.tables if table.name == most.table for row in table.rows]
+    if most.table is None or not rows:
+        return False
+    if most.label is None:
+        return True
+    if most.table == BY_RARITY:
+        return most.label in LABELS[-RARE_TENTHS:]
+    own = sum(row.records for row in rows if row.label == most.label)
+    return own < RARE_SHARE * sum(row.records for row in rows)

@@ -12,7 +12,7 @@ from cvpl.result.people import (
     maximum_attributable_words,
     where,
 )
-from cvpl.wording import named, percent, printable, span
+from cvpl.wording import counted, named, percent, printable, span
 
 _WIDE = 90
 """Terminals at least this wide show intervals."""
@@ -64,7 +64,7 @@ def _table(grouping: GroupRates, found: AtRisk) -> Table:
     )
     rows = tuple(
         (
-            f"{row.groups} small groups" if row.label is None else named(row.label),
+            counted(row.groups, "small group") if row.label is None else named(row.label),
             f"{row.records:,}",
             linked_words(row),
             interval_words(row),

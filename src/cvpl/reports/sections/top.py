@@ -7,7 +7,7 @@ from cvpl.reports.sections.explanation import explanation
 from cvpl.reports.sections.provenance import command
 from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Remark, Section
 from cvpl.result import AuditResult, PolicyOutcome
-from cvpl.wording import FIGURES, named, percent, printable, sentence, typed
+from cvpl.wording import FIGURES, counted, named, percent, printable, sentence, typed
 
 
 def answer_section(result: AuditResult) -> Section:
@@ -61,9 +61,11 @@ def explanation_section(result: AuditResult) -> Section:
 
 def setting(result: AuditResult) -> str:
     """The scenario: the sizes of the tables, and whether the true matches are known."""
-    counts = {role: f"{item.rows:,}" for role, item in result.inputs.items()}
-    text = f"Scenario {result.scenario}: {counts['original']} originals, {counts['protected']} released records"
-    text += f", {counts['control']} people in the control" if "control" in counts else ", no control"
+    counts = {role: item.rows for role, item in result.inputs.items()}
+    text = f"Scenario {result.scenario}: {counted(counts['original'], 'original')}, "
+    text += counted(counts["protected"], "released record")
+    in_control = counted(counts.get("control", 0), "person", "people")
+    text += f", {in_control} in the control" if "control" in counts else ", no control"
     truth = {
         "simulation": "the true matches are known",
         "controlled": "the true matches are known",

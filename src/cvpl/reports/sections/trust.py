@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl.reports.sections.section import SCREENS, Column, Figure, Remark, Section, Table, chart_of
 from cvpl.result import AuditResult, SelfRate, Sensitivity
-from cvpl.wording import named, percent, points, printable
+from cvpl.wording import counted, named, percent, points, printable
 
 
 def blocks_section(result: AuditResult) -> Section:
@@ -21,11 +21,13 @@ def blocks_section(result: AuditResult) -> Section:
 def _blocks(result: AuditResult) -> str:
     found = result.blocks
     if found.count == 1 and not found.without_candidates:
-        return f"The headline attacker compares all records: {found.pairs:,} pairs in one block."
+        return f"The headline attacker compares all records: {counted(found.pairs, 'pair')} in one block."
     each = f"on average {found.mean_candidates:,.1f} candidates per person"
-    text = f"{found.pairs:,} pairs share one of {found.count:,} blocks, {each}."
+    share = "shares" if found.pairs == 1 else "share"
+    text = f"{counted(found.pairs, 'pair')} {share} one of {counted(found.count, 'block')}, {each}."
     if found.without_candidates:
-        text += f" {found.without_candidates:,} originals have no candidate and cannot be linked."
+        have = "has" if found.without_candidates == 1 else "have"
+        text += f" {counted(found.without_candidates, 'original')} {have} no candidate and cannot be linked."
     return text
 
 
@@ -37,7 +39,8 @@ def trust_section(result: AuditResult) -> Section:
     projection, valid = result.projection, result.validity
     if projection.components is not None:
         kept = projection.explained_variance
-        note = f"of {projection.features:,} features" + ("" if kept is None else f", {percent(kept)} of the variance")
+        note = f"of {counted(projection.features, 'feature')}"
+        note += "" if kept is None else f", {percent(kept)} of the variance"
         rows.append(("components used to compare records", f"{projection.components:,}", note))
     if valid.shift is not None:
         rows.append(("shift between originals and release", f"{valid.shift:.2f}", "standard deviations"))
@@ -102,7 +105,7 @@ def _moves(found: Sensitivity) -> str:
         for name, spread in spreads.items()
         if spread is not None
     )
-    who = f"Attacker '{printable(found.attacker)}', {found.asked:,} originals"
+    who = f"Attacker '{printable(found.attacker)}', {counted(found.asked, 'original')}"
     return f"{who}: {text}." if text else f"{who}."
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from cvpl.reports.sections.section import EVERYWHERE, PAGE, REPORTS, Item, Remark, Section
 from cvpl.result import Warning_
-from cvpl.wording import printable, sentence, typed
+from cvpl.wording import counted, printable, sentence, typed
 
 WARNINGS = "warnings"
 """The anchor of the warnings."""
@@ -25,8 +25,7 @@ _HOW = {
 def pointer_section(warnings: Iterable[Warning_], count: int) -> Section:
     """The number of warnings and their rules, for the top of the report."""
     rules = ", ".join(dict.fromkeys(printable(warning.rule) for warning in warnings))
-    which, read = ("warnings", "them") if count > 1 else ("warning", "it")
-    text = f"{count} {which} ({rules}): read {read} before using a figure."
+    text = f"{counted(count, 'warning')} ({rules}): read {'it' if count == 1 else 'them'} before using a figure."
     remarks = (Remark(text, "notice", link=WARNINGS),) if count else ()
     return Section("warned", sentences=remarks, outputs=EVERYWHERE)
 

@@ -15,6 +15,7 @@ from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.search.blas_threads import one_blas_thread
+from cvpl.wording import unknown_names
 from cvpl.workflows.audit import audit, read_tables
 from cvpl.workflows.benchmark.kept_results import AuditedRelease, KeptResults, fingerprint
 from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, board
@@ -71,8 +72,7 @@ def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[t
     known = whole | {name.split("/")[1] for name in whole}
     unknown = [name for name in only if name not in known]
     if unknown or not only:
-        named = ", ".join(f"'{name}'" for name in unknown) or "without a name"
-        raise UsageError(f"there is no release {named}; choose among {', '.join(sorted(whole))}")
+        raise UsageError(unknown_names("release", unknown, sorted(whole), known))
     chosen = [
         (item, [entry for entry in item.entries if {entry.name, f"{item.name}/{entry.name}"} & set(only)])
         for item in manifests
