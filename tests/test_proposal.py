@@ -278,7 +278,7 @@ def test_a_gap_that_keeps_numbers_from_being_read_is_listed(tmp_path):
     settings = checked(tmp_path, text)
     assert settings["reading"]["missing"] == ["", "N/A", "NA"]
     assert settings["columns"]["bmi"]["type"] == "numeric" and settings["columns"]["when"]["type"] == "datetime"
-    assert "this empties cells of country too" in " ".join(text.replace("#", " ").split())
+    assert "this empties cells of 'country' too" in " ".join(text.replace("#", " ").split())
     cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml")
 
 
@@ -299,6 +299,151 @@ def test_padded_fields_and_semicolons_are_seen(tmp_path):
     assert settings["reading"] == {"strip": True, "delimiter": ";"}
     assert list(settings["columns"]) == ["age", "sex"]
     cvpl.audit(*paths, tmp_path / "audit.yaml")
+
+
+@pytest.mark.parametrize("spelling", ["NA", "N/A", "NULL", "None", "nan", "?", "-"])
+def test_a_usual_spelling_of_a_missing_value_is_listed_and_counted(tmp_path, spelling):
+    """In categories too, and whether or not a number needs it."""
+    original = {"city": ["Rome", "Paris", *["Oslo"] * 55, *[spelling] * 3], "age": [spelling, *NUMBERS[1:]]}
+    released = {"city": original["city"][::-1], "age": NUMBERS[::-1]}
+    found = propose_tables(write(tmp_path / "o.csv", original), write(tmp_path / "p.csv", released))
+    settings = checked(tmp_path, found.text())
+    assert settings["reading"]["missing"] == ["", spelling]
+    assert settings["columns"]["age"]["type"] == "numeric"
+    assert "6 cells of 'city'" in found.reading_reasons[-1] and "1 cell of 'age'" in found.reading_reasons[-1]
+    alone = proposed(tmp_path, {**original, "age": NUMBERS}, released)
+    assert alone["reading"]["missing"] == ["", spelling]
+
+
+LABELS_OF_THEIR_OWN = {
+    "frequent": ("None", ["None"] * 13 + ["Dog"] * 47, False),
+    "a fifth": ("None", ["None"] * 12 + ["Dog"] * 48, True),
+    "Namibia": ("NA", ["NA", *["DE", "FR"] * 29, "IT"], False),
+    "not among codes": ("NA", ["NA", *["Germany", "France"] * 29, "Italy"], True),
+}
+
+
+@pytest.mark.parametrize("name", LABELS_OF_THEIR_OWN)
+def test_a_label_of_one_column_stays_one_if_it_is_frequent_or_a_code(tmp_path, name):
+    """In a second column, the same spelling is no label of the first."""
+    spelling, cells, missing = LABELS_OF_THEIR_OWN[name]
+    tables = {"x": cells, "y": LETTERS}, {"x": cells, "y": LETTERS[::-1]}
+    assert proposed(tmp_path, *tables).get("reading") == ({"missing": ["", spelling]} if missing else None)
+    tables[0]["y"] = [spelling, *LETTERS[1:]]
+    assert proposed(tmp_path, *tables)["reading"] == {"missing": ["", spelling]}
+
+
+def test_a_release_that_suppresses_by_a_word_needs_no_setting(tmp_path):
+    assert "reading" not in proposed(tmp_path, {"x": LETTERS}, {"x": ["NA", *LETTERS[1:]]})
+
+
+# Decimal commas and days ---------------------------------------------------------------------------------------------
+
+COMMAS = [f"{at % 7 + 1}.{at:03d},{at % 9 + 1}" for at in range(60)]
+"""Such as 2.001,2."""
+
+
+@pytest.mark.parametrize(("delimiter", "shown"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
+def test_separators_and_decimal_commas_are_seen_and_noted(tmp_path, delimiter, shown):
+    ours = {"pay": COMMAS, "bmi": [f"{20 + at % 9},{at % 10}" for at in range(60)], "sex": LETTERS}
+    theirs = {**ours, "bmi": ["[20,0; 25,0[", "25,5-30,5", ">=28,5"] * 20}
+    paths = [write(tmp_path / name, table, delimiter) for name, table in (("o.csv", ours), ("p.csv", theirs))]
+    found = cvpl.propose(*paths)
+    reading = found.config.reading
+    assert (reading.delimiter, reading.decimal) == (delimiter, ",")
+    assert {name: entry.type for name, entry in found.config.columns.items()} == {
+        "pay": "numeric", "bmi": "numeric", "sex": "category"
+    }  # fmt: skip
+    notes = " ".join(found.assumptions.notes)
+    assert f"separated by {shown}" in notes and "decimal commas" in notes and COMMAS[1] not in found.text
+    checked(tmp_path, found.text)
+    cvpl.audit(*paths, tmp_path / "audit.yaml", attackers=["paper"])
+
+
+def test_a_gap_among_decimal_commas_is_a_gap(tmp_path):
+    table = {"pay": ["-", *COMMAS[1:]], "sex": LETTERS}
+    settings = proposed(tmp_path, table, table)
+    assert settings["reading"] == {"decimal": ",", "missing": ["", "-"]}
+    assert settings["columns"]["pay"]["type"] == "numeric"
+
+
+def test_decimal_commas_beside_decimal_points_are_a_doubt(tmp_path):
+    """One setting cannot read both; and thousands need none."""
+    table = {"pay": COMMAS, "bmi": [f"2{at % 9}.{at % 8}" for at in range(60)], "sex": LETTERS}
+    paths = [write(tmp_path / name, table) for name in ("o.csv", "p.csv")]
+    found = cvpl.propose(*paths)
+    assert found.config.reading.decimal == "."
+    assert "reading.decimal" in next(item.doubt for item in found.assumptions.columns if item.column == "pay")
+    thousands = [f"{at + 1},{100 + at}" for at in range(60)]
+    assert "reading" not in proposed(tmp_path, {"pay": thousands, "s": LETTERS}, {"pay": thousands, "s": LETTERS})
+
+
+def days(pattern, start=1):
+    return [pattern.format(day=start + at % 28, month=1 + at % 12, year=1990 + at % 20) for at in range(60)]
+
+
+# a pattern of days, the first day of the month, and the order that is proposed
+WRITTEN_DAYS = {
+    "slashes, day first": ("{day:02}/{month:02}/{year}", 1, "day_first"),
+    "slashes, month first": ("{month:02}/{day:02}/{year}", 1, "month_first"),
+    "one digit": ("{month}/{day}/{year}", 1, "month_first"),
+    "dashes": ("{day:02}-{month:02}-{year}", 1, "day_first"),
+    "points and one digit": ("{day}.{month}.{year}", 1, "day_first"),
+    "points": ("{day:02}.{month:02}.{year}", 1, None),
+    "with a clock": ("{day:02}/{month:02}/{year} 9:05", 1, "day_first"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN_DAYS)
+def test_the_order_of_day_and_month_is_seen(tmp_path, name):
+    pattern, start, order = WRITTEN_DAYS[name]
+    table = {"visit": days(pattern, start), "sex": LETTERS}
+    settings = proposed(tmp_path, table, {**table, "sex": LETTERS[::-1]})
+    assert settings.get("reading", {}).get("dates") == order
+    assert settings["columns"]["visit"]["type"] == "datetime"
+    cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml", attackers=["paper"])
+
+
+def test_an_unclear_order_is_a_doubt_that_names_the_setting(tmp_path):
+    """Another column may settle it; two that contradict each other cannot be read."""
+    unclear = [f"{1 + at % 12:02}/{1 + at % 11:02}/2024" for at in range(60)]
+    table = {"visit": unclear, "sex": LETTERS}
+    paths = [write(tmp_path / name, table) for name in ("o.csv", "p.csv")]
+
+    def doubts(**more):
+        for path in paths:
+            write(path, {**table, **more})
+        found = cvpl.propose(*paths)
+        return found.config.reading.dates, {item.column: item.doubt or "" for item in found.assumptions.columns}
+
+    order, doubt = doubts()
+    assert order == "day_first" and "reading.dates" in doubt["visit"] and unclear[1] not in doubt["visit"]
+    order, doubt = doubts(birth=days("{month}/{day}/{year}"))
+    assert order == "month_first" and "reading.dates" in doubt["visit"] and "reading.dates" not in doubt["birth"]
+    order, doubt = doubts(birth=days("{month}/{day}/{year}"), death=days("{day}/{month}/{year}"))
+    assert order == "iso" and "two orders" in doubt["birth"]
+
+
+# Encodings and formats -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("encoding", "city"), [("latin-1", "Köln"), ("windows-1252", "Žilina")])
+def test_a_file_that_is_not_utf_8_is_seen_and_noted(tmp_path, encoding, city):
+    """Beside one that is."""
+    text = "city,age\n" + "".join(f"{city if at % 2 else 'Rom'},{number}\n" for at, number in enumerate(NUMBERS))
+    (tmp_path / "o.csv").write_bytes(text.encode(encoding))
+    (tmp_path / "p.csv").write_text(text, encoding="utf-8")
+    found = cvpl.propose(tmp_path / "o.csv", tmp_path / "p.csv")
+    assert found.config.reading.encoding == encoding
+    assert "o.csv is not UTF-8" in found.assumptions.notes[0]
+    assert cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv").assumptions.notes[0] == found.assumptions.notes[0]
+
+
+def test_files_separated_by_tabs_need_no_setting(tmp_path):
+    """Not even beside a file with commas."""
+    paths = [write(tmp_path / "o.tsv", TABLE, "\t"), write(tmp_path / "p.csv", TABLE)]
+    assert "reading" not in checked(tmp_path, propose_tables(*paths).text())
+    cvpl.audit(*paths, tmp_path / "audit.yaml", attackers=["paper"])
 
 
 # Who is who ----------------------------------------------------------------------------------------------------------
@@ -428,7 +573,7 @@ OTHERS = {
     "adult": (
         "adult/adult.csv", "adult/adult_k10_anjana.csv",
         {"age": {"bin": 10}, "workclass": "exact", "education": "exact"},
-        {"original": "row_number", "protected": "index"}, {"strip": True},
+        {"original": "row_number", "protected": "index"}, {"strip": True, "missing": ["", "?"]},
     ),
     "stroke": ("stroke/stroke.csv", "stroke/stroke_k10.csv", {}, None, {"missing": ["", "N/A", "NULL"]}),
     "pram": (
@@ -441,7 +586,8 @@ OTHERS = {
     ),
     "not truth": ("nist_ma/ma2019.csv", "nist_ma/synthpop_cart.csv", {"AGEP": {"bin": 20}}, None, None),
     "flipped": (
-        "adult_study_2021/trn.csv.gz", "adult_study_2021/flip10.csv.gz", {"age": {"bin": 10}}, None, None,
+        "adult_study_2021/trn.csv.gz", "adult_study_2021/flip10.csv.gz", {"age": {"bin": 10}}, None,
+        {"missing": ["", "?"]},
     ),
     "itself": (
         "german/german.csv", "german/german.csv",

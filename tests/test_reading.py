@@ -301,6 +301,141 @@ def test_another_delimiter(tmp_path):
     assert shown(found.pair.original.columns["note"]) == ['he said "hi"', "two\nlines", "a;b,c", None]
 
 
+@pytest.mark.parametrize("name", ["p.tsv", "P.TSV", "p.tsv.gz"])
+def test_tabs_separate_a_tsv_file_whatever_the_setting(tmp_path, name):
+    content = b"x\ty\n1;5\t2,5\n"
+    path = write(tmp_path, name, gzip.compress(content) if name.endswith("gz") else content)
+    for delimiter in (",", ";"):
+        found = read(path, path, [spec("x"), spec("y")], reading=Reading(delimiter=delimiter)).pair.protected.columns
+        assert (shown(found["x"]), shown(found["y"])) == (["1;5"], ["2,5"])
+
+
+def test_a_broken_tsv_file_is_said_to_have_tabs(tmp_path):
+    path = write(tmp_path, "p.tsv", f"x\ty\n1\t2\n{SECRET}\n")
+    (problem, _) = refused(path, path, [spec("x")])
+    assert problem.row == 2 and "tabs" in problem.cure and SECRET not in str(problem)
+
+
+# Decimal commas and days -------------------------------------------------------------------------------------------
+
+# a cell, and the ends of what it means beside the originals 1,5 and 1.234,25
+COMMA_NUMBERS = {
+    "3,14": (3.14, 3.14), "1.234,5": (1234.5, 1234.5), "-,5": (-0.5, -0.5), "12": (12, 12), "1.234": (1234, 1234),
+    "1,5e2": (150, 150), "1,5-2,5": (1.5, 2.5), "[1,5; 2,5]": (1.5, 2.5), "[1,5; 2,5[": (1.5, nextafter(2.5, 0)),
+    "[1,5, 2,5]": (1.5, 2.5), "17, 25": (17, 25), "<=2,5": (1.5, 2.5), ">= 1.000,5": (1000.5, 1234.25),
+    "{1,5; 2,5}": (1.5, 2.5), "1,2*": (1.2, nextafter(1.3, 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", COMMA_NUMBERS)
+def test_a_number_with_a_decimal_comma(tmp_path, cell):
+    original = "x;y\n1,5;a\n1.234,25;a\n"
+    found = columns(
+        tmp_path, original, f"x;y\n{'' if ';' not in cell else chr(34)}{cell}{'' if ';' not in cell else chr(34)};a\n",
+        "numeric", reading=Reading(delimiter=";", decimal=","),
+    )  # fmt: skip
+    assert found[0].values.tolist() == [1.5, 1234.25]
+    assert (found[1].low[0], found[1].high[0]) == pytest.approx(COMMA_NUMBERS[cell], rel=1e-12)
+
+
+@pytest.mark.parametrize("cell", ["3.14", "0.123", "1,2,3", "[17,25]", "12.34,5", "1.234.56"])
+def test_what_is_unclear_with_a_decimal_comma_is_refused(tmp_path, cell):
+    problem = problem_of(tmp_path, f"x;y\n1;1\n{cell};1\n", kind="numeric", delimiter=";", decimal=",")
+    assert problem.row == 2 and "ambiguous" in problem.what and "`reading.decimal`" in problem.cure
+    assert cell not in str(problem)
+
+
+def test_a_decimal_comma_without_the_setting_is_told_to_set_it(tmp_path):
+    problem = problem_of(tmp_path, "x;y\n1;1\n3,05;1\n", kind="numeric", delimiter=";")
+    assert "`reading.decimal`" in problem.cure
+
+
+def test_numbers_that_are_stored_as_such_have_no_decimal_comma():
+    frame = pl.DataFrame({"x": [3.125, 1.234]})
+    found = read(frame, frame, [spec("x", "numeric")], reading=Reading(decimal=","))
+    assert found.pair.original.columns["x"].values.tolist() == [3.125, 1.234]
+
+
+# a cell, the order, and the day and hour that it is
+DAYS_WRITTEN = {
+    ("31/12/2024", "day_first"): "2024-12-31", ("12/31/2024", "month_first"): "2024-12-31",
+    ("1/5/2024", "day_first"): "2024-05-01", ("1/5/2024", "month_first"): "2024-01-05",
+    ("1.5.2024", "day_first"): "2024-05-01", ("01.05.2024", "month_first"): "2024-05-01",
+    ("31-12-2024", "day_first"): "2024-12-31", ("2024-05-01", "day_first"): "2024-05-01",
+    ("1/5/2024 9:05", "day_first"): "2024-05-01 09:05", ("12/31/2024 13:45:10", "month_first"): "2024-12-31 13:45:10",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "order"), DAYS_WRITTEN)
+def test_a_day_in_the_order_that_is_set(tmp_path, cell, order):
+    text = f"x,y\n{cell},1\n"
+    found = columns(tmp_path, text, text, "datetime", reading=Reading(dates=order))[1]
+    assert found.first[0] == found.last[0] == np.datetime64(DAYS_WRITTEN[cell, order], "us")
+
+
+def test_spans_of_days_are_read_in_the_same_order(tmp_path):
+    spans = ['"[01/05/2024, 31/05/2024]"', "01/05/2024 - 31/05/2024", "2024-05"]
+    text = "x,y\n" + "".join(f"{span},1\n" for span in spans)
+    found = columns(tmp_path, "x,y\n31/12/2024,1\n", text, "datetime", reading=Reading(dates="day_first"))[1]
+    assert set(found.first.astype("datetime64[D]")) == {np.datetime64("2024-05-01")}
+    assert set(found.last.astype("datetime64[D]")) == {np.datetime64("2024-05-31")}
+
+
+@pytest.mark.parametrize(("cell", "order"), [("31/12/2024", "month_first"), ("12/31/2024", "day_first")])
+def test_a_day_in_the_other_order_is_refused(tmp_path, cell, order):
+    write(tmp_path, "o.csv", "x,y\n1/1/2024,1\n")
+    text = write(tmp_path, "p.csv", f"x,y\n1/1/2024,1\n{cell},1\n")
+    (problem,) = refused(tmp_path / "o.csv", text, [spec("x", "datetime")], reading=Reading(dates=order))
+    assert problem.row == 2 and "`reading.dates`" in problem.cure
+
+
+# Encodings ---------------------------------------------------------------------------------------------------------
+
+CITY = {"latin-1": "Köln", "windows-1252": "Žilina €"}
+
+
+@pytest.mark.parametrize("encoding", CITY)
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv"])
+def test_another_encoding_is_read_where_it_is_set(tmp_path, encoding, ending):
+    """And a UTF-8 file beside it as what it is."""
+    cut = "\t" if ending == "tsv" else ","
+    content = f'größe{cut}x\n\n1{cut}{CITY[encoding]}\n2{cut}"a\n""b"" {cut}c"\n3{cut}\n'
+    old = content.encode(encoding)
+    path = write(tmp_path, f"o.{ending}", gzip.compress(old) if ending == "csv.gz" else old)
+    new = write(tmp_path, "p.tsv" if ending == "tsv" else "p.csv", b"\xef\xbb\xbf" + content.encode())
+    found = read(path, new, [spec("x"), spec("größe")], reading=Reading(encoding=encoding)).pair
+    for table in (found.original, found.protected):
+        assert shown(table.columns["x"]) == [CITY[encoding], f'a\n"b" {cut}c', None]
+
+
+@pytest.mark.parametrize("header", [False, True])
+@pytest.mark.parametrize("encoding", CITY)
+def test_a_file_that_is_not_utf_8_is_told_its_likely_encoding(tmp_path, encoding, header):
+    content = f"x,{CITY[encoding]}\n1,1\n" if header else f"x,y\n{CITY[encoding]},1\n"
+    problem = problem_of(tmp_path, content.encode(encoding))
+    assert f"set `reading.encoding` to {encoding}" in problem.cure and CITY[encoding] not in str(problem)
+
+
+DECODED = ("too few fields", "too many fields", "after a quoted line end", "after a blank line", "with CRLF",
+           "an open quote", "text behind a quote", "header alone", "one name twice")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECODED)
+def test_a_broken_csv_file_in_another_encoding(tmp_path, name):
+    """Is reported as the same file in UTF-8 is."""
+    content, row, count, what = BROKEN[name]
+    problem = problem_of(tmp_path, content.replace("x", "xé", 1).encode("latin-1"), encoding="latin-1")
+    assert (problem.where, problem.row, problem.count) == ("p.csv", row, count)
+    assert what in problem.what and SECRET not in str(problem)
+
+
+def test_many_records_in_another_encoding_keep_their_order(tmp_path):
+    text = "x,y\n" + "".join(f"{at},é\n" for at in range(120_000))
+    path = write(tmp_path, "o.csv", text.encode("latin-1"))
+    found = read(path, path, [spec("x", "numeric")], reading=Reading(encoding="latin-1")).pair.original
+    assert np.array_equal(found.columns["x"].values, np.arange(120_000))
+
+
 def test_single_precision_is_the_number_that_a_file_would_show():
     frame = pl.DataFrame({"x": pl.Series([0.1, 70.3], dtype=pl.Float32)})
     assert read(frame, frame, [spec("x", "numeric")]).pair.original.columns["x"].values.tolist() == [0.1, 70.3]

@@ -235,7 +235,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         config=config,
         specs=specs,
         declared=(*config.columns, *((identity.original, identity.protected) if identity else ())),
-        reading=Reading(config.reading.strip, config.reading.missing, config.reading.delimiter),
+        reading=Reading(**config.reading.model_dump()),
         identity=identity,
         attackers={key: attacker for key, attacker in attackers.items() if attacker is not None},
         control=base / config.control.file if isinstance(config.control, ControlConfig) else None,

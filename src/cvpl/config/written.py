@@ -13,10 +13,13 @@ from cvpl.config.written_attacker import AttackerForm, ThresholdForm
 from cvpl.evaluation.intervals.intervals import Method
 from cvpl.evaluation.policy import PRESETS, Bound, Figure
 from cvpl.operators.threshold import DEFAULT, Grid
-from cvpl.operators.vectorization import Encoding, Feature
+from cvpl.operators.vectorization import Encoding as ColumnEncoding
+from cvpl.operators.vectorization import Feature
 from cvpl.search.levers import Approximate
 from cvpl.settings import Settings
 from cvpl.tables.columns import OBSERVABLE, Role, Type
+from cvpl.tables.encoding import Encoding
+from cvpl.tables.local_spellings import Dates, Decimal
 
 
 class ColumnConfig(Settings):
@@ -27,7 +30,7 @@ class ColumnConfig(Settings):
     separator: Annotated[str, Field(min_length=1)] | None = None
     hierarchy: str | None = None
     block: RuleForm | None = None
-    encode: Encoding | None = None
+    encode: ColumnEncoding | None = None
     features: tuple[Feature, ...] = ()
     vectorize: bool = True
 
@@ -43,6 +46,9 @@ class ReadingConfig(Settings):
     strip: bool = False
     missing: tuple[str, ...] = ("",)
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    decimal: Decimal = "."
+    dates: Dates = "iso"
+    encoding: Encoding = "utf-8"
 
 
 class TruthConfig(Settings):

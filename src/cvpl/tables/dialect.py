@@ -1,4 +1,4 @@
-"""Guess how a CSV file separates and pads its fields, from its first lines.
+"""Guess how a CSV file is encoded, and how it separates and pads its fields, from its first lines.
 
 Used by `cvpl init`, and to check files without a configuration; an audit uses only what is declared.
 """
@@ -13,42 +13,49 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from cvpl.tables.source import BLANKS, Reading, is_csv, text_of
+from cvpl.tables.encoding import Encoding, likely_encoding, text_of
+from cvpl.tables.source import BLANKS, Reading, is_csv, is_tsv
 
 _LINES = 1000
-_DELIMITERS = ",;\t|"
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_ENCODINGS: dict[Encoding, str] = {"latin-1": "Latin-1", "windows-1252": "Windows-1252"}
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """The guessed reading of one table, the reasons if it is not the default, and whether the table is a CSV file."""
+    """The guessed reading of one table, the reasons if it is not the default, and whether it needs a delimiter."""
 
     reading: Reading
     reasons: tuple[str, ...] = ()
-    is_csv: bool = False
+    delimited: bool = False
 
 
 def guess_dialect(data: object) -> Dialect:
-    """Guess the separator, the most frequent one in the header, and stripping, if 1% of the lines have padded fields.
+    """Guess the encoding, the separator, the most frequent one in the header, and stripping, if 1% of lines are padded.
 
-    Returns the default for a dataframe, a Parquet file, or a file that cannot be opened.
+    Returns the default for a dataframe, a file of another kind, or a file that cannot be opened.
     """
     path = Path(data) if isinstance(data, str | Path) else None
     if path is None or not is_csv(path) or not path.is_file():
         return Dialect(Reading())
     try:
-        with text_of(path) as file:
+        encoding = likely_encoding(path) or "utf-8"
+        with text_of(path, encoding) as file:
             lines = list(islice(file, _LINES))
     except (OSError, EOFError, zlib.error):
         return Dialect(Reading())
     reasons = []
-    delimiter = _delimiter(lines[0]) if lines else ","
+    if encoding in _ENCODINGS:
+        reasons.append(f"{path.name} is not UTF-8, and is read as {_ENCODINGS[encoding]}: are all letters right?")
+    found = _delimiter(lines[0]) if lines else ","
+    delimiter = "," if is_tsv(path) else found
     if delimiter != ",":
-        reasons.append(f"the header of {path.name} is not separated by commas")
-    padded = _padded(lines, delimiter)
+        reasons.append(f"the header of {path.name} is separated by {_DELIMITERS[delimiter]}")
+    padded = _padded(lines, "\t" if is_tsv(path) else delimiter)
     if padded:
         reasons.append(f"{padded:,} of the first {len(lines):,} lines of {path.name} have blanks around fields")
-    return Dialect(Reading(strip=bool(padded), delimiter=delimiter), tuple(reasons), is_csv=True)
+    reading = Reading(strip=bool(padded), delimiter=delimiter, encoding=encoding)
+    return Dialect(reading, tuple(reasons), delimited=not is_tsv(path))
 
 
 def _delimiter(header: str) -> str:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.raw_records import raw_records
-from cvpl.tables.source import BLANKS, POSITION, Reading, Source, is_csv, literal, open_source, quoted
+from cvpl.tables.source import BLANKS, POSITION, Reading, Source, delimiter_of, is_csv, literal, open_source, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -98,7 +98,7 @@ def _key(source: Source, by: str, reading: Reading) -> str:
 
 
 def _part_csv(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
-    records = raw_records(path, reading.delimiter)
+    records = raw_records(path, delimiter_of(path, reading))
     header = next(records)
     with ExitStack() as stack:
         files = [stack.enter_context(_written(target)) for target in into]

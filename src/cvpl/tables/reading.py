@@ -12,6 +12,15 @@ from numpy.typing import NDArray
 from cvpl.errors import Problem
 from cvpl.tables import unknown_labels
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
+from cvpl.tables.local_spellings import (
+    LOOSE_DAY,
+    LOOSE_TIME,
+    PLAIN_COMMA_NUMBER,
+    comma_number_sql,
+    iso_days,
+    iso_sql,
+    with_point,
+)
 from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
 from cvpl.tables.source import BLANKS, Reading, Source, literal, quoted
 from cvpl.tables.whole_labels import LabelRespelling, respelled
@@ -84,6 +93,9 @@ class ColumnReader:
     def _number(self, source: Source, column: str) -> str:
         """Return SQL for a cell's number, NULL where it is missing or not a plain number."""
         kind, name, text = source.types[column], source.field(column), self.text(source, column)
+        if not _is_number(kind) and self._reading.decimal == ",":
+            number = f"TRY_CAST({comma_number_sql(text)} AS DOUBLE)"
+            return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_COMMA_NUMBER)}) THEN {number} END"
         if not _is_number(kind):
             return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_NUMBER)}) THEN TRY_CAST({text} AS DOUBLE) END"
         # A single-precision 0.1 is read as the 0.1 that a file would show, not as 0.10000000149.
@@ -93,9 +105,16 @@ class ColumnReader:
 
     def _time(self, source: Source, column: str) -> str:
         """Return SQL for a cell's time to the microsecond, NULL where it is missing or not a plain time."""
-        text = self.text(source, column)
+        text, pattern = self._iso_text(source, column), _PLAIN_TIME if self._reading.dates == "iso" else LOOSE_TIME
         cut = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]+', '\\1')"
-        return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_TIME)}) THEN TRY_CAST({cut} AS TIMESTAMP) END"
+        return f"CASE WHEN regexp_full_match({text}, {literal(pattern)}) THEN TRY_CAST({cut} AS TIMESTAMP) END"
+
+    def _iso_text(self, source: Source, column: str) -> str:
+        """Return SQL for a cell's text, days respelled as 2024-12-31 if `reading.dates` says how they are written."""
+        text = self.text(source, column)
+        if self._reading.dates == "iso" or source.types[column] != "VARCHAR":
+            return text
+        return iso_sql(text, self._reading.dates)
 
     def _numbers(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Numbers]:
         plain = [self._number(source, spec.name) for source in sources]
@@ -107,12 +126,20 @@ class ColumnReader:
         whole = bool(known.size) and bool(np.all(known == np.trunc(known)))
         smallest, largest = (float(known.min()), float(known.max())) if known.size else (np.inf, -np.inf)
 
+        comma = self._reading.decimal == ","
+
         def meaning(label: str) -> tuple[float, float, float] | None:
-            found = read_number(label, whole=whole, smallest=smallest, largest=largest)
+            text = with_point(label) if comma else label
+            if text is None:
+                return None
+            found = read_number(text, whole=whole, smallest=smallest, largest=largest)
             return None if found is None else (found.middle, found.low, found.high)
 
         def released(label: str) -> tuple[float, float, float] | None:
-            found = read_pair(label, whole=whole, smallest=smallest, largest=largest)
+            text = with_point(label) if comma else label
+            if text is None:
+                return None
+            found = read_pair(text, whole=whole, smallest=smallest, largest=largest)
             return meaning(label) if found is None else (found.middle, found.low, found.high)
 
         result = []
@@ -139,6 +166,7 @@ class ColumnReader:
         clocked = whole_day = False
 
         def meaning(label: str) -> tuple[np.datetime64, np.datetime64] | None:
+            label = iso_days(label, self._reading.dates)
             found = read_time(label, earliest=ends[0], latest=ends[1], whole_day=whole_day)
             return None if found is None else (np.datetime64(found.first, "us"), np.datetime64(found.last, "us"))
 
@@ -167,7 +195,8 @@ class ColumnReader:
 
     def _days(self, source: Source, column: str) -> NDArray[np.bool_]:
         """Return which cells are a day without a clock time."""
-        day = f"regexp_full_match({self.text(source, column)}, {literal(_PLAIN_DAY)})"
+        pattern = _PLAIN_DAY if self._reading.dates == "iso" else LOOSE_DAY
+        day = f"regexp_full_match({self._iso_text(source, column)}, {literal(pattern)})"
         query = f"SELECT {day} AS v FROM {quoted(source.table)}"
         return np.ma.filled(self._fetch(query)["v"], False).astype(bool)
 
@@ -193,16 +222,39 @@ class ColumnReader:
                 continue
             meant = meaning(label)
             if meant is None:
-                (unclear if two_ways(label) else unreadable).append(members)
+                (unclear if self._two_ways(spec, label) else unreadable).append(members)
             else:
                 found.append((members, meant))
         what = f"found text where {allowed} is declared"
         cure = "Declare the column as a category, list the text under `reading.missing`, or correct the row."
+        if spec.type == "datetime" and self._reading.dates == "iso":
+            cure = (
+                "Set `reading.dates` if days are written as 31/12/2024 or 12/31/2024, declare the column as a "
+                "category, list the text under `reading.missing`, or correct the row."
+            )
         self._refuse(source, spec, unreadable, what, cure)
         what = f"found an ambiguous text where {allowed} is declared"
-        cure = "Write a range as [17, 25], decimals with a point, a month as 2024-05 and a day as 2024-05-01."
-        self._refuse(source, spec, unclear, what, cure)
+        self._refuse(source, spec, unclear, what, self._clear_spelling(spec))
         return found
+
+    def _two_ways(self, spec: ColumnSpec, label: str) -> bool:
+        """Whether an unread text is ambiguous."""
+        commas = spec.type == "numeric" and self._reading.decimal == ","
+        return two_ways(label) or (commas and with_point(label) is None)
+
+    def _clear_spelling(self, spec: ColumnSpec) -> str:
+        """Say how a column is written without ambiguity."""
+        if spec.type == "datetime":
+            return (
+                "Write a month as 2024-05 and a day as 2024-05-01, or set `reading.dates` to day_first (31/12/2024) or "
+                "month_first (12/31/2024)."
+            )
+        if self._reading.decimal == ",":
+            return (
+                "`reading.decimal` is a comma, so write decimals as 3,14, thousands as 1.234 and a range as "
+                "[1,5; 2,5]; remove the setting if a point separates decimals."
+            )
+        return "Write a range as [17, 25] and decimals with a point, or set `reading.decimal` to a comma."
 
     def _refuse(self, source: Source, spec: ColumnSpec, rows: Sequence[NDArray[np.intp]], what: str, cure: str) -> None:
         """Report one problem for all these rows, if there are any."""

@@ -12,16 +12,18 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
-import io
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cvpl.errors import InputError, LimitError, Problem
+from cvpl.tables.decoded_csv import load_decoded
+from cvpl.tables.encoding import Encoding, encoding_of, likely_encoding, text_of
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
+from cvpl.tables.local_spellings import Dates, Decimal
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,12 +50,16 @@ _REJECTS = {
 class Reading:
     """How fields are read: by default nothing is stripped, and only an empty field is missing.
 
-    `missing` is the complete list of texts, after stripping: without "" in it an empty field is a value.
+    `missing` is the complete list of texts, after stripping: without "" in it an empty field is a value. `decimal` and
+    `dates` say how numbers and days are written in text; `encoding` is that of CSV files that are not UTF-8.
     """
 
     strip: bool = False
     missing: tuple[str, ...] = ("",)
     delimiter: str = ","
+    decimal: Decimal = "."
+    dates: Dates = "iso"
+    encoding: Encoding = "utf-8"
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,17 @@ def open_source(
 
 def is_csv(path: Path) -> bool:
     """Whether the file is read as CSV, by its file extension."""
-    return path.name.lower().endswith((".csv", ".csv.gz"))
+    return path.name.lower().endswith((".csv", ".csv.gz")) or is_tsv(path)
+
+
+def is_tsv(path: Path) -> bool:
+    """Whether tabs separate the file's fields, by its file extension."""
+    return path.name.lower().endswith((".tsv", ".tsv.gz"))
+
+
+def delimiter_of(path: Path, reading: Reading) -> str:
+    """Return the character between the fields of a CSV file."""
+    return "\t" if is_tsv(path) else reading.delimiter
 
 
 def _load_file(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading, name: str) -> Sequence[str]:
@@ -126,7 +142,7 @@ def _load_file(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: R
         return _load_parquet(con, path, role, name)
     if is_csv(path):
         return _load_csv(con, path, role, reading, name)
-    cure = "Name a .csv, .csv.gz or .parquet file."
+    cure = "Name a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file."
     raise InputError([Problem(name, "the file extension is not supported", cure)])
 
 
@@ -217,19 +233,13 @@ def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
 def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading, name: str) -> Sequence[str]:
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
-    names = _header(path, reading, name)
-    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(len(names)))
-    compression = "gzip" if path.suffix.lower() == ".gz" else "none"
-    options = (
-        f"columns={{{columns}}}, header=true, auto_detect=false, delim={literal(reading.delimiter)}, quote='\"', "
-        f"escape='\"', nullstr={literal(_NEVER)}, strict_mode=true, null_padding=false, store_rejects=true, "
-        f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
-    )
+    delimiter = delimiter_of(path, reading)
+    encoding, names = _header(path, delimiter, reading, name)
     try:
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({_only(path)}, {options})")
-        rejected = con.execute(
-            "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
-        ).fetchall()
+        if encoding == "utf-8":
+            rejected = _read_csv(con, path, role, len(names), delimiter)
+        else:
+            rejected = load_decoded(con, path, quoted(role), len(names), delimiter, encoding)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.IOException:
@@ -241,58 +251,82 @@ def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Re
             "`reading.delimiter` is right."
         )
         raise InputError([Problem(name, "the file cannot be read as CSV", cure)]) from None
-    finally:
-        con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
     if rejected:
         cure = "Correct the row, or set `reading.delimiter` if the fields are not separated by commas."
+        if is_tsv(path):
+            cure = "Correct the row; the fields of a .tsv file are separated by tabs."
         raise InputError(
             Problem(
                 name,
                 _REJECTS.get(kind, "found a record that is not CSV"),
-                "Write the file as UTF-8." if kind == "INVALID ENCODING" else cure,
-                row=_record(path, reading, line),
+                _not_utf8(path) if kind == "INVALID ENCODING" else cure,
+                row=record,
                 count=count,
             )
-            for kind, line, count in rejected
+            for kind, record, count in rejected
         )
     return names
 
 
-def text_of(path: Path) -> io.TextIOWrapper:
-    """Open the file as text; bytes that are not UTF-8 become lone surrogates, which a later check finds."""
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    return io.TextIOWrapper(opener(path, "rb"), encoding="utf-8-sig", errors="surrogateescape", newline="")
+def _read_csv(
+    con: duckdb.DuckDBPyConnection, path: Path, role: str, width: int, delimiter: str
+) -> list[tuple[str, int, int]]:
+    """Load a UTF-8 file, and return each kind of fault with its first record and the number of records."""
+    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
+    compression = "gzip" if path.suffix.lower() == ".gz" else "none"
+    options = (
+        f"columns={{{columns}}}, header=true, auto_detect=false, delim={literal(delimiter)}, quote='\"', "
+        f"escape='\"', nullstr={literal(_NEVER)}, strict_mode=true, null_padding=false, store_rejects=true, "
+        f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
+    )
+    try:
+        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({_only(path)}, {options})")
+        found = con.execute(
+            "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
+        ).fetchall()
+    finally:
+        con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    return [(kind, _record(path, delimiter, line), count) for kind, line, count in found]
 
 
-def _header(path: Path, reading: Reading, name: str) -> Sequence[str]:
-    """The column names of a CSV file, checked."""
-    if reading.delimiter in '"\r\n':
+def _not_utf8(path: Path) -> str:
+    """Say what to do with a file that is not UTF-8, by the encoding that its bytes suggest."""
+    likely = likely_encoding(path)
+    if likely is None or likely == "utf-8":
+        return "Write it as UTF-8, plain or compressed with gzip."
+    shown = {"latin-1": "Latin-1", "windows-1252": "Windows-1252"}[likely]
+    return f"It is {shown}, most likely: set `reading.encoding` to {likely}, or write the file as UTF-8."
+
+
+def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[Encoding, Sequence[str]]:
+    """The encoding of a CSV file, and its column names, checked."""
+    if delimiter in '"\r\n':
         cure = "Name the character between the fields, such as a comma or a semicolon."
         raise InputError([Problem("configuration", "`reading.delimiter` cannot separate fields", cure)])
     try:
         if path.suffix.lower() == ".gz":
             _check_whole(path)
-        header = _first_record(path, reading.delimiter)
+        encoding = encoding_of(path, reading.encoding)
+        header = _first_record(path, delimiter, encoding)
         # DuckDB allows spaces before a quoted field, so the header may have them too.
         if header and any(field.lstrip(" ").startswith('"') for field in header):
-            header = _first_record(path, reading.delimiter, skip_blanks=True)
+            header = _first_record(path, delimiter, encoding, skip_blanks=True)
         "".join(header or ()).encode()
     except (OSError, EOFError, zlib.error):
         cure = "Write or copy it again; a name that ends in .gz is read as gzip."
         raise InputError([Problem(name, "the file cannot be opened, or is cut off or damaged", cure)]) from None
     except (UnicodeEncodeError, csv.Error):
-        cure = "Write it as UTF-8, plain or compressed with gzip."
-        raise InputError([Problem(name, "the header cannot be read as UTF-8 text", cure)]) from None
+        raise InputError([Problem(name, "the header cannot be read as UTF-8 text", _not_utf8(path))]) from None
     if header is None:
         raise InputError([Problem(name, "the file is empty", "It needs a header and at least one record.")])
     if not header:
         raise InputError([Problem(name, "the first line is empty", "It needs to be the header.")])
     names = [field.strip(BLANKS) for field in header] if reading.strip else header
-    return _checked(names, name, "fields")
+    return encoding, _checked(names, name, "fields")
 
 
-def _first_record(path: Path, delimiter: str, *, skip_blanks: bool = False) -> list[str] | None:
-    with text_of(path) as file:
+def _first_record(path: Path, delimiter: str, encoding: Encoding, *, skip_blanks: bool = False) -> list[str] | None:
+    with text_of(path, encoding) as file:
         return next(csv.reader(file, delimiter=delimiter, skipinitialspace=skip_blanks), None)
 
 
@@ -303,11 +337,11 @@ def _check_whole(path: Path) -> None:
             pass
 
 
-def _record(path: Path, reading: Reading, line: int) -> int:
+def _record(path: Path, delimiter: str, line: int) -> int:
     """Return the number of the record that DuckDB found in its `line`: DuckDB counts the header and blank lines."""
     try:
         with text_of(path) as file:
-            records = csv.reader(file, delimiter=reading.delimiter)
+            records = csv.reader(file, delimiter=delimiter)
             return sum(bool(record) for record in islice(records, 1, line))
     except csv.Error:
         return line - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,6 +42,11 @@ class Facts:
         """The number of missing cells."""
         return self.rows - int(self.counts.sum())
 
+    @property
+    def known(self) -> int:
+        """The number of cells that are not missing."""
+        return int(self.counts.sum())
+
     def count(self, labels: Sequence[str]) -> int:
         """Count the cells with one of these labels."""
         wanted = set(labels)
@@ -56,8 +61,11 @@ class Facts:
 
     def spelled_like(self, other: Facts) -> Facts:
         """Return the column with whole numbers spelled as in the other table, as reading does."""
-        meant = respelled(self.labels, other.labels).meant
-        if not meant:
+        return self.renamed(respelled(self.labels, other.labels).meant)
+
+    def renamed(self, meant: Mapping[str, str]) -> Facts:
+        """Return the column with some labels spelled in another way; equal ones become one."""
+        if all(label == other for label, other in meant.items()):
             return self
         labels = tuple(sorted({meant.get(label, label) for label in self.labels}))
         place = {label: code for code, label in enumerate(labels)}

@@ -15,18 +15,19 @@ import yaml
 from cvpl.errors import InputError, Problem
 from cvpl.tables.columns import OBSERVABLE
 from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.encoding import Encoding
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
-from cvpl.tables.proposal.column import ColumnProposal, guess_column, guess_type, is_plain, named_like_identity, words
+from cvpl.tables.proposal.column import ColumnProposal, guess_column, is_plain, named_like_identity, words
 from cvpl.tables.proposal.facts import Column, read_facts
+from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
+from cvpl.tables.proposal.spellings import Spellings, guess_spellings
 from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Reading, Source, display_name
 
-USUAL_MISSING = ("?", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "nan", "NaN", "NaT")
-PERHAPS_MISSING = ("N", "-", "--", ".", "X", "U")
-"""Spellings that are just as often labels: they count as missing only if no category has them."""
+_ENCODINGS: tuple[Encoding, ...] = ("utf-8", "latin-1", "windows-1252")
 _MOST_KEYS = 3
 _MOST_UNPROVEN_KEYS = 1
 """Without known true pairs, every further key may separate more of them, and it would not show."""
@@ -86,30 +87,43 @@ def propose_tables(original: object, protected: object, *, compare_sensitive: bo
             for name in sources[0].types
             if name in sources[1].types
         }
-        truth = guess_truth(con, reader, sources, columns)
+        spelled = guess_spellings(columns, sources, (*USUAL_MISSING, *PERHAPS_MISSING), reading.delimiter)
+        truth = guess_truth(con, reader, sources, spelled.columns)
     finally:
         con.close()
-    columns = {name: column.spelled_alike() for name, column in columns.items()}
-    types, gaps = _types(columns)
+    columns = {name: column.spelled_alike() for name, column in spelled.columns.items()}
+    why.extend(spelled.reasons)
+    types, gaps = guess_types(columns)
+    reading = replace(reading, decimal=spelled.decimal, dates=spelled.dates)
     if gaps:
-        why.append(_gap_reason(columns, types, gaps))
+        why.append(gap_reason(columns, types, gaps))
         reading = replace(reading, missing=("", *gaps))
     columns = {name: column.without(gaps) for name, column in columns.items()}
     guesses = _guesses(sources, columns, types, truth, compare_sensitive)
+    _add_doubts(guesses, spelled)
     return TablesProposal(guesses, reading, tuple(why), truth)
 
 
 def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
-    """Guess delimiter and stripping for both tables, from the first lines of the CSV files."""
+    """Guess delimiter, encoding and stripping for both tables, from the first lines of the CSV files."""
     dialects = [guess_dialect(data) for data in (original, protected)]
-    delimiters = {dialect.reading.delimiter for dialect in dialects if dialect.is_csv}
+    delimiters = {dialect.reading.delimiter for dialect in dialects if dialect.delimited}
     if len(delimiters) > 1:
         where = " and ".join(display_name(data, "") for data in (original, protected))
         cure = "Write one of them again: `reading.delimiter` applies to all tables."
         raise InputError([Problem(where, "the fields are separated in two different ways", cure)])
     strip = any(dialect.reading.strip for dialect in dialects)
-    reading = Reading(strip=strip, delimiter=min(delimiters, default=","))
+    # One encoding for all files that are not UTF-8: Windows-1252 has every letter of Latin-1.
+    encoding = max((dialect.reading.encoding for dialect in dialects), key=_ENCODINGS.index)
+    reading = Reading(strip=strip, delimiter=min(delimiters, default=","), encoding=encoding)
     return reading, [reason for dialect in dialects for reason in dialect.reasons]
+
+
+def _add_doubts(guesses: Mapping[str, ColumnProposal], spelled: Spellings) -> None:
+    """Add what to check of the spelling to columns that are compared or left out for it."""
+    for name, doubt in spelled.doubts.items():
+        if guesses[name].settings["role"] != "id":
+            guesses[name].doubt(doubt)
 
 
 def _check_headers(sources: Sequence[Source]) -> None:
@@ -125,36 +139,6 @@ def _check_headers(sources: Sequence[Source]) -> None:
         problems.append(Problem(where, "the tables have no column in common", cure))
     if problems:
         raise InputError(problems)
-
-
-def _types(columns: Mapping[str, Column]) -> tuple[dict[str, tuple[str, str]], list[str]]:
-    """Guess every column's type with its reason, and the spellings to read as missing so that numbers can be read."""
-    types = {name: guess_type(column) for name, column in columns.items()}
-    found: dict[str, set[str]] = {}
-    for name, column in columns.items():
-        gaps = column.labels & {*USUAL_MISSING, *PERHAPS_MISSING}
-        bare = guess_type(column.without(sorted(gaps))) if gaps else types[name]
-        if gaps and bare[0] != "category":
-            found[name], types[name] = gaps, bare
-    labels = {label for name, column in columns.items() if types[name][0] == "category" for label in column.labels}
-    for name, gaps in list(found.items()):
-        if gaps & labels & set(PERHAPS_MISSING):
-            del found[name]
-            types[name] = (
-                "category",
-                "numbers, except for a spelling that is a label in other columns; if it means missing everywhere, list "
-                "it under `reading.missing` and make this numeric",
-            )
-    return types, sorted(set().union(*found.values())) if found else []
-
-
-def _gap_reason(columns: Mapping[str, Column], types: Mapping[str, tuple[str, str]], gaps: Sequence[str]) -> str:
-    """Explain why spellings are listed, and how that affects categories."""
-    counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}
-    blocked = [_key(name) for name, count in counts.items() if count and types[name][0] != "category"]
-    others = [_key(name) for name, count in counts.items() if count and types[name][0] == "category"]
-    more = f"; this empties cells of {', '.join(others)} too: are they labels there?" if others else ""
-    return f"spellings of a missing value that keep {', '.join(blocked)} from being read as numbers or times{more}"
 
 
 def _guesses(
@@ -237,6 +221,12 @@ def _reading_lines(reading: Reading, why: Sequence[str]) -> list[str]:
         lines.append("  strip: true")
     if reading.delimiter != ",":
         lines.append(f"  delimiter: {_flow(reading.delimiter)}")
+    if reading.encoding != "utf-8":
+        lines.append(f"  encoding: {reading.encoding}")
+    if reading.decimal != ".":
+        lines.append(f"  decimal: {_flow(reading.decimal)}")
+    if reading.dates != "iso":
+        lines.append(f"  dates: {reading.dates}")
     if reading.missing != ("",):
         lines.append(f"  missing: {_flow(list(reading.missing))}")
     return lines

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, read_matches
+from cvpl.tables.local_spellings import has_decimal_comma
 from cvpl.tables.proposal.column import is_plain, is_time, named_like_identity
 from cvpl.tables.proposal.facts import Agreement, Column, Facts, Rows, agreement, read_facts
 from cvpl.tables.reading import ColumnReader
@@ -91,7 +92,7 @@ def _could_identify(column: Column) -> bool:
         return False
     some = column.original.labels[:: 1 + len(column.original.labels) // 1000]
     measured = all(is_time(label) for label in some) or any(
-        is_plain(label) and not float(label).is_integer() for label in some
+        has_decimal_comma(label) or (is_plain(label) and not float(label).is_integer()) for label in some
     )
     return not measured and (named_like_identity(column.name) or column.shared > 0.99 * column.original.rows)
 

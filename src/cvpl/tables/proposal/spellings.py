@@ -1,0 +1,148 @@
+"""Guess how numbers and days are written: decimal commas, and the order of day and month.
+
+Columns that are written so are respelled with points and as 2024-12-31, so that everything else is guessed from one
+spelling; reading does the same with the proposed settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cvpl.tables.local_spellings import (
+    Dates,
+    Decimal,
+    has_decimal_comma,
+    is_comma_number,
+    iso_days,
+    possible_orders,
+    with_point,
+)
+from cvpl.tables.proposal.column import is_plain, is_time
+from cvpl.tables.proposal.facts import Column
+from cvpl.tables.protected_values import is_gone
+from cvpl.tables.source import Source
+
+_ORDERS: dict[Dates, str] = {"day_first": "the day before the month", "month_first": "the month before the day"}
+
+
+@dataclass(frozen=True)
+class Spellings:
+    """The guessed settings, the columns respelled by them, the reasons, and what to check by column."""
+
+    columns: Mapping[str, Column]
+    decimal: Decimal = "."
+    dates: Dates = "iso"
+    reasons: Sequence[str] = ()
+    doubts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """A column with its labels that are stored as text, apart from missing and suppressed ones."""
+
+    column: Column
+    original: tuple[str, ...] | None
+    released: tuple[str, ...] | None
+
+    @property
+    def main(self) -> tuple[str, ...]:
+        """The original's labels, or the release's if the original is not stored as text."""
+        return self.original if self.original is not None else self.released or ()
+
+    def respelled(self, spell: Callable[[str], str | None]) -> Column:
+        sides = [
+            facts if labels is None else facts.renamed({label: spell(label) or label for label in labels})
+            for facts, labels in ((self.column.original, self.original), (self.column.released, self.released))
+        ]
+        return Column(self.column.name, *sides)
+
+
+def guess_spellings(
+    columns: Mapping[str, Column], sources: Sequence[Source], gaps: Sequence[str], delimiter: str
+) -> Spellings:
+    """Guess decimal mark and order of days from all columns; `gaps` are spellings of a missing value."""
+    texts = {name: _texts(column, sources, gaps) for name, column in columns.items()}
+    decimals = _guess_decimal({name: text for name, text in texts.items() if text.main}, delimiter)
+    dates = _guess_dates({name: text for name, text in texts.items() if text.main})
+    return Spellings(
+        {**columns, **decimals.columns, **dates.columns},
+        decimals.decimal,
+        dates.dates,
+        [*decimals.reasons, *dates.reasons],
+        {**decimals.doubts, **dates.doubts},
+    )
+
+
+def _texts(column: Column, sources: Sequence[Source], gaps: Sequence[str]) -> _Texts:
+    known = set(column.original.labels)
+    original, released = (source.types[column.name] == "VARCHAR" for source in sources)
+    if not original and is_whole(column):
+        released = False  # "17,25" beside whole numbers is a range
+    return _Texts(
+        column,
+        tuple(label for label in column.original.labels if label not in gaps) if original else None,
+        tuple(label for label in column.released.labels if label not in gaps and not is_gone(label, known))
+        if released
+        else None,
+    )
+
+
+def is_whole(column: Column) -> bool:
+    """Whether the original has whole numbers only."""
+    return all(label.lstrip("-").isdecimal() for label in column.original.labels)
+
+
+def _guess_decimal(texts: Mapping[str, _Texts], delimiter: str) -> Spellings:
+    numbers = {name: text for name, text in texts.items() if all(is_comma_number(label) for label in text.main)}
+    commas = [name for name, text in numbers.items() if any("," in label for label in text.main)]
+    sure = [name for name in commas if any(has_decimal_comma(label) for label in texts[name].main)]
+    if not sure and (delimiter == "," or not commas):
+        return Spellings({})
+    points = [
+        name for name, text in texts.items() if name not in numbers and all(is_plain(label) for label in text.main)
+    ]
+    if points:
+        doubt = (
+            "numbers with decimal commas, and others have decimal points? write all with points, because "
+            "`reading.decimal` applies to every column"
+        )
+        return Spellings({}, doubts=dict.fromkeys(commas, doubt))
+    doubts = {}
+    for name, text in numbers.items():
+        if name in commas and name not in sure:
+            doubts[name] = "three digits follow every comma: decimals or thousands? read as decimals"
+        elif any("." in label for label in text.main) and name not in commas:
+            doubts[name] = "points are read as separators of thousands, because `reading.decimal` is a comma"
+    reason = f"{_listed(commas)}: numbers with decimal commas, read as such"
+    return Spellings({name: text.respelled(with_point) for name, text in numbers.items()}, ",", "iso", [reason], doubts)
+
+
+def _guess_dates(texts: Mapping[str, _Texts]) -> Spellings:
+    orders: dict[str, frozenset[Dates]] = {}
+    for name, text in texts.items():
+        found = [possible_orders(label) for label in text.main]
+        if all(found) and not all(is_time(label) for label in text.main):
+            more = (possible_orders(label) for label in text.released or ())
+            orders[name] = frozenset.intersection(*found, *(order for order in more if order))
+    if not orders:
+        return Spellings({})
+    settled = {order for possible in orders.values() if len(possible) == 1 for order in possible}
+    if len(settled) > 1 or not all(orders.values()):
+        doubt = "days written in two orders? write all as 2024-12-31: `reading.dates` applies to every column"
+        return Spellings({}, doubts=dict.fromkeys(orders, doubt))
+    order: Dates = min(settled, default="day_first")
+    doubt = (
+        f"day and month cannot be told apart; read with {_ORDERS[order]}. Check it, and set `reading.dates` to "
+        "day_first or month_first"
+    )
+    return Spellings(
+        {name: texts[name].respelled(lambda label: iso_days(label, order)) for name in orders},
+        dates=order,
+        reasons=[f"{_listed(list(orders))}: days written with {_ORDERS[order]}"],
+        doubts={name: doubt for name, possible in orders.items() if len(possible) > 1},
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
