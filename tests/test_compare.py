@@ -743,10 +743,9 @@ def test_releases_with_one_name_are_distinguished_by_their_folders(files):
             ["original.csv", "fewer.csv", "low.csv", "fewest.csv"],
             3,
             [
-                "3 problems found",
-                "fewer.csv, column 'ad_channel': the release lacks a column that other releases have",
-                "fewest.csv, column 'gender'",
-                "fewest.csv, column 'region'",
+                "2 problems found",
+                "fewer.csv: the release lacks a column that other releases have: 'ad_channel'",
+                "fewest.csv: the release lacks columns that other releases have: 'gender', 'region'",
             ],
         ),
         (

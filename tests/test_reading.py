@@ -983,7 +983,7 @@ def test_labels_that_share_a_level_are_not_pointed_out(tmp_path):
 def test_labels_that_the_hierarchy_does_not_list_are_counted(tmp_path):
     path = write(tmp_path, "o.csv", f"x\nUrban\n{SECRET}\n")
     (notice,) = read(path, path, [spec("x", parents={"Urban": ("North", "Urban")})]).pair.notices
-    assert notice.startswith("column 'x': 1 of 2 labels are not in its hierarchy file") and SECRET not in notice
+    assert notice.startswith("column 'x': 1 of 2 labels is not in its hierarchy file") and SECRET not in notice
 
 
 def test_what_a_result_says_of_its_inputs(tmp_path):

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cvpl.errors import Problem
-from cvpl.tables.source import BLANKS, Reading, display_name, is_csv, text_of
+from cvpl.tables.encoding import text_of
+from cvpl.tables.source import BLANKS, Reading, display_name, is_csv, is_tsv
 
 _SEPARATORS = ",;\t|"
 _SHOWN = {"\t": "a tab"}
@@ -40,13 +41,13 @@ def _shown(separator: str) -> str:
 def _separator(data: object, reading: Reading, wanted: frozenset[str]) -> str | None:
     """The character that splits the header into the most declared columns; the configured one if it gives any.
 
-    None if the table is no CSV file, or if no character gives a declared column.
+    None if the table is no CSV file, if its name says that tabs separate it, or if no character gives a declared column.
     """
     path = Path(data) if isinstance(data, str | Path) else None
-    if path is None or not is_csv(path):
+    if path is None or not is_csv(path) or is_tsv(path):
         return None
     try:
-        with text_of(path) as file:
+        with text_of(path, reading.encoding) as file:
             header = file.readline()
     except (OSError, EOFError, zlib.error):
         return None

@@ -21,10 +21,10 @@ def notices(spec: ColumnSpec, originals: set[str], released: Labels) -> Iterator
     """Yield notices about labels that make a column uninformative: not in its hierarchy, or not in the original."""
     unlisted = len([label for label in released.labels if label not in (spec.parents or ())])
     if spec.parents is not None and unlisted:
-        are = "is" if unlisted == 1 else "are"
+        are, each = ("is", "it") if unlisted == 1 else ("are", "each")
         yield (
             f"column '{spec.name}': {unlisted:,} of {counted(len(released.labels), 'label')} {are} not in its "
-            "hierarchy file, so each is a group of its own"
+            f"hierarchy file, so {each} is a group of its own"
         )
     tops = {spec.path(label)[0] for label in originals}
     compared = np.array([spec.path(label)[0] in tops for label in released.labels], dtype=bool)

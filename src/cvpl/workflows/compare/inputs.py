@@ -150,7 +150,10 @@ def _other_columns(seen: Sequence[_Seen]) -> list[Problem]:
     """Columns that some releases lack and others have: their utilities would describe different tables."""
     everywhere = frozenset[str].intersection(*(item.lacking for item in seen)) if seen else frozenset[str]()
     cure = "Compare releases with the same columns; a column that is withheld on purpose may have empty cells."
-    what = "the release lacks a column that other releases have"
-    return [
-        Problem(item.one.label, what, cure, column) for item in seen for column in sorted(item.lacking - everywhere)
-    ]
+    found = []
+    for item in seen:
+        names = sorted(item.lacking - everywhere)
+        listed = ", ".join(f"'{name}'" for name in names)
+        what = f"the release lacks {'a column' if len(names) == 1 else 'columns'} that other releases have: {listed}"
+        found += [Problem(item.one.label, what, cure)] if names else []
+    return found
