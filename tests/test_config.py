@@ -228,9 +228,8 @@ UNKNOWN = {
         "`complete`, `simulated`.",
     ),
     "nearly a setting of another place": (
-        {"encoding": "one_hot"},
-        "unknown setting `encoding`. Did you mean `encode`? It belongs under `columns.NAME` or under "
-        "`attacker.vectorization`.",
+        {"delimeter": ";"},
+        "unknown setting `delimeter`. Did you mean `delimiter`? It belongs under `reading`.",
     ),
     "like nothing": (
         {"search": {"xyz": 1}},

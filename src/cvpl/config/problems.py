@@ -64,10 +64,10 @@ def _answer(path: Sequence[Part], root: Any) -> tuple[str, str | None]:
     if near is not None and likeness(written, near) >= SLIP:
         return f"Did you mean `{near}`?", near
     names = f"Allowed here: {', '.join(f'`{key}`' for key in allowed)}."
-    if written in known:
+    if written in known and (near is None or likeness(written, near) < ELSEWHERE):
         place = f"`{written}` belongs {_listed(nearest_places(root, written, above))}."
         return f"{place} {names}" if len(allowed) <= MOST_LISTED else place, None
-    if near is not None and (elsewhere is None or likeness(written, near) >= likeness(written, elsewhere)):
+    if near is not None and (elsewhere in (None, written) or likeness(written, near) >= likeness(written, elsewhere)):
         places = same_meaning(root, near, above)
         more = f" It can be set {_listed(places)}." if len(places) > 1 else ""
         return f"Did you mean `{near}`?{more}", near
