@@ -1,4 +1,5 @@
 import gzip
+import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import inf, nan, nextafter
@@ -17,6 +18,7 @@ from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.pair import check_files, read_inputs
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Reading
+from workbooks import write_workbook
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
 
@@ -436,6 +438,96 @@ def test_many_records_in_another_encoding_keep_their_order(tmp_path):
     assert np.array_equal(found.columns["x"].values, np.arange(120_000))
 
 
+# Files of several tables --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database(tmp_path):
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(path) as con:
+        con.execute(
+            "CREATE TABLE people AS SELECT * FROM (VALUES (1.5, 'a', DATE '2024-05-01'), (NULL, 'b', NULL)) "
+            't(x, "Y y", z); CREATE SCHEMA s; CREATE TABLE s.others AS SELECT 7 AS x; '
+            "CREATE VIEW released AS SELECT x + 1 AS x FROM people"
+        )
+    return path
+
+
+def test_tables_and_views_of_a_duckdb_file(database):
+    """It is only read, and two of its tables are not the same file."""
+    before = database.read_bytes()
+    tables = [f"{database}#{name}" for name in ("people", "released", "s.others")]
+    found = read(*tables[:2], [spec("x", "numeric")], control=tables[2])
+    pair = found.pair
+    assert [table.columns["x"].values[0] for table in (pair.original, pair.protected, pair.control)] == [1.5, 2.5, 7]
+    assert [item.name for item in found.descriptions.values()] == [
+        "people.duckdb#people", "people.duckdb#released", "people.duckdb#s.others"
+    ]  # fmt: skip
+    assert len({item.sha256 for item in found.descriptions.values()}) == 3
+    kinds = read(tables[0], tables[0], [spec("Y y"), spec("z", "datetime")]).pair.original.columns
+    assert shown(kinds["Y y"]) == ["a", "b"] and kinds["z"].first[0] == np.datetime64("2024-05-01")
+    assert database.read_bytes() == before
+
+
+@pytest.mark.parametrize(("part", "what"), [("", "missing"), ("#nobody", "no such table")])
+def test_a_duckdb_file_lists_its_tables(database, part, what):
+    (problem, _) = refused(f"{database}{part}", f"{database}#nobody", [spec("x")])
+    assert what in problem.what and "'people', 'released', 's.others'" in problem.cure
+
+
+def test_a_file_whose_name_has_a_hash_is_itself(tmp_path):
+    path = write(tmp_path, "a.xlsx#b.csv", "x\n1\n")
+    assert shown(read(path, path, [spec("x")]).pair.original.columns["x"]) == ["1"]
+
+
+ROWS = [
+    ["id", "pay", "code", "when", "mixed", None],
+    [1, 2.5, "007", date(2024, 5, 1), 3, None],
+    [None] * 6,
+    [2, None, "NA", datetime(2024, 5, 1, 13, 45), "3-4", None],
+    [3, 4, None, None, 1.25, None],
+]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_a_sheet_of_a_workbook(tmp_path, decimal):
+    """The first one unless another is named; numbers stay numbers, and text is what a CSV file would have."""
+    pytest.importorskip("python_calamine")
+    path = write_workbook(tmp_path / "people.xlsx", {"One": ROWS, "Two": [["id"], [9]]})
+    names = {"id": "numeric", "pay": "numeric", "code": "category", "when": "datetime", "mixed": "numeric"}
+    specs = [spec(name, kind) for name, kind in names.items()]
+    found = read(path, f"{path}#One", specs, reading=Reading(decimal=decimal)).pair.protected.columns
+    assert found["id"].values.tolist() == [1, 2, 3]
+    assert np.array_equal(found["pay"].values, [2.5, nan, 4], equal_nan=True)
+    assert shown(found["code"]) == ["007", "NA", None]
+    assert [str(time) for time in found["when"].first] == [
+        "2024-05-01T00:00:00.000000", "2024-05-01T13:45:00.000000", "NaT"
+    ]  # fmt: skip
+    assert (found["mixed"].low[2], found["mixed"].high[1]) == (1.25, 4)
+    assert read(f"{path}#Two", path, [spec("id", "numeric")]).pair.original.columns["id"].values.tolist() == [9]
+
+
+# what is asked for, and a word of what is wrong
+NO_SHEET = {"#Three": "no such sheet", "#Empty": "sheet is empty", "#Header": "no rows", "#Twice": "same name"}
+
+
+@pytest.mark.parametrize("part", NO_SHEET)
+def test_a_sheet_that_cannot_be_read(tmp_path, part):
+    pytest.importorskip("python_calamine")
+    sheets = {"One": ROWS, "Empty": [], "Header": [["x", "y"]], "Twice": [["x", SECRET, SECRET], [1, 2, 3]]}
+    path = write_workbook(tmp_path / "p.xlsx", sheets)
+    (problem,) = refused(path, f"{path}{part}", [spec("id")])
+    assert NO_SHEET[part] in problem.what and SECRET not in str(problem)
+    assert "'One', 'Empty'" in problem.cure or part != "#Three"
+
+
+def test_a_workbook_without_the_extra_names_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    path = write(tmp_path, "p.xlsx", b"PK")
+    (problem, _) = refused(path, path, [spec("x")])
+    assert "cvpl[excel]" in problem.cure
+
+
 def test_single_precision_is_the_number_that_a_file_would_show():
     frame = pl.DataFrame({"x": pl.Series([0.1, 70.3], dtype=pl.Float32)})
     assert read(frame, frame, [spec("x", "numeric")]).pair.original.columns["x"].values.tolist() == [0.1, 70.3]
@@ -723,7 +815,8 @@ OTHER_KINDS = {
     "text": ("p.txt", b"x,y\n1,1\n", "extension"),
     "no ending": ("p", b"x,y\n1,1\n", "extension"),
     "gzip of who knows what": ("p.gz", SMALL, "extension"),
-    "a workbook": ("p.xlsx", b"PK", "extension"),
+    "a workbook": ("p.xlsx", b"PK", "Excel"),
+    "CSV called DuckDB": ("p.duckdb", b"x,y\n1,1\n", "DuckDB"),
     "CSV called Parquet": ("p.parquet", b"x,y\n1,1\n", "Parquet"),
     "nothing called Parquet": ("p.parquet", b"", "Parquet"),
     "CSV called gzip": ("p.csv.gz", b"x,y\n1,1\n", "damaged"),

@@ -20,7 +20,18 @@ from numpy.typing import NDArray
 from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.raw_records import raw_records
-from cvpl.tables.source import BLANKS, POSITION, Reading, Source, delimiter_of, is_csv, literal, open_source, quoted
+from cvpl.tables.source import (
+    BLANKS,
+    POSITION,
+    Reading,
+    Source,
+    delimiter_of,
+    is_csv,
+    is_parquet,
+    literal,
+    open_source,
+    quoted,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,6 +54,9 @@ def read_people(path: Path, by: str | None) -> PeopleOfTable:
 
     Raises InputError if `by` is empty in any row.
     """
+    if not is_csv(path) and not is_parquet(path):
+        cure = "Name a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file; write the table as one of them."
+        raise InputError([Problem(path.name, "a table of this file format cannot be split", cure)])
     reading = guess_dialect(path).reading
     with _connection() as con:
         source = open_source(con, path, "people", reading)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,12 +25,16 @@ from cvpl.tables.decoded_csv import load_decoded
 from cvpl.tables.encoding import Encoding, encoding_of, likely_encoding, text_of
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
 from cvpl.tables.local_spellings import Dates, Decimal
+from cvpl.tables.workbook import listed, read_workbook
 
 if TYPE_CHECKING:
     import duckdb
 
 BLANKS = " \t\r\n\f\v\u00a0"
 """The characters that `reading.strip` removes, from cells and from the header."""
+
+_PART = re.compile(r"(.+\.(?:xlsx|duckdb))#(.+)", re.IGNORECASE | re.DOTALL)
+"""A file of several tables, and the name of one of them."""
 
 POSITION = "place_in_file"
 """The DuckDB name of a record's position in a Parquet file."""
@@ -106,11 +111,11 @@ def open_source(
     name = name or display_name(data, role)
     fingerprint = None
     if isinstance(data, str | Path):
-        path = Path(data)
+        path, part = located(data)
         if not path.is_file():
             raise InputError([Problem(name, "there is no such file", "Check the path.")])
-        columns = _load_file(con, path, role, reading, name)
-        fingerprint = _sha256(path)
+        columns = _load_file(con, path, part, role, reading, name)
+        fingerprint = _sha256(path, part)
     else:
         columns = _load_frame(con, data, role, name)
     described = con.execute(f"DESCRIBE {quoted(role)}").fetchall()
@@ -120,6 +125,17 @@ def open_source(
     types = {column: str(row[1]) for column, row in zip(columns, described[: len(columns)], strict=True)}
     position = POSITION if len(described) > len(columns) else "rowid"
     return Source(name, role, types, count, fingerprint, position)
+
+
+def located(data: str | Path) -> tuple[Path, str | None]:
+    """Return the file, and the name of its sheet or table in `file.xlsx#Sheet` or `file.duckdb#table`."""
+    match = _PART.fullmatch(str(data))
+    return (Path(data), None) if match is None or Path(data).is_file() else (Path(match[1]), match[2])
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file is read as Parquet, by its file extension."""
+    return path.name.lower().endswith((".parquet", ".pq"))
 
 
 def is_csv(path: Path) -> bool:
@@ -137,13 +153,70 @@ def delimiter_of(path: Path, reading: Reading) -> str:
     return "\t" if is_tsv(path) else reading.delimiter
 
 
-def _load_file(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading, name: str) -> Sequence[str]:
-    if path.name.lower().endswith((".parquet", ".pq")):
+def _load_file(
+    con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
+) -> Sequence[str]:
+    if is_parquet(path):
         return _load_parquet(con, path, role, name)
     if is_csv(path):
         return _load_csv(con, path, role, reading, name)
-    cure = "Name a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file."
+    if path.suffix.lower() == ".duckdb":
+        return _load_database(con, path, part, role, name)
+    if path.suffix.lower() == ".xlsx":
+        return _load_workbook(con, path, part, role, reading, name)
+    cure = (
+        "Name a .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .xlsx file, or a table of a DuckDB file as file.duckdb#table."
+    )
     raise InputError([Problem(name, "the file extension is not supported", cure)])
+
+
+def _load_database(con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, name: str) -> Sequence[str]:
+    """Copy a table or view of a DuckDB file, attached only to read it."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    file = quoted(f"{role} file")
+    try:
+        con.execute(f"ATTACH {literal(str(path))} AS {file} (READ_ONLY, TYPE duckdb)")
+    except duckdb.Error:
+        cure = "Check that it is a DuckDB file, that no program is writing to it, and that DuckDB here is not older."
+        raise InputError([Problem(name, "the file cannot be opened as a DuckDB database", cure)]) from None
+    try:
+        found = con.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? ORDER BY ALL",
+            [f"{role} file"],
+        ).fetchall()
+        tables = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in found}
+        wanted = tables.get((part or "").removeprefix("main."))
+        if wanted is None:
+            what = "the name of the table is missing" if part is None else "the file has no such table or view"
+            cure = f"Name one of {listed(list(tables))} after a #, as in file.duckdb#table."
+            if not tables:
+                cure = "It has none at all: write a table to it."
+            raise InputError([Problem(name, what, cure)])
+        table = f"{file}.{quoted(wanted[0])}.{quoted(wanted[1])}"
+        columns = [str(row[0]) for row in con.execute(f"DESCRIBE {table}").fetchall()]
+        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.Error:
+        cure = "Check that the file is whole and that DuckDB can show the table; a view may need other files."
+        raise InputError([Problem(name, "the table cannot be read from the DuckDB file", cure)]) from None
+    finally:
+        con.execute(f"DETACH {file}")
+    return columns
+
+
+def _load_workbook(
+    con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
+) -> Sequence[str]:
+    header, cells = read_workbook(path, part, reading.decimal, name)
+    names = _checked([field.strip(BLANKS) for field in header] if reading.strip else header, name, "columns")
+    view = f"{role} cells"
+    con.execute("SET pandas_analyze_sample = 0")
+    con.register(view, dict(cells))
+    con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)}")
+    con.unregister(view)
+    return names
 
 
 def _only(path: Path) -> str:
@@ -376,9 +449,12 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
     return columns
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path, part: str | None) -> str:
+    """Return the hash of a file; the name of one of its tables is hashed with it."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
+    if part is not None:
+        digest.update(b"#" + part.encode())
     return digest.hexdigest()
