@@ -389,7 +389,7 @@ def test_a_bad_configuration_exits_with_3_and_names_where_what_and_cure(files, t
 
 BAD_TABLES = {
     "missing file": ("nobody.csv", None, ["nobody.csv", "no such file", "path"]),
-    "wrong ending": ("table.txt", b"age,gender\n1,M\n", ["table.txt", "extension", ".csv, .csv.gz or .parquet"]),
+    "wrong ending": ("table.txt", b"age,gender\n1,M\n", ["table.txt", "extension", ".csv, .tsv, .csv.gz, .tsv.gz"]),
     "empty file": ("empty.csv", b"", ["empty.csv", "empty", "header"]),
     "header only": ("header.csv", b"age,gender\n", ["header.csv", "no rows", "at least one record"]),
     "not Parquet": ("table.parquet", b"age,gender\n1,M\n", ["table.parquet", "Parquet"]),
