@@ -13,7 +13,9 @@ from cvpl.errors import UsageError
 
 def command(
     original: Path = typer.Argument(
-        metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
+        metavar="ORIGINAL",
+        help="The table before protection (.csv, .tsv, .parquet, .xlsx, FILE.duckdb#TABLE).",
+        show_default=False,
     ),
     protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
     out: Path = typer.Option(Path("audit.yaml"), metavar="FILE", help="The file to write."),
