@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cvpl.tables.identifiers import unique_columns
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identifiers.names import person, share_of_names
 from cvpl.tables.identifiers.numbers import is_card_number, is_checked_number, is_national_id
@@ -63,6 +64,13 @@ def test_the_order_of_rows_and_the_number_of_threads_do_not_matter(planted):
     for file, seen in planted[::13]:
         turned = {role: table.iloc[::-1].reset_index(drop=True) for role, table in file.tables.items()}
         assert found(turned, threads=1) == seen
+
+
+def test_a_part_of_the_values_of_a_large_table_gives_the_same_findings(planted, monkeypatch):
+    monkeypatch.setattr(unique_columns, "_MOST_VALUES", ROWS // 2)
+    for file, seen in planted:
+        part = found(file.tables)
+        assert [(one.column, one.kind) for one in part] == [(one.column, one.kind) for one in seen]
 
 
 EMAILS = ["a.b@example.org", "Jo <jo@mail.co.uk>", "mailto:x_y+1@web.de", "müller@straße.de"]

@@ -24,6 +24,7 @@ from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.search.rare_values import log_means
+from cvpl.search.rare_values.index import RareValues
 from test_search_ways import assert_same, every_pair
 from worlds import COLUMNS, make_pair, worlds
 
@@ -215,6 +216,23 @@ def test_the_index_on_rare_values_finds_what_scoring_every_pair_finds(seed, monk
     left_out = LeftOut(np.arange(0, 60, 2), rng.integers(scorer.candidates, size=30)) if seed % 3 == 0 else None
     found = find_best(scorer, [partition], left_out=left_out)
     assert_same(found, every_pair(scorer, partition, left_out))
+
+
+@pytest.mark.parametrize("differ", [False, True])
+def test_scores_without_a_column_are_those_of_the_other_columns(differ, monkeypatch):
+    monkeypatch.setattr(exact, "INDEX_PAIRS", 1)
+    monkeypatch.setattr(exact, "INDEX_ALL_PAIRS", 1)
+    scorer = coded(np.random.default_rng(4), 60, 700, 4, differ=differ, missing=0.1, wide=True, copies=False)
+    everywhere = Partition(np.zeros(60, dtype=np.int64), np.zeros(700, dtype=np.int64))
+    query, row = (side.ravel() for side in np.indices((60, 700)))
+    built = []
+    monkeypatch.setattr(RareValues, "of", lambda b, of=RareValues.of: built.append(len(b)) or of(b))
+    for column in range(4):
+        others = scorer.without(column)
+        parts = [scorer.part(at, query, row) for at in range(4) if at != column]
+        np.testing.assert_array_equal(others.pairs(query, row), np.sum(parts, axis=0))
+        assert_same(find_best(others, [everywhere]), every_pair(others, everywhere, None))
+    assert built == [700]  # one index serves every score of the same candidates
 
 
 def test_tiles_and_pairs_of_agreement_are_the_same_figures():

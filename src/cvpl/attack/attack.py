@@ -55,7 +55,6 @@ class Attack:
     searched: Blocks
     levers: Levers
     representation: Representation
-    scorer: Source
     found: BestCandidates
     held: Table
     held_control: Table | None
@@ -80,6 +79,11 @@ class Attack:
             return 1.0
         examined = self.searched.pairs if self.found.examined is None else self.found.examined
         return examined / max(1, self.blocks.pairs)
+
+    @property
+    def scorer(self) -> Source:
+        """Scores of the originals against the release, shared with attackers of the same measure."""
+        return _scorer(self.shared, self.keys, self.representation, self.original, self.protected)
 
     @property
     def engine(self) -> SearchEngine:
@@ -191,15 +195,13 @@ def attack(
     blocks, searched = shared.once("blocks", keys.blocks, make_blocks)
     for table in known:
         representation.arrange(table, searched.schemes[0].codes[table.name])
+
     # Phase 4: the best candidate of every original in its block; thresholds are applied later to this one result.
-    scorer = representation.scorer(tables.original, tables.protected)
-    found = shared.once(
-        "found",
-        keys.search,
-        lambda: engine.find_best(
-            scorer, searched.partitions("original", "protected"), ann=levers.ann, progress=progress
-        ),
-    )
+    def search() -> BestCandidates:
+        scorer = _scorer(shared, keys, representation, tables.original, tables.protected)
+        return engine.find_best(scorer, searched.partitions("original", "protected"), ann=levers.ann, progress=progress)
+
+    found = shared.once("found", keys.search, search)
     return Attack(
         attacker=attacker,
         seed=seed,
@@ -215,7 +217,6 @@ def attack(
         searched=searched,
         levers=levers,
         representation=representation,
-        scorer=scorer,
         found=found,
         held=tables.held,
         held_control=strangers.held,
@@ -223,6 +224,12 @@ def attack(
         keys=keys,
         shared=shared,
     )
+
+
+def _scorer(
+    shared: SharedWork, keys: WorkKeys, representation: Representation, original: Table, protected: Table
+) -> Source:
+    return shared.once("scorer", keys.measure, lambda: representation.scorer(original, protected))
 
 
 @dataclass(frozen=True, eq=False)

@@ -233,11 +233,11 @@ class _FittingTables:
         squares = sum(float((chunk**2).sum()) for table in tables for chunk in self.embedding.chunks(table))
         return squares / max(1, sum(table.rows for table in tables))
 
-    def embeddings(self) -> Floats:
+    def embeddings(self) -> list[Floats]:
         """The embeddings of the tables that the projection was fitted on."""
         tables: Mapping[TableName, Table] = {"original": self.original, "protected": self.protected}
         fitted_on = self.embedding.attacker.projection_operator.fitted_on
-        return np.vstack([self.embedding.embed(tables[name]) for name in fitted_on])
+        return [self.embedding.embed(tables[name]) for name in fitted_on]
 
     def tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
         """The distance within which the values of each column agree, estimated from the release."""

@@ -50,16 +50,10 @@ def find_tolerances(
     some = original if size == original.rows else original.take(np.sort(rng.choice(original.rows, size, replace=False)))
     nowhere = [Partition(np.zeros(size, dtype=np.int64), np.zeros(protected.rows, dtype=np.int64))]
     meanwhile = {name: MEANWHILE * spreads[name] for name in numeric}
+    scorer = replace(measure, tolerance=meanwhile).scorer(some, protected)
     found = {}
     for name in numeric:
-        kept = [at for at, column in enumerate(measure.columns) if column != name]
-        others = replace(
-            measure,
-            columns=tuple(measure.columns[at] for at in kept),
-            counted=tuple(measure.counted[at] for at in kept),
-            tolerance={column: width for column, width in meanwhile.items() if column != name},
-        )
-        best = engine.find_best(others.scorer(some, protected), nowhere)
+        best = engine.find_best(scorer.without(measure.columns.index(name)), nowhere)
         left, right = _values(some.columns[name]), _values(protected.columns[name])
         single = np.flatnonzero(best.ties == 1)
         near = np.abs(left[single] - right[best.row[single]])

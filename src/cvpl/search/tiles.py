@@ -43,19 +43,20 @@ class Tiled:
         scorer = self.group.scorer
         width = max(1, self.tile_size // rows)
         top, second = np.full(rows, -np.inf), np.full(rows, -np.inf)
+        floor = self._floor(top, second)
         counts = np.zeros(rows, dtype=np.int64)
         parts: list[tuple[Ints, Ints, Scores]] = []
         for start in range(self.candidates.start, self.candidates.stop, width):
             columns = slice(start, min(start + width, self.candidates.stop))
             tile = scorer.tile(self.queries, columns)
             counts += tile.shape[1] - self._exclude(tile, columns)
-            best, runner_up = _two_best(tile)
-            second = np.maximum(np.minimum(top, best), np.maximum(second, runner_up))
-            top = np.maximum(top, best)
-            floor = self._floor(top, second)
-            # Few rows of a later tile exceed the bar; only these are searched.
-            high = np.flatnonzero(best >= floor)
+            # Few rows of a later tile exceed the bar; only these, and those without two candidates yet, are searched.
+            high = np.flatnonzero((tile.max(axis=1) >= floor) | np.isneginf(second))
             some = tile if len(high) == rows else tile[high]
+            best, runner_up = _two_best(some)
+            second[high] = np.maximum(np.minimum(top[high], best), np.maximum(second[high], runner_up))
+            top[high] = np.maximum(top[high], best)
+            floor = self._floor(top, second)
             where = np.flatnonzero(some >= floor[high, None].astype(tile.dtype))
             parts.append((high[where // some.shape[1]], where % some.shape[1] + start, some.ravel()[where]))
         row, column, rough = (np.concatenate([part[at] for part in parts]) for at in range(3))

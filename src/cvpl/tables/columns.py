@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,13 +104,17 @@ class Columns(Mapping[str, ColumnData]):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The observable part of one table: only the columns that an attacker may use."""
+    """The observable part of one table: only the columns that an attacker may use.
+
+    `derived` keeps what was computed from a table in memory for those who need it again.
+    """
 
     name: str
     rows: int
     specs: tuple[ColumnSpec, ...]
     columns: Mapping[str, ColumnData]
     place: Place = field(default_factory=Place)
+    derived: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Return some of the rows as a table in memory."""

@@ -10,7 +10,7 @@ agreement.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,8 +55,13 @@ class AgreementWeights:
 
 @dataclass(frozen=True, eq=False)
 class ComparedColumn:
-    """One column of two tables: their codes, and the weight of agreement by query code."""
+    """One column of two tables: their codes, and the weight of agreement by query code.
 
+    `plain` says whether cells were compared as points, not as ranges.
+    """
+
+    name: str
+    plain: bool
     queries: Codes
     candidates: Codes
     first: Codes
@@ -64,38 +69,37 @@ class ComparedColumn:
     agree: Floats
 
     @classmethod
-    def of(cls, one: ColumnData, other: ColumnData, tolerance: float) -> tuple[ComparedColumn, Keys]:
+    def of(cls, name: str, one: ColumnData, other: ColumnData, tolerance: float) -> tuple[ComparedColumn, Keys]:
         """The codes of two columns, where values up to `tolerance` apart agree, and the distinct query values."""
         plain = one.plain and other.plain
-        known = one.known(), other.known()
-        asked, queries = np.unique(one.keys(plain=plain)[known[0]], return_inverse=True)
-        there, candidates = np.unique(other.keys(plain=plain)[known[1]], return_inverse=True)
+        asked, queries = one.distinct(plain=plain)
+        there, candidates = other.distinct(plain=plain)
         first = np.searchsorted(there, asked - tolerance if tolerance else asked, side="left")
         last = np.searchsorted(there, asked + tolerance if tolerance else asked, side="right") - 1
-        compared = cls(
-            _spread(queries, known[0]),
-            _spread(candidates, known[1]),
-            first.astype(np.int32),
-            last.astype(np.int32),
-            np.zeros(len(asked)),
-        )
-        return compared, asked
+        ends = first.astype(np.int32), last.astype(np.int32)
+        return cls(name, plain, queries, candidates, *ends, np.zeros(len(asked))), asked
 
 
-def _spread(codes: NDArray[np.intp], known: NDArray[np.bool_]) -> Codes:
-    result = np.full(len(known), -1, dtype=np.int32)
-    result[known] = codes
-    return result
+@dataclass(frozen=True, eq=False)
+class CodedRecords:
+    """The codes of a table's records, one row per record, and what searches derived from them."""
+
+    codes: Codes
+    derived: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class AgreementScorer:
-    """Agreement scores of two tables' records, from one code per column; see the module."""
+    """Agreement scores of two tables' records, from one code per column; see the module.
+
+    `derived` keeps what a search computed from the candidates `b`, for other scorers of the same candidates.
+    """
 
     a: Codes
     b: Codes
     worth: AgreementWeights
     tolerance: float = 1e-9
+    derived: dict[str, Any] = field(default_factory=dict)
     unit: ClassVar[bool] = False
     unit_vectors: ClassVar[None] = None
 
@@ -117,11 +121,9 @@ class AgreementScorer:
             _joined([column.agree for column in columns], np.float64),
             differ,
         )
-        a, b = (
-            np.column_stack([getattr(column, name) for column in columns]) if columns else np.zeros((table.rows, 0))
-            for name, table in (("queries", queries), ("candidates", candidates))
-        )
-        return cls(np.ascontiguousarray(a, dtype=np.int32), np.ascontiguousarray(b, dtype=np.int32), worth)
+        there = _coded(candidates, columns)
+        a = _stacked([column.queries for column in columns], queries.rows)
+        return cls(a, there.codes, worth, derived=there.derived)
 
     @property
     def queries(self) -> int:
@@ -145,7 +147,17 @@ class AgreementScorer:
 
     def sorted(self, queries: Rows, candidates: Rows) -> AgreementScorer:
         """A scorer of some of the records, in another order."""
-        return replace(self, a=self.a[queries], b=self.b[candidates])
+        if len(candidates) == len(self.b) and np.array_equal(candidates, np.arange(len(candidates))):
+            return replace(self, a=self.a[queries])
+        return replace(self, a=self.a[queries], b=self.b[candidates], derived={})
+
+    def without(self, column: int) -> AgreementScorer:
+        """The scores of the other columns alone."""
+        first, last = self.worth.first.copy(), self.worth.last.copy()
+        agree, differ = self.worth.agree.copy(), self.worth.differ.copy()
+        part = slice(self.worth.start[column], self.worth.start[column + 1])
+        first[part], last[part], agree[part], differ[column] = 1, 0, 0.0, 0.0
+        return replace(self, worth=AgreementWeights(self.worth.start, first, last, agree, differ))
 
     def tile(self, queries: slice, candidates: slice) -> Floats:
         """Scores of every query with every candidate, column by column."""
@@ -194,6 +206,22 @@ class AgreementScorer:
         first = np.where(known, self.worth.first[at], 1).astype(np.int32)
         last = np.where(known, self.worth.last[at], 0).astype(np.int32)
         return first, last, np.where(known, self.worth.agree[at], 0.0), known
+
+
+def _coded(table: Table, columns: Sequence[ComparedColumn]) -> CodedRecords:
+    """The candidates' codes; those of a table in memory are kept with it."""
+    key = "codes", tuple((column.name, column.plain) for column in columns)
+    if key in table.derived:
+        known: CodedRecords = table.derived[key]
+        return known
+    found = CodedRecords(_stacked([column.candidates for column in columns], table.rows))
+    if table.place.in_memory:
+        table.derived[key] = found
+    return found
+
+
+def _stacked(codes: list[Codes], rows: int) -> Codes:
+    return np.ascontiguousarray(np.column_stack(codes) if codes else np.zeros((rows, 0)), dtype=np.int32)
 
 
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:

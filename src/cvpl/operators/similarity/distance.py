@@ -14,6 +14,8 @@ from cvpl.operators.similarity.scorers import CosineScorer, DistanceScorer
 Floats = NDArray[np.float64]
 
 _NO_VARIANCE = 1e-12
+_PIECE = 1 << 16
+"""Records summed at a time."""
 
 
 class Euclidean:
@@ -26,7 +28,7 @@ class Euclidean:
 
     def fit(self, tables: FittingTables) -> DistanceMeasure:
         """Fit the centre for plain distances."""
-        return fit_euclidean(tables.embeddings())
+        return fit_euclidean(*tables.embeddings())
 
 
 class Mahalanobis:
@@ -39,7 +41,7 @@ class Mahalanobis:
 
     def fit(self, tables: FittingTables) -> DistanceMeasure:
         """Fit the whitening by the covariance of the fitted embeddings."""
-        return fit_mahalanobis(tables.embeddings())
+        return fit_mahalanobis(np.vstack(tables.embeddings()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,13 @@ class DistanceMeasure:
         return DistanceScorer(np.ascontiguousarray(a), np.ascontiguousarray(b))
 
 
-def fit_euclidean(fitted_on: Floats) -> DistanceMeasure:
-    """Fit the centre for plain distances."""
-    return DistanceMeasure(fitted_on.mean(axis=0) if fitted_on.size else np.zeros(fitted_on.shape[1]), None)
+def fit_euclidean(*fitted_on: Floats) -> DistanceMeasure:
+    """Fit the centre for plain distances: the mean over all tables, summed in pieces without a copy of them."""
+    total, records = np.zeros(fitted_on[0].shape[1]), sum(map(len, fitted_on))
+    for table in fitted_on:
+        for start in range(0, len(table), _PIECE):
+            total = np.vstack([total, table[start : start + _PIECE]]).sum(axis=0)
+    return DistanceMeasure(total / max(1, records), None)
 
 
 def fit_mahalanobis(fitted_on: Floats) -> DistanceMeasure:

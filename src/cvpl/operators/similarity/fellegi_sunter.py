@@ -36,7 +36,7 @@ class AgreementMeasure:
         """A scorer of both tables as codes, equal for equal values."""
         compared = []
         for name, worth in zip(self.columns, self.agree, strict=True):
-            column, _ = ComparedColumn.of(queries.columns[name], candidates.columns[name], 0.0)
+            column, _ = ComparedColumn.of(name, queries.columns[name], candidates.columns[name], 0.0)
             compared.append(replace(column, agree=np.full(len(column.agree), worth)))
         return AgreementScorer.of(compared, self.differ, queries, candidates)
 
@@ -77,15 +77,17 @@ class Agreement(Settings):
         for name in tables.columns:
             m = self.agreement.m.get(name, 0.9) if isinstance(self.agreement.m, Mapping) else self.agreement.m
             chance = self.agreement.u.get(name)
-            u = _chance(tables.original.columns[name], tables.protected.columns[name]) if chance is None else chance
+            u = chance
+            if u is None:
+                u = _chance(name, tables.original.columns[name], tables.protected.columns[name])
             agree.append(np.log(m / u))
             differ.append(np.log((1 - m) / (1 - u)))
         return AgreementMeasure(tuple(tables.columns), np.array(agree), np.array(differ))
 
 
-def _chance(one: ColumnData, other: ColumnData) -> float:
+def _chance(name: str, one: ColumnData, other: ColumnData) -> float:
     """The probability that a record of one table agrees with a record of the other, kept away from 0 and 1."""
-    column, _ = ComparedColumn.of(one, other, 0.0)
+    column, _ = ComparedColumn.of(name, one, other, 0.0)
     left, right = column.queries[column.queries >= 0], column.candidates[column.candidates >= 0]
     if not left.size or not right.size:
         return 0.5

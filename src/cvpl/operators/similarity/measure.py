@@ -85,8 +85,8 @@ class FittingTables(Protocol):
     def mean_square(self) -> float:
         """The mean of |z|^2 over the embeddings z of both tables."""
 
-    def embeddings(self) -> Floats:
-        """The embeddings of the tables that the projection was fitted on."""
+    def embeddings(self) -> Sequence[Floats]:
+        """The embeddings of each table that the projection was fitted on."""
 
     def tolerances(self, measure: Any) -> Mapping[str, float]:
         """For each column, the distance within which values agree, estimated by a measure of exact agreement."""

@@ -110,7 +110,7 @@ class RarityMeasure:
         for name, counted in zip(self.columns, self.counted, strict=True):
             one, other = queries.columns[name], candidates.columns[name]
             tolerance = self.tolerance.get(name, 0.0) if one.plain and other.plain else 0.0
-            column, asked = ComparedColumn.of(one, other, tolerance)
+            column, asked = ComparedColumn.of(name, one, other, tolerance)
             compared.append(replace(column, agree=-np.log(counted.shares(asked, tolerance))))
         return AgreementScorer.of(compared, np.zeros(len(compared)), queries, candidates)
 

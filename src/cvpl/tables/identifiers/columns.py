@@ -120,16 +120,19 @@ def identifying_columns(
     found: dict[str, IdentifyingColumn] = {}
     nearly_unique = set()
     for column in release.types:
-        sample = _sample(con, read.distinct(release, column))
+        sample = _sample(con, read.kept_distinct(release, column))
         finding = _by_content(column, sample)
         if finding is not None:
             found[column] = finding
         if sample.cells >= LEAST_ROWS and sample.different >= NEARLY_UNIQUE:
             nearly_unique.add(column)
+        if finding is not None or column not in nearly_unique:
+            read.forget(column)
     if nearly_unique - found.keys() and any(source.table == "original" for source in sources):
         unique = UniqueColumns(con, read, sources, nearly_unique)
         for column in nearly_unique - found.keys():
             share = unique.share(column)
+            read.forget(column)
             if share is not None:
                 found[column] = IdentifyingColumn(column, "unique_values", share)
     return tuple(found[column] for column in release.types if column in found)

@@ -23,6 +23,8 @@ class KnownTexts:
     def __init__(self, con: duckdb.DuckDBPyConnection, reading: Reading) -> None:
         self._reader = ColumnReader(con, replace(reading, missing=()), [], [])
         self._missing = reading.missing
+        self._con = con
+        self._kept: dict[tuple[str, str], str] = {}
 
     def distinct(self, source: Source, column: str) -> str:
         """Return SQL for the column's distinct values as (text, n, place): the value, its cell count, its first row.
@@ -39,6 +41,20 @@ class KnownTexts:
             f"(WITH groups AS MATERIALIZED ({groups}), texts AS MATERIALIZED ({read}) "
             f"SELECT text, n, place FROM texts WHERE {self._known(source, 'text')})"
         )
+
+    def kept_distinct(self, source: Source, column: str) -> str:
+        """Return the name of a temporary table with `distinct`, made once; `forget` drops it."""
+        place = source.table, column
+        if place not in self._kept:
+            name = quoted(f"distinct texts of {source.table}: {column}")
+            self._con.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {self.distinct(source, column)}")
+            self._kept[place] = name
+        return self._kept[place]
+
+    def forget(self, column: str) -> None:
+        """Drop the temporary tables of a column."""
+        for place in [place for place in self._kept if place[1] == column]:
+            self._con.execute(f"DROP TABLE {self._kept.pop(place)}")
 
     def rows(self, source: Source, columns: Sequence[str], start: str, among: str) -> str:
         """Return SQL for the texts of these columns, named `start` and a number, for the rows in the query `among`.

@@ -30,6 +30,8 @@ _LEAST_EFFECT = 0.05
 _MOST_PAIRS = 20_000
 _SOME = 2_000
 _MOST_COLUMNS = 20
+_MOST_VALUES = 200_000
+"""Of larger tables, a part of the values is compared, chosen by hash."""
 
 
 class UniqueColumns:
@@ -47,6 +49,8 @@ class UniqueColumns:
         self._original, self._released = by_table["original"], by_table["protected"]
         self._control = by_table.get("control")
         self._unique = nearly_unique
+        # Of a large table only the values with some hashes are compared: the same values in every table.
+        self._part = 1 + max(source.rows for source in sources) // _MOST_VALUES
 
     def share(self, column: str) -> float | None:
         """Return the share of the released values that are in the original column if they identify people, else None.
@@ -59,7 +63,8 @@ class UniqueColumns:
         original, released, both = self._overlap(self._original, column)
         if not released or both < _CARRIED_OVER * released:
             return None
-        if any(_is_dense(self._numbers(source, column)) for source in (self._original, self._released)):
+        sources = self._original, self._released
+        if any(_is_dense(self._numbers(source, column), self._part) for source in sources):
             others = [
                 name for name in self._released.types if name in self._original.types and name not in self._unique
             ]
@@ -72,28 +77,29 @@ class UniqueColumns:
                 return None
         return both / released
 
-    def _values(self, source: Source, column: str) -> str:
-        """Return SQL for the distinct values, each with its first row.
+    def _values(self, source: Source, column: str, part: int = 1) -> str:
+        """Return SQL for the distinct values, or one in `part` of them, each with its first row.
 
         Values do not depend on how a tool writes decimals: 7 and 7.0 are one value, and so are 0.5 and 0.50.
         """
         decimals = "contains(text, '.') AND regexp_full_match(text, '[+-]?[0-9]+[.][0-9]+')"
         value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text, '0'), '.') ELSE text END"
-        read = f"(SELECT {value} AS value, place FROM {self._texts.distinct(source, column)})"
-        return f"(SELECT value, min(place) AS place FROM {read} GROUP BY 1)"
+        read = f"(SELECT {value} AS value, place FROM {self._texts.kept_distinct(source, column)})"
+        some = f"WHERE hash(value) % {part} = 0 " if part > 1 else ""
+        return f"(SELECT value, min(place) AS place FROM {read} {some}GROUP BY 1)"
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return tuple(self._con.execute(query).fetchall()[0])
 
     def _is_unique(self, column: str) -> bool:
         """Whether the original's values are nearly all distinct, and enough."""
-        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {self._texts.distinct(self._original, column)}"
+        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {self._texts.kept_distinct(self._original, column)}"
         distinct, cells = (int(number) for number in self._row(query))
         return cells >= LEAST_ROWS and distinct >= NEARLY_UNIQUE * cells
 
     def _overlap(self, other: Source, column: str) -> tuple[int, int, int]:
-        """Count the distinct values of the other table, of the release, and of both."""
-        o, p = self._values(other, column), self._values(self._released, column)
+        """Count the distinct values of the other table, of the release, and of both, among those compared."""
+        o, p = (self._values(source, column, self._part) for source in (other, self._released))
         query = (
             "SELECT count(o.place), count(p.place), count(*) FILTER (o.place IS NOT NULL AND p.place IS NOT NULL) "
             f"FROM {o} AS o FULL JOIN {p} AS p USING (value)"
@@ -102,10 +108,10 @@ class UniqueColumns:
         return in_other, in_release, in_both
 
     def _numbers(self, source: Source, column: str) -> NDArray[np.float64] | None:
-        """Return the distinct values as sorted numbers if they are numbers, times, or numbers after one fixed text."""
+        """Return the compared values as sorted numbers if they are numbers, times, or numbers after one fixed text."""
         number, start = _as_number("value"), _before_number("value")
-        values = self._values(source, column)
-        some = f"(SELECT text AS value FROM {self._texts.distinct(source, column)})"
+        values = self._values(source, column, self._part)
+        some = f"(SELECT text AS value FROM {self._texts.kept_distinct(source, column)})"
         # Check a sample first: most text columns have no number.
         for looked_at in (f"{some} WHERE hash(value) % {1 + source.rows // _SOME} = 0", values):
             counts = f"count({number}), count(*), min({start}) IS NOT DISTINCT FROM max({start})"
@@ -177,11 +183,14 @@ def _nearer(o: str, p: str) -> str:
     return f"({sides[0]} + {sides[1]}) / 2.0"
 
 
-def _is_dense(numbers: NDArray[np.float64] | None) -> bool:
-    """Whether the numbers fill their range like a numbering: at least every third step of it, without outliers."""
+def _is_dense(numbers: NDArray[np.float64] | None, part: int) -> bool:
+    """Whether numbers, of which one in `part` is known, fill their range like a numbering.
+
+    They do if they take at least every third step of it, without outliers.
+    """
     if numbers is None or len(numbers) < LEAST_ROWS:
         return False
     cut = len(numbers) // 50
     middle = numbers[cut : len(numbers) - cut]
     step = float(np.diff(middle).min())
-    return bool((middle[-1] - middle[0]) / step + 1 <= _DENSE * len(middle))
+    return bool((middle[-1] - middle[0]) / step + 1 <= _DENSE * part * len(middle))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -66,6 +67,28 @@ class ColumnData(ABC):
     @abstractmethod
     def keys(self, *, plain: bool) -> Array:
         """Return a sortable key for each value, equal for equal values; a range uses both ends unless `plain`."""
+
+    def distinct(self, *, plain: bool) -> tuple[Array, NDArray[np.int32]]:
+        """Return the sorted distinct keys of the known values, and the place of each record's among them.
+
+        The place is -1 where the value is missing. Computed once.
+        """
+        return self._distinct_points if plain else self._distinct_ranges
+
+    @cached_property
+    def _distinct_points(self) -> tuple[Array, NDArray[np.int32]]:
+        return self._distinct(plain=True)
+
+    @cached_property
+    def _distinct_ranges(self) -> tuple[Array, NDArray[np.int32]]:
+        return self._distinct(plain=False)
+
+    def _distinct(self, *, plain: bool) -> tuple[Array, NDArray[np.int32]]:
+        known = self.known()
+        keys, places = np.unique(self.keys(plain=plain)[known], return_inverse=True)
+        codes = np.full(len(known), -1, dtype=np.int32)
+        codes[known] = places
+        return keys, codes
 
     @abstractmethod
     def bits(self) -> list[NDArray[np.uint64]]:

@@ -68,6 +68,12 @@ class Labels(ColumnData):
         """Return the codes."""
         return self.codes
 
+    def _distinct(self, *, plain: bool) -> tuple[Array, Codes]:
+        used = np.flatnonzero(self.counts()).astype(np.int32)
+        place = np.full(len(self.labels) + 1, -1, dtype=np.int32)  # the last one is for missing values, coded -1
+        place[used] = np.arange(len(used), dtype=np.int32)
+        return used, place[self.codes]
+
     def bits(self) -> list[NDArray[np.uint64]]:
         """Return the codes as bits."""
         return [self.codes.astype(np.int64).view(np.uint64)]
