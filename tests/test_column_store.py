@@ -26,6 +26,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import Labels, Numbers, Place, Times
 from cvpl.workflows.audit import plan_audit
+from examples import TIMES
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
@@ -84,10 +85,16 @@ ATTACKERS = {
 }
 
 
-@pytest.mark.parametrize("attacker", ATTACKERS.values(), ids=ATTACKERS)
-def test_every_attacker_finds_the_same_with_tables_on_disk(tables, attacker, monkeypatch, shelves):
-    config = {**yaml.safe_load(CONFIG), "attacker": attacker}
+REST = {key: value for key, value in yaml.safe_load(CONFIG).items() if key != "attacker"}
+ALONE = ("paper", "with a ladder", "robust", "jaccard")
+AUDITS = {"all": {**REST, "attackers": ATTACKERS}, **{name: {**REST, "attacker": ATTACKERS[name]} for name in ALONE}}
+"""Every attacker in one audit; and audits by one alone, whose diagnostics are told as well."""
+
+
+@pytest.mark.parametrize("config", AUDITS.values(), ids=AUDITS)
+def test_every_attacker_finds_the_same_with_tables_on_disk(tables, config, monkeypatch, shelves):
     in_memory = audited(tables, config)
+    assert len(in_memory.attackers) == len(config.get("attackers", ["main"]))
     assert not shelves
     everywhere(monkeypatch)
     assert audited(tables, config).to_json() == in_memory.to_json()
@@ -219,7 +226,8 @@ def test_a_place_gives_back_what_was_put_there(place):
     assert isinstance(place.another(), type(place))
 
 
-MANY = 300_000
+MANY, ON_DISK, IN_MEMORY = (300_000, 760_000_000, 1_000_000_000) if TIMES > 1 else (60_000, 645_000_000, 700_000_000)
+"""So many people, and bytes with which their tables are kept on disk and in memory."""
 AUDIT = """
 import resource, sys
 from pathlib import Path
@@ -241,7 +249,7 @@ def test_the_memory_allowed_suffices_in_both_ways(tmp_path):
     (tmp_path / "audit.yaml").write_text(CONFIG, encoding="utf-8")
     files = [str(tmp_path / name) for name in ("original.parquet", "released.parquet", "audit.yaml")]
     results = []
-    for allowed, on_disk in ((760_000_000, True), (1_000_000_000, False)):
+    for allowed, on_disk in ((ON_DISK, True), (IN_MEMORY, False)):
         assert (plan_audit(*files, memory=allowed).disk is not None) == on_disk
         out = tmp_path / str(allowed)
         call = ["audit", *files[:2], "--config", files[2], "--memory", str(allowed), "--out", str(out)]
