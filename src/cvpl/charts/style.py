@@ -15,6 +15,7 @@ from typing import Any
 
 import altair as alt
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart
 Row = Mapping[str, Any]
@@ -48,6 +49,39 @@ _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 _META = "cvpl"
 _LONGEST = 26
 """The largest number of characters of a name on an axis; the table has the full names."""
+_PARTS: Mapping[str, Any] = {
+    "axis": {
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelColor": INK,
+        "titleColor": MUTED,
+        "gridColor": FAINT,
+        "domainColor": FAINT,
+        "tickColor": FAINT,
+        "labelLimit": 190,
+        "labelOverlap": "greedy",
+        "labelFlush": False,
+        "labelSeparation": 10,
+        "titlePadding": 8,
+    },
+    "legend": {
+        "labelFontSize": 11,
+        "labelColor": INK,
+        "title": None,
+        "orient": "top",
+        "direction": "horizontal",
+        "symbolSize": 90,
+        "symbolOpacity": 1,
+        "columnPadding": 14,
+        "labelLimit": 0,
+        "offset": 6,
+        "columns": 3,
+    },
+    "header": {"labelFontSize": 11, "labelColor": MUTED, "titleColor": MUTED},
+    "view": {"stroke": None},
+}
+"""The style of the parts of a chart."""
 
 
 @dataclass(frozen=True)
@@ -74,42 +108,10 @@ def finish(
     """
     room = 4 + round(1.3 * max(map(len, labels), default=0))
     meta = {_META: {"title": title, "columns": list(columns), "rows": [list(row) for row in rows]}}
-    styled: Chart = (
-        chart.properties(description=description, usermeta=meta)
-        .configure(
-            background="transparent", font=_FONT, aria=False, padding={"left": room, "right": 12, "top": 4, "bottom": 4}
-        )
-        .configure_axis(
-            labelFontSize=11,
-            titleFontSize=11,
-            titleFontWeight="normal",
-            labelColor=INK,
-            titleColor=MUTED,
-            gridColor=FAINT,
-            domainColor=FAINT,
-            tickColor=FAINT,
-            labelLimit=190,
-            labelOverlap="greedy",
-            labelFlush=False,
-            labelSeparation=10,
-            titlePadding=8,
-        )
-        .configure_legend(
-            labelFontSize=11,
-            labelColor=INK,
-            title=None,
-            orient="top",
-            direction="horizontal",
-            symbolSize=90,
-            symbolOpacity=1,
-            columnPadding=14,
-            labelLimit=0,
-            offset=6,
-            columns=3,
-        )
-        .configure_header(labelFontSize=11, labelColor=MUTED, titleColor=MUTED)
-        .configure_view(stroke=None)
-    )
+    padding = {"left": room, "right": 12, "top": 4, "bottom": 4}
+    # All at once: Altair copies a chart with its layers for every call.
+    config = alt.Config(background="transparent", font=_FONT, aria=False, padding=padding, **_PARTS)
+    styled: Chart = chart.properties(description=description, usermeta=meta, config=config)
     return styled
 
 
@@ -122,7 +124,7 @@ def numbers(chart: Chart) -> Numbers:
 
 def svg(chart: Chart) -> str:
     """The chart as an SVG element for a web page: it scales with the page, and its label is the description."""
-    drawn = str(vl_convert.vegalite_to_svg(chart.to_json()))
+    drawn = str(vl_convert.vegalite_to_svg(chart.to_json(validate=False)))
     box = re.search(r'viewBox="[0-9. -]+"', drawn)
     assert box is not None  # noqa: S101 - every SVG from Vega has one
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" {box.group()} role="img" '
@@ -145,8 +147,12 @@ def png(chart: Chart, scale: float = 2.0) -> bytes:
 
 
 def data(rows: Sequence[Row]) -> alt.InlineData:
-    """The rows as inline data of a chart."""
-    return alt.InlineData(values=[dict(row) for row in rows])
+    """The rows as inline data of a chart.
+
+    They are a tuple, which Altair does not copy with a chart, and are not held against its schema row by row.
+    """
+    with debug_mode(False):
+        return alt.InlineData(values=tuple(dict(row) for row in rows))
 
 
 def shorten(name: str, longest: int = _LONGEST) -> str:
