@@ -31,6 +31,7 @@ from cvpl.tables.pair import read_inputs
 from cvpl.tables.source import Reading
 from cvpl.workflows.audit import plan_audit
 from cvpl.workflows.protect import Protector
+from examples import examples
 from shared_data import SHARED, needs_data
 
 TOWNS = {
@@ -269,7 +270,7 @@ def test_what_is_not_coarser_is_left_alone(name):
     assert detect(mine, theirs).apply(mine) is mine
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.integers(0, 2**32),
     st.sampled_from([2, 3, 5, 10, 25, 100, 1000]),
@@ -309,7 +310,7 @@ def protected_world(method, strength, seed, columns, frame=None, time=None, rows
     return inputs.pair, inputs.evaluation.matches
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.integers(0, 1000),
     st.sampled_from([2, 3, 5, 10, 20, 40]),
@@ -339,7 +340,7 @@ def test_the_paper_s_roundings_are_found_again(age, level, time):
     assert_same(aligned.take(matches.original), pair.protected.take(matches.protected))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(min(3, examples(1))))
 @pytest.mark.parametrize("k", [3, 10, 40])
 def test_locally_recoded_values_are_brought_to_a_range_that_holds_them(k, seed):
     """Mondrian's ranges overlap: each original goes to a released range around it, or stays, if it is released."""
@@ -361,7 +362,7 @@ def test_locally_recoded_values_are_brought_to_a_range_that_holds_them(k, seed):
         assert new == old or spec.path(before.labels[old])[: len(path)] == path
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), st.booleans())
 def test_the_sweep_equals_looking_at_every_range(data, whole):
     ends = st.tuples(st.integers(0, 12), st.integers(0, 5)).map(lambda item: (item[0], item[0] + item[1]))
@@ -409,7 +410,7 @@ def test_tables_on_disk_stay_there_and_read_the_same():
     assert_same(aligned, granularity.apply(pair.original))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(min(3, examples(1))))
 @pytest.mark.parametrize("k", [5, 10, 20, 50])
 def test_the_rate_of_an_aligned_attacker_is_no_lower_than_its_top_1(k, seed):
     """k-anonymity and times cut to days: the paper's attacker understates and is warned of, the aligned one is not."""

@@ -113,7 +113,7 @@ def test_the_ladder_never_falls():
     assert figures["pairs"][-1] == 300 * 300
 
 
-def test_retention_shows(quick):
+def test_retention_shows():
     """The size of the correlations that a synthetic release keeps falls with the retention."""
     kept = [
         np.mean([run_cell(Cell("grid", f"synthetic {item}", 0.0, seed, 3_000))["dependence_kept"] for seed in (1, 2)])
@@ -167,7 +167,7 @@ def test_a_killed_run_ends_with_the_same_tables(tmp_path):
     script.write_text(code)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run([sys.executable, script, whole], check=True)  # noqa: S603
-    for lines in (1, 2, 9, 23, 40):
+    for lines in (1, 9, 40):
         process = subprocess.Popen([sys.executable, script, killed])  # noqa: S603
         while process.poll() is None and _count(killed / JOURNAL) < lines:
             time.sleep(0.002)
