@@ -15,7 +15,6 @@ from typing import Any
 
 import altair as alt
 import vl_convert
-from altair.utils.schemapi import debug_mode
 
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart
 Row = Mapping[str, Any]
@@ -149,10 +148,9 @@ def png(chart: Chart, scale: float = 2.0) -> bytes:
 def data(rows: Sequence[Row]) -> alt.InlineData:
     """The rows as inline data of a chart.
 
-    They are a tuple, which Altair does not copy with a chart, and are not held against its schema row by row.
+    They are a tuple, which Altair does not copy with a chart.
     """
-    with debug_mode(False):
-        return alt.InlineData(values=tuple(dict(row) for row in rows))
+    return alt.InlineData(values=tuple(dict(row) for row in rows))
 
 
 def shorten(name: str, longest: int = _LONGEST) -> str:

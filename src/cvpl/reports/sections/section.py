@@ -175,9 +175,13 @@ def chart_of(name: str, *subject: object) -> Callable[[], Chart | None]:
     """A function that draws the named chart of `cvpl.charts`; the drawing library is loaded only when it is called."""
 
     def draw() -> Chart | None:
-        from cvpl import charts  # noqa: PLC0415 - slow to import, and many outputs draw nothing
+        from altair.utils.schemapi import debug_mode  # noqa: PLC0415 - slow to import, and many outputs draw nothing
 
-        found: Chart | None = getattr(charts, name)(*subject)
+        from cvpl import charts  # noqa: PLC0415
+
+        # Our own charts need not be held against Altair's schema at every step, which takes as long as drawing them.
+        with debug_mode(False):
+            found: Chart | None = getattr(charts, name)(*subject)
         return found
 
     return draw
