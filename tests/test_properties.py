@@ -18,7 +18,7 @@ from cvpl.operators.similarity import Agreement
 from examples import examples
 from worlds import BASE, package_attacker, worlds
 
-many = settings(max_examples=examples(60), deadline=None, derandomize=True)
+many = settings(max_examples=examples(30), deadline=None, derandomize=True)
 
 LADDERS = {
     "dropped keys": [["age", "code", "place"], ["age", "code"], ["age"], []],
