@@ -614,3 +614,99 @@ def test_the_proposed_audit_of_a_table_against_itself_finds_everybody(tmp_path):
     (tmp_path / "audit.yaml").write_text(propose_tables(table, table).text())
     result = cvpl.audit(table, table, tmp_path / "audit.yaml", attackers=["paper"])
     assert result.truth.top1_hit_rate == result.linkage_rate.estimate == 1.0
+
+
+# Large tables: counts of all rows, and a sample of the rest ----------------------------------------------------------
+
+
+def _many(rows):
+    numbers = np.random.default_rng(3)
+    days = np.datetime64("1950-01-01") + numbers.integers(0, 20_000, rows)
+    return {
+        "person": [f"P{number:06}" for number in numbers.permutation(rows)],
+        "age": numbers.integers(0, 90, rows).astype(str).tolist(),
+        "sex": numbers.choice(["f", "m"], rows).tolist(),
+        "weight": [f"{weight:.3f}" for weight in numbers.normal(70, 9, rows)],
+        "birth": days.astype(str).tolist(),
+        "town": [f"town {number}" for number in numbers.integers(0, rows // 4, rows)],
+        "note": [f"word{a} word{b}" for a, b in numbers.integers(0, 10**6, (rows, 2))],
+    }
+
+
+def _released(table):
+    order = np.random.default_rng(4).permutation(len(table["person"]))
+    table = {**table, "weight": [f"{float(weight) + 0.25:.3f}" for weight in table["weight"]]}
+    return {name: [cells[row] for row in order] for name, cells in table.items()}
+
+
+def _proposed(table, released):
+    return cvpl.propose(pd.DataFrame(table), pd.DataFrame(released))
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setattr("cvpl.tables.proposal.looked_at.MOST", 200)
+
+
+@pytest.mark.parametrize("truth", ["person", "order", "unknown"])
+def test_a_sample_of_a_large_table_gives_the_settings_of_all_its_rows(monkeypatch, truth):
+    table = _many(4000)
+    released = _released(table) if truth != "order" else {**table, "sex": table["sex"][::-1]}
+    if truth != "person":
+        table, released = ({name: side[name] for name in side if name != "person"} for side in (table, released))
+    if truth == "unknown":
+        released["note"] = [f"{note}!" for note in released["note"]]
+    whole = _proposed(table, released)
+    monkeypatch.setattr("cvpl.tables.proposal.looked_at.MOST", 200)
+    some = _proposed(table, released)
+    assert some.config == whole.config
+    assert "looked at" not in whole.text
+    if truth != "unknown":
+        assert "200 of 4,000" in some.text
+    if truth != "order":
+        assert "4,000 different values in 4,000 rows" in some.text
+    assert _proposed(table, released).text == some.text
+
+
+@pytest.mark.parametrize("cell", ["unknown", "2024-02-31", "0012", "1/2/2024"])
+@pytest.mark.parametrize("column", ["weight", "birth"])
+def test_one_odd_cell_of_a_large_table_is_found(few, column, cell):
+    table = _many(4000)
+    released = _released(table)
+    table[column][1234] = cell
+    assert _proposed(table, released).config.columns[column].type != ("numeric" if column == "weight" else "datetime")
+
+
+def test_one_unreadable_cell_of_a_large_release_is_found_and_counted(few):
+    table = _many(4000)
+    released = _released(table)
+    released["weight"][1234] = "heavy"
+    text = _proposed(table, released).text
+    assert "other text in at least 1 cell of the release" in " ".join(text.split())
+
+
+def test_every_spelling_of_a_missing_value_in_a_large_table_is_counted(few):
+    table = _many(4000)
+    released = _released(table)
+    table["weight"][7] = table["weight"][2345] = released["weight"][3000] = "NA"
+    found = _proposed(table, released)
+    assert found.config.columns["weight"].type == "numeric"
+    assert "3 cells of 'weight'" in found.text
+
+
+def test_labels_are_looked_up_in_the_whole_original(few):
+    table = _many(4000)
+    released = _released(table)
+    assert "not in the original" not in _proposed(table, released).text
+    released["town"] = [f"{town}*x" for town in released["town"]]
+    text = " ".join(_proposed(table, released).text.replace("#", "").split())
+    assert "labels of the release that were looked at are not in the original" in text
+
+
+def test_shared_values_are_counted_in_all_rows_however_they_are_spelled(few):
+    table = _many(4000)
+    released = _released(table)
+    whole = np.random.default_rng(5).permutation(4000)
+    table["amount"] = [f"{number}" for number in whole]
+    released["amount"] = [f"{number}.0" for number in whole[::-1]]
+    assert "the release keeps 4,000 of them unchanged" in " ".join(_proposed(table, released).text.split())

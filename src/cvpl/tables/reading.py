@@ -29,8 +29,8 @@ from cvpl.wording import counted
 if TYPE_CHECKING:
     import duckdb
 
-_PLAIN_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-_PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?"
+PLAIN_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?"
 _PLAIN_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAY = np.timedelta64(1, "D") - np.timedelta64(1, "us")
 """From the first to the last microsecond of a day."""
@@ -97,7 +97,7 @@ class ColumnReader:
             number = f"TRY_CAST({comma_number_sql(text)} AS DOUBLE)"
             return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_COMMA_NUMBER)}) THEN {number} END"
         if not _is_number(kind):
-            return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_NUMBER)}) THEN TRY_CAST({text} AS DOUBLE) END"
+            return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_NUMBER)}) THEN TRY_CAST({text} AS DOUBLE) END"
         # A single-precision 0.1 is read as the 0.1 that a file would show, not as 0.10000000149.
         plain = f"{name}::VARCHAR::DOUBLE" if kind == "FLOAT" else f"{name}::DOUBLE"
         listed = any(spelling for spelling in self._reading.missing)
@@ -105,7 +105,7 @@ class ColumnReader:
 
     def _time(self, source: Source, column: str) -> str:
         """Return SQL for a cell's time to the microsecond, NULL where it is missing or not a plain time."""
-        text, pattern = self._iso_text(source, column), _PLAIN_TIME if self._reading.dates == "iso" else LOOSE_TIME
+        text, pattern = self._iso_text(source, column), PLAIN_TIME if self._reading.dates == "iso" else LOOSE_TIME
         cut = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]+', '\\1')"
         return f"CASE WHEN regexp_full_match({text}, {literal(pattern)}) THEN TRY_CAST({cut} AS TIMESTAMP) END"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.proposal.column import ColumnProposal
-from cvpl.tables.proposal.facts import Column, Rows
+from cvpl.tables.proposal.facts import Column
 from cvpl.tables.protected_values import is_gone, read_number, read_pair, read_time
 
 _MOST_LABELS = 50
@@ -36,10 +36,11 @@ class _Key:
     fits: bool = True
 
 
-def add_block(guess: ColumnProposal, column: Column, pairs: tuple[Rows, Rows] | None) -> None:
+def add_block(guess: ColumnProposal, column: Column, pairs: str | None) -> None:
     """Add a key to the settings, and the reason for or against it to the reasons.
 
-    `pairs` are rows known to belong to one person. Without them a key is trusted if the release has no key that the
+    The rows of `column` are pairs known to belong to one person, and `pairs` says how many of them are looked at;
+    None if no pair is known. Then a key is trusted if the release has no key that the
     original lacks, hardly more missing values, and every interval or time span fits into one key.
     """
     spec = ColumnSpec(column.name, "attribute", guess.settings["type"], guess.settings.get("separator"))
@@ -47,23 +48,25 @@ def add_block(guess: ColumnProposal, column: Column, pairs: tuple[Rows, Rows] | 
     gone = {
         label for label in column.released.labels if label not in known and (spec.says_nothing(label) or is_gone(label))
     }
+    complete = column.original.complete and column.released.complete
     best = 0.0
     for key in _keys(spec, column):
         if pairs is None:
             if not _keeps(key, column, gone):
                 continue
-            text = "all labels are consistent with it; but if values were changed, swapped or resampled, remove it"
+            which = "all labels" if complete else "all labels looked at"
+            text = f"{which} are consistent with it; but if values were changed, swapped or resampled, remove it"
         else:
-            recall = _recall(key, column, gone, pairs)
+            recall = _recall(key, column, gone)
             best = max(best, recall)
             if recall < _RECALL:
                 continue
-            text = f"{recall:.1%} of the known true pairs share it"
+            text = f"{recall:.1%} of the known true pairs{pairs} share it"
         guess.settings["block"] = key.rule
         guess.reasons.append(f"blocking key: {text}")
         return
     if best:
-        guess.reasons.append(f"no blocking key: only {best:.1%} of the known true pairs would share it")
+        guess.reasons.append(f"no blocking key: only {best:.1%} of the known true pairs{pairs} would share it")
     else:
         guess.reasons.append("no blocking key: too many labels, or it would separate true pairs")
 
@@ -123,7 +126,7 @@ def _truncated(ours: Sequence[str], theirs: Sequence[str], unit: str, length: in
     return _Key({"truncate": unit}, keys[0], keys[1], fits)
 
 
-def _recall(key: _Key, column: Column, gone: set[str], pairs: tuple[Rows, Rows]) -> float:
+def _recall(key: _Key, column: Column, gone: set[str]) -> float:
     """Return the share of the pairs whose keys are equal; a missing or suppressed key equals only another such key."""
     numbered: dict[object, int] = {}
     sides = []
@@ -133,7 +136,7 @@ def _recall(key: _Key, column: Column, gone: set[str], pairs: tuple[Rows, Rows])
             for label, value in zip(facts.labels, keys, strict=True)
         ]
         sides.append(np.array([*codes, -1])[facts.codes])
-    return float(np.mean(sides[0][pairs[0]] == sides[1][pairs[1]]))
+    return float(np.mean(sides[0] == sides[1]))
 
 
 def _keeps(key: _Key, column: Column, gone: set[str]) -> bool:

@@ -101,7 +101,7 @@ def guess_type(column: Column) -> tuple[str, str]:
         return "category", "times in the original, other text in the release"
     if values and all(_OTHER_DATE.fullmatch(value) for value in values):
         return "category", "dates in another format? write them as 2024-05-01 so that they are read as times"
-    return "category", f"{len(values):,} different labels" if len(values) != 1 else "one label"
+    return "category", f"{column.original.distinct:,} different labels" if len(values) != 1 else "one label"
 
 
 def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]:
@@ -122,8 +122,8 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
     if unread:
         cells = column.released.count(unread)
         return "category", (
-            f"numbers in the original, other text in {cells:,} {'cells' if cells > 1 else 'cell'} of the release. If "
-            "it means missing, list its spelling under `reading.missing`"
+            f"numbers in the original, other text in {_least(column)}{cells:,} {'cells' if cells > 1 else 'cell'} of "
+            "the release. If it means missing, list its spelling under `reading.missing`"
         )
     few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
     if few and len(values) <= _YES_OR_NO and not spelled:
@@ -133,8 +133,13 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
             f"only {len(values)} different whole numbers: codes, most likely. If they are amounts, set `type: numeric`"
         )
     intervals = "is an interval" if len(spelled) == 1 else "are intervals"
-    more = f", {len(spelled):,} of the release's spellings {intervals}" if spelled else ""
+    more = f", {_least(column)}{len(spelled):,} of the release's spellings {intervals}" if spelled else ""
     return "numeric", f"numbers in both tables{more}"
+
+
+def _least(column: Column) -> str:
+    """Say that a count of the release's labels may be too low."""
+    return "" if column.released.complete else "at least "
 
 
 def guess_column(column: Column, kind: str, why: str, *, compare_sensitive: bool = False) -> ColumnProposal:
@@ -148,7 +153,7 @@ def guess_column(column: Column, kind: str, why: str, *, compare_sensitive: bool
             f"missing: {column.original.missing:,} in the original, {column.released.missing:,} in the release{more}"
         )
     (guess.doubt if _unsure(why) else guess.reasons.append)(why)
-    distinct, rows = len(column.original.labels), column.original.rows
+    distinct, rows = column.original.distinct, column.original.rows
     if kind == "category" and distinct > max(50, rows // 2):
         guess.doubt(f"{distinct:,} different values in {rows:,} rows: an identifier or free text?")
         if column.shared:
@@ -157,7 +162,7 @@ def guess_column(column: Column, kind: str, why: str, *, compare_sensitive: bool
             )
         guess.reasons.append("left out; make it a category if an attacker could compare it")
         return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
-    if kind == "numeric" and distinct > rows / 2 and column.shared > len(column.released.labels) / 2:
+    if kind == "numeric" and distinct > rows / 2 and column.shared > column.released.distinct / 2:
         guess.doubt(
             f"{distinct:,} different values in {rows:,} rows, and the release keeps {column.shared:,} of them "
             "unchanged: nearly an identifier"
@@ -202,6 +207,11 @@ def _add_levels(guess: ColumnProposal, column: Column) -> None:
     if unknown and "separator" in guess.settings:
         guess.settings["encode"] = "hierarchical"
         guess.reasons.append("the release has labels that the original lacks, so labels are compared level by level")
+    elif unknown and not column.released.complete:
+        guess.doubt(
+            f"{len(unknown):,} of the {len(column.released.labels):,} labels of the release that were looked at are "
+            "not in the original, so no original label matches: generalized? give a `hierarchy` file"
+        )
     elif unknown:
         share = column.released.count(unknown) / column.released.rows
         which = "labels of the release ({}) are" if len(unknown) > 1 else "label of the release ({}) is"
@@ -209,11 +219,11 @@ def _add_levels(guess: ColumnProposal, column: Column) -> None:
             f"{len(unknown):,} {which.format(f'{share:.0%} of its records')} not in the original, so no original label "
             "matches: generalized? give a `hierarchy` file"
         )
-    if len(known.union(unknown)) > _MOST_ONE_HOT:
+    number = max(len(known.union(unknown)), column.original.distinct)
+    if number > _MOST_ONE_HOT:
         guess.settings["encode"] = "frequency"
-        guess.reasons.append(
-            f"{len(known.union(unknown)):,} labels; `encode: one_hot` would compare them one by one, but slowly"
-        )
+        least = "" if column.original.complete and column.released.complete else "at least "
+        guess.reasons.append(f"{least}{number:,} labels; `encode: one_hot` would compare them one by one, but slowly")
 
 
 def _features(column: Column) -> list[str]:

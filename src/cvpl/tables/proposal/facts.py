@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Source
 from cvpl.tables.whole_labels import respelled
 
 Rows = NDArray[np.int64]
+SpelledSql = Callable[[str], str]
+"""Respells the SQL of a text."""
 
 _TELLING = 0.2
 _ERRORS = 5
@@ -22,42 +22,47 @@ _ERRORS = 5
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """The sorted distinct texts of a column in one table, and each row's index into them; -1 where it is missing."""
+    """A column in one table: the sorted labels that are looked at, and the counts of the whole table.
+
+    `codes` has each looked-at row's index into the labels, -1 where it is missing. `counts` says how many cells have
+    each label, `known` how many are not missing, `distinct` how many labels there are.
+    """
 
     codes: NDArray[np.int32]
     labels: tuple[str, ...]
+    counts: NDArray[np.int64]
+    rows: int
+    known: int
+    distinct: int
 
     @property
-    def rows(self) -> int:
-        """The number of records in the table."""
-        return len(self.codes)
-
-    @cached_property
-    def counts(self) -> NDArray[np.int64]:
-        """The number of records with each label."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels)).astype(np.int64)
+    def complete(self) -> bool:
+        """Whether all labels of the table are looked at."""
+        return self.distinct == len(self.labels)
 
     @property
     def missing(self) -> int:
         """The number of missing cells."""
-        return self.rows - int(self.counts.sum())
+        return self.rows - self.known
 
-    @property
-    def known(self) -> int:
-        """The number of cells that are not missing."""
-        return int(self.counts.sum())
-
-    def count(self, labels: Sequence[str]) -> int:
+    def count(self, labels: Collection[str]) -> int:
         """Count the cells with one of these labels."""
         wanted = set(labels)
         return int(sum(count for label, count in zip(self.labels, self.counts, strict=True) if label in wanted))
 
-    def without(self, labels: Sequence[str]) -> Facts:
+    def without(self, labels: Collection[str]) -> Facts:
         """The same column with these labels read as missing."""
-        gone = np.array([label in set(labels) for label in self.labels], dtype=bool)
+        wanted = set(labels)
+        gone = np.array([label in wanted for label in self.labels], dtype=bool)
         places = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1)
-        kept = tuple(label for label in self.labels if label not in labels)
-        return Facts(places[self.codes].astype(np.int32), kept)
+        return Facts(
+            places[self.codes].astype(np.int32),
+            tuple(label for label in self.labels if label not in wanted),
+            self.counts[~gone],
+            self.rows,
+            self.known - int(self.counts[gone].sum()),
+            self.distinct - int(gone.sum()),
+        )
 
     def spelled_like(self, other: Facts) -> Facts:
         """Return the column with whole numbers spelled as in the other table, as reading does."""
@@ -70,65 +75,98 @@ class Facts:
         labels = tuple(sorted({meant.get(label, label) for label in self.labels}))
         place = {label: code for code, label in enumerate(labels)}
         places = np.array([*(place[meant.get(label, label)] for label in self.labels), -1], dtype=np.int32)
-        return Facts(places[self.codes], labels)
+        counts = np.bincount(places[:-1], self.counts, len(labels)).astype(np.int64)
+        distinct = self.distinct - len(self.labels) + len(labels)
+        return Facts(places[self.codes], labels, counts, self.rows, self.known, distinct)
+
+    def frequencies(self) -> tuple[dict[str, int], int, int]:
+        """Return how many cells have each label, how many are missing, and their sum.
+
+        They are those of the whole table, or of the rows looked at if not all labels are.
+        """
+        if self.complete:
+            return dict(zip(self.labels, self.counts.tolist(), strict=True)), self.missing, self.rows
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.labels))
+        found = dict(zip(self.labels, counts.tolist(), strict=True))
+        return found, len(self.codes) - int(counts.sum()), len(self.codes)
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column that both tables have."""
+    """A column that both tables have.
+
+    `count_shared` counts the labels that both tables have where not all are looked at; `spelled` are functions that
+    respell SQL for it.
+    """
 
     name: str
     original: Facts
     released: Facts
+    count_shared: Callable[[Sequence[SpelledSql]], int] | None = None
+    spelled: tuple[SpelledSql, ...] = ()
 
     @cached_property
     def shared(self) -> int:
         """The number of labels that both tables have."""
+        if self.count_shared is not None:
+            return self.count_shared(self.spelled)
         return len(set(self.original.labels) & set(self.released.labels))
 
     @cached_property
     def labels(self) -> set[str]:
-        """All labels of both tables."""
+        """All labels of both tables that are looked at."""
         return {*self.original.labels, *self.released.labels}
 
     @property
     def unique(self) -> bool:
         """Whether every original record has a value of its own."""
-        return len(self.original.labels) == self.original.rows > 1
+        return self.original.distinct == self.original.rows > 1
 
-    def without(self, labels: Sequence[str]) -> Column:
+    def without(self, labels: Collection[str]) -> Column:
         """The same column with these labels read as missing."""
         if self.labels.isdisjoint(labels):
             return self
-        return Column(self.name, self.original.without(labels), self.released.without(labels))
+        return replace(self, original=self.original.without(labels), released=self.released.without(labels))
+
+    def renamed(self, original: Facts, released: Facts, spelled: SpelledSql) -> Column:
+        """Return the column with its labels spelled in another way; `spelled` does the same in SQL."""
+        if original is self.original and released is self.released:
+            return self
+        return replace(self, original=original, released=released, spelled=(*self.spelled, spelled))
 
     def spelled_alike(self) -> Column:
         """Return the column with whole numbers spelled as in the original."""
-        return Column(self.name, self.original, self.released.spelled_like(self.original))
+        return self.renamed(self.original, self.released.spelled_like(self.original), _whole_sql)
 
-    def agreement(self, original: Rows, released: Rows) -> float:
-        """Return the share of these pairs of rows whose cells are equal."""
+    def agreement(self) -> float:
+        """Return the share of the pairs of rows looked at whose cells are equal."""
         place = {label: code for code, label in enumerate(self.original.labels)}
         # A label that the original lacks is -2; the last entry is for missing values, whose code is -1.
         translated = np.array([*(place.get(label, -2) for label in self.released.labels), -1])
-        return float(np.mean(self.original.codes[original] == translated[self.released.codes[released]]))
+        return float(np.mean(self.original.codes == translated[self.released.codes]))
 
     def chance(self) -> float:
         """Return the share of all pairs of an original and a released cell that are equal."""
-        original = dict(zip(self.original.labels, self.original.counts.tolist(), strict=True))
-        released = zip(self.released.labels, self.released.counts.tolist(), strict=True)
-        equal = sum(original.get(label, 0) * count for label, count in released)
-        equal += self.original.missing * self.released.missing
-        return float(equal / (self.original.rows * self.released.rows))
+        original, original_missing, original_rows = self.original.frequencies()
+        released, released_missing, released_rows = self.released.frequencies()
+        equal = sum(original.get(label, 0) * count for label, count in released.items())
+        equal += original_missing * released_missing
+        return float(equal / (original_rows * released_rows))
+
+
+def _whole_sql(text: str) -> str:
+    """Return SQL that writes a whole number without decimals."""
+    return f"regexp_replace({text}, '^(-?[0-9]+)[.]0+$', '\\1')"
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often cells are equal in the paired records, and in any two records."""
+    """How often cells are equal in the paired records, and in any two records; `pairs` are looked at, of `of`."""
 
     paired: float
     chance: float
     pairs: int
+    of: int
 
     @property
     def telling(self) -> bool:
@@ -138,18 +176,17 @@ class Agreement:
         return above >= _TELLING * (1 - self.chance) and above > _ERRORS * error
 
     def __str__(self) -> str:
-        return f"their records agree on {self.paired:.0%} of the cells, any two records on {self.chance:.0%}"
+        some = f" ({self.pairs:,} of {self.of:,} pairs looked at)" if self.pairs < self.of else ""
+        return f"their records agree on {self.paired:.0%} of the cells, any two records on {self.chance:.0%}{some}"
 
 
-def agreement(columns: Sequence[Column], original: Rows, released: Rows) -> Agreement | None:
-    """Measure the agreement of these pairs of rows over all `columns`; None if there is nothing to compare."""
-    if not columns or not len(original):
+def agreement(columns: Sequence[Column], of: int) -> Agreement | None:
+    """Measure the agreement of the pairs of rows looked at over all `columns`; None if there is nothing to compare.
+
+    `of` is the number of all pairs.
+    """
+    if not columns or not of:
         return None
-    paired = [column.agreement(original, released) for column in columns]
-    return Agreement(float(np.mean(paired)), float(np.mean([column.chance() for column in columns])), len(original))
-
-
-def read_facts(reader: ColumnReader, source: Source, column: str) -> Facts:
-    """Count one column of one table."""
-    codes, labels = reader.codes(source, column)
-    return Facts(codes, tuple(labels))
+    paired = [column.agreement() for column in columns]
+    chance = [column.chance() for column in columns]
+    return Agreement(float(np.mean(paired)), float(np.mean(chance)), len(columns[0].original.codes), of)

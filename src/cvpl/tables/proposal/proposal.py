@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -20,12 +20,16 @@ from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
 from cvpl.tables.proposal.column import ColumnProposal, guess_column, is_plain, named_like_identity, words
-from cvpl.tables.proposal.facts import Column, read_facts
+from cvpl.tables.proposal.facts import Column, Rows
+from cvpl.tables.proposal.looked_at import LookedAt
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
 from cvpl.tables.proposal.spellings import Spellings, guess_spellings
 from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Reading, Source, display_name
+
+if TYPE_CHECKING:
+    import duckdb
 
 _ENCODINGS: tuple[Encoding, ...] = ("utf-8", "latin-1", "windows-1252")
 _MOST_KEYS = 3
@@ -81,16 +85,24 @@ def propose_tables(original: object, protected: object, *, compare_sensitive: bo
         if problems:
             raise InputError(problems)
         _check_headers(sources)
-        reader = ColumnReader(con, reading, [], [])
-        columns = {
-            name: Column(name, read_facts(reader, sources[0], name), read_facts(reader, sources[1], name))
-            for name in sources[0].types
-            if name in sources[1].types
-        }
-        spelled = guess_spellings(columns, sources, (*USUAL_MISSING, *PERHAPS_MISSING), reading.delimiter)
-        truth = guess_truth(con, reader, sources, spelled.columns)
+        return _proposal(con, sources, reading, why, compare_sensitive)
     finally:
         con.close()
+
+
+def _proposal(
+    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], reading: Reading, why: list[str], compare_sensitive: bool
+) -> TablesProposal:
+    """Guess the settings for two opened tables."""
+    reader = ColumnReader(con, reading, [], [])
+    missing = (*USUAL_MISSING, *PERHAPS_MISSING)
+    tables = LookedAt(con, reader, sources, missing)
+
+    def look(original: Rows, released: Rows) -> Spellings:
+        return guess_spellings(tables.columns(original, released), sources, missing, reading.delimiter)
+
+    truth = guess_truth(con, reader, sources, tables, look)
+    spelled = truth.spelled
     columns = {name: column.spelled_alike() for name, column in spelled.columns.items()}
     why.extend(spelled.reasons)
     types, gaps = guess_types(columns)
@@ -184,8 +196,8 @@ def _blocked(guess: ColumnProposal, column: Column, truth: ProposedTruth, blocke
     if guess.settings["role"] != "quasi_identifier":
         return guess
     kin = words(column.name)
-    if len(blocked) >= (_MOST_KEYS if truth.pairs is not None else _MOST_UNPROVEN_KEYS):
-        if truth.pairs is not None:
+    if len(blocked) >= (_MOST_KEYS if truth.keys is not None else _MOST_UNPROVEN_KEYS):
+        if truth.keys is not None:
             guess.reasons.append(f"no blocking key: {_MOST_KEYS} columns are keys, and more would separate true pairs")
         else:
             guess.reasons.append(
@@ -195,7 +207,7 @@ def _blocked(guess: ColumnProposal, column: Column, truth: ProposedTruth, blocke
     elif any(kin & words(name) for name in blocked):
         guess.reasons.append("no blocking key: a column with a similar name is one already")
     else:
-        add_block(guess, column, truth.pairs)
+        add_block(guess, column, None if truth.keys is None else truth.looked_at)
         if "block" in guess.settings:
             blocked.add(column.name)
     return guess

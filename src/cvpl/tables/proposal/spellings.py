@@ -10,18 +10,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cvpl.tables.local_spellings import (
+    PLAIN_COMMA_NUMBER,
     Dates,
     Decimal,
+    comma_number_sql,
     has_decimal_comma,
     is_comma_number,
     iso_days,
+    iso_sql,
     possible_orders,
     with_point,
 )
 from cvpl.tables.proposal.column import is_plain, is_time
-from cvpl.tables.proposal.facts import Column
+from cvpl.tables.proposal.facts import Column, SpelledSql
 from cvpl.tables.protected_values import is_gone
-from cvpl.tables.source import Source
+from cvpl.tables.source import Source, literal
 
 _ORDERS: dict[Dates, str] = {"day_first": "the day before the month", "month_first": "the month before the day"}
 
@@ -50,12 +53,12 @@ class _Texts:
         """The original's labels, or the release's if the original is not stored as text."""
         return self.original if self.original is not None else self.released or ()
 
-    def respelled(self, spell: Callable[[str], str | None]) -> Column:
+    def respelled(self, spell: Callable[[str], str | None], sql: SpelledSql) -> Column:
         sides = [
             facts if labels is None else facts.renamed({label: spell(label) or label for label in labels})
             for facts, labels in ((self.column.original, self.original), (self.column.released, self.released))
         ]
-        return Column(self.column.name, *sides)
+        return self.column.renamed(sides[0], sides[1], sql)
 
 
 def guess_spellings(
@@ -115,7 +118,14 @@ def _guess_decimal(texts: Mapping[str, _Texts], delimiter: str) -> Spellings:
         elif any("." in label for label in text.main) and name not in commas:
             doubts[name] = "points are read as separators of thousands, because `reading.decimal` is a comma"
     reason = f"{_listed(commas)}: numbers with decimal commas, read as such"
-    return Spellings({name: text.respelled(with_point) for name, text in numbers.items()}, ",", "iso", [reason], doubts)
+    columns = {name: text.respelled(with_point, _point_sql) for name, text in numbers.items()}
+    return Spellings(columns, ",", "iso", [reason], doubts)
+
+
+def _point_sql(text: str) -> str:
+    """Return SQL that respells a number with a decimal comma."""
+    number = f"regexp_full_match({text}, {literal(PLAIN_COMMA_NUMBER)}) AND contains({text}, ',')"
+    return f"CASE WHEN {number} THEN {comma_number_sql(text)} ELSE {text} END"
 
 
 def _guess_dates(texts: Mapping[str, _Texts]) -> Spellings:
@@ -137,7 +147,10 @@ def _guess_dates(texts: Mapping[str, _Texts]) -> Spellings:
         "day_first or month_first"
     )
     return Spellings(
-        {name: texts[name].respelled(lambda label: iso_days(label, order)) for name in orders},
+        {
+            name: texts[name].respelled(lambda label: iso_days(label, order), lambda text: iso_sql(text, order))
+            for name in orders
+        },
         dates=order,
         reasons=[f"{_listed(list(orders))}: days written with {_ORDERS[order]}"],
         doubts={name: doubt for name, possible in orders.items() if len(possible) > 1},

@@ -5,7 +5,7 @@ A pairing is accepted by its effect on the other columns: records of one person 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ import numpy as np
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, read_matches
 from cvpl.tables.local_spellings import has_decimal_comma
 from cvpl.tables.proposal.column import is_plain, is_time, named_like_identity
-from cvpl.tables.proposal.facts import Agreement, Column, Facts, Rows, agreement, read_facts
+from cvpl.tables.proposal.facts import Agreement, Column, Rows, agreement
+from cvpl.tables.proposal.looked_at import LookedAt, sampled
+from cvpl.tables.proposal.spellings import Spellings
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.source import Source
 
@@ -24,20 +26,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProposedTruth:
-    """The likely identity keys with the row pairs they give, or None; reasons, and notes on the columns tried."""
+    """The likely identity keys, or None; reasons, and notes on the columns tried.
 
+    The columns of `spelled` have the pairs of rows that the keys give; `looked_at` says how many, if not all.
+    """
+
+    spelled: Spellings
     keys: IdentityKeys | None = None
-    pairs: tuple[Rows, Rows] | None = None
+    looked_at: str = ""
     reasons: Sequence[str] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     same_order: Agreement | None = None
 
 
+Look = Callable[[Rows, Rows], Spellings]
+"""Returns the columns with the cells of some rows of each table, respelled."""
+
+
 def guess_truth(
-    con: duckdb.DuckDBPyConnection, reader: ColumnReader, sources: Sequence[Source], columns: Mapping[str, Column]
+    con: duckdb.DuckDBPyConnection, reader: ColumnReader, sources: Sequence[Source], tables: LookedAt, look: Look
 ) -> ProposedTruth:
     """Return the first of the three that is present and accepted."""
     notes: dict[str, str] = {}
+    rows = [sampled(source.rows) for source in sources]
+    spelled = look(rows[0], rows[1])
+    columns = spelled.columns
     order = _same_order(columns)
     for name in sorted(columns, key=lambda name: not named_like_identity(name)):
         column = columns[name]
@@ -45,35 +58,43 @@ def guess_truth(
             continue
         keys = IdentityKeys(name, name)
         found = read_matches(con, reader, sources[0], sources[1], keys)
-        pairs = (found.original, found.protected)
-        seen = agreement([other for other in columns.values() if other is not column], *pairs)
+        some, paired = _pairs(found.original, found.protected, look)
+        seen = agreement([other for key, other in paired.columns.items() if key != name], len(found.original))
         telling = seen is not None and seen.telling
-        if _counts_rows(column.released) and not telling:
+        if not telling and _counts_rows(tables.whole_numbers(name)):
             notes[name] = "counts the rows of the release, and does not identify people"
             continue
         reasons = ["every original value is different, and the release repeats them"]
         if seen is not None:
             reasons.append(f"paired by it, {seen}" + ("" if telling else ": is it one person's id in both tables?"))
-        return ProposedTruth(keys, pairs, reasons, notes, order)
+        return ProposedTruth(paired, keys, some, reasons, notes, order)
     for name in sources[1].types:
         if name in columns:
             continue
-        facts = read_facts(reader, sources[1], name)
-        rows = _row_numbers(facts, sources[0].rows)
-        if rows is None:
+        numbers = tables.whole_numbers(name)
+        if numbers is None or numbers.max() >= sources[0].rows or tables.distinct(name) < len(numbers):
             continue
-        pairs = (rows, np.arange(facts.rows))
-        seen = agreement(list(columns.values()), *pairs)
+        some, paired = _pairs(numbers, np.arange(len(numbers)), look)
+        seen = agreement(list(paired.columns.values()), len(numbers))
         if seen is not None and seen.telling:
             notes[name] = "the row of the original, counted from 0; see `truth`"
-            return ProposedTruth(
-                IdentityKeys(ROW_NUMBER, name), pairs, (f"Paired by row number, {seen}.",), notes, order
-            )
+            reasons = [f"Paired by row number, {seen}."]
+            return ProposedTruth(paired, IdentityKeys(ROW_NUMBER, name), some, reasons, notes, order)
         notes[name] = "fits the original's row numbers, but the records do not agree: no truth"
     if order is not None:
-        rows = np.arange(sources[0].rows)
-        return ProposedTruth(IdentityKeys(ROW_NUMBER, ROW_NUMBER), (rows, rows), (), notes, order)
-    return ProposedTruth(notes=notes)
+        some = _looked_at(order.pairs, order.of)
+        return ProposedTruth(spelled, IdentityKeys(ROW_NUMBER, ROW_NUMBER), some, (), notes, order)
+    return ProposedTruth(spelled, notes=notes)
+
+
+def _pairs(original: Rows, released: Rows, look: Look) -> tuple[str, Spellings]:
+    """Return the columns with the cells of some pairs of rows, and how many those are, if not all."""
+    places = sampled(len(original))
+    return _looked_at(len(places), len(original)), look(original[places], released[places])
+
+
+def _looked_at(pairs: int, of: int) -> str:
+    return f" ({pairs:,} of {of:,} looked at)" if pairs < of else ""
 
 
 def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
@@ -81,14 +102,13 @@ def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
     first = next(iter(columns.values()))
     if first.original.rows != first.released.rows:
         return None
-    rows = np.arange(first.original.rows)
-    seen = agreement(list(columns.values()), rows, rows)
+    seen = agreement(list(columns.values()), first.original.rows)
     return seen if seen is not None and seen.telling else None
 
 
 def _could_identify(column: Column) -> bool:
     """Whether all values are different, occur in the release too, and are neither measurements nor times."""
-    if not column.unique or column.shared < 0.5 * len(column.released.labels) or not column.shared:
+    if not column.unique or not column.shared or column.shared < 0.5 * column.released.distinct:
         return False
     some = column.original.labels[:: 1 + len(column.original.labels) // 1000]
     measured = all(is_time(label) for label in some) or any(
@@ -97,20 +117,6 @@ def _could_identify(column: Column) -> bool:
     return not measured and (named_like_identity(column.name) or column.shared > 0.99 * column.original.rows)
 
 
-def _whole(facts: Facts) -> Rows | None:
-    """Return every cell as a whole number, or None."""
-    if facts.missing or not all(label.isdecimal() and len(label) < 18 for label in facts.labels):
-        return None
-    return np.array([int(label) for label in facts.labels], dtype=np.int64)[facts.codes]
-
-
-def _counts_rows(facts: Facts) -> bool:
-    """Whether the column is 0, 1, 2, ... or 1, 2, 3, ... from the first row to the last."""
-    numbers = _whole(facts)
-    return numbers is not None and any(np.array_equal(numbers, np.arange(facts.rows) + start) for start in (0, 1))
-
-
-def _row_numbers(facts: Facts, rows: int) -> Rows | None:
-    """Return the column as row numbers of a table with `rows` rows, each at most once; else None."""
-    numbers = _whole(facts)
-    return numbers if numbers is not None and len(facts.labels) == facts.rows and numbers.max() < rows else None
+def _counts_rows(numbers: Rows | None) -> bool:
+    """Whether the numbers are 0, 1, 2, ... or 1, 2, 3, ... from the first row to the last."""
+    return numbers is not None and any(np.array_equal(numbers, np.arange(len(numbers)) + start) for start in (0, 1))
