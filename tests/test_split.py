@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import cvpl
 from cvpl.cli.main import run
+from cvpl.errors import InputError
 from cvpl.tables.raw_records import raw_records
 
 ODD = (
@@ -221,3 +222,9 @@ def test_a_table_separated_by_semicolons_is_split_by_its_column(tmp_path):
     (tmp_path / "t.csv").write_text("who;what\n" + "".join(f"p{item % 4};{item},5\n" for item in range(12)))
     done = cvpl.split(tmp_path / "t.csv", by="who", people=1)
     assert done.rows_control == 3
+
+
+@pytest.mark.parametrize("name", ["people.xlsx", "people.duckdb#people"])
+def test_a_file_that_cannot_be_written_back_is_not_split(tmp_path, name):
+    with pytest.raises(InputError, match="cannot be split"):
+        cvpl.split(tmp_path / name)

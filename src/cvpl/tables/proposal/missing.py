@@ -62,8 +62,7 @@ def _is_gap(text: str, columns: Mapping[str, Column]) -> bool:
 
 def _has(column: Column, text: str) -> bool:
     """Whether a cell has the text, other than a released cell that is suppressed by it."""
-    known = set(column.original.labels)
-    return text in known or (text in column.released.labels and not is_gone(text, known))
+    return text in column.labels and (not is_gone(text) or text in column.original.labels)
 
 
 def gap_reason(columns: Mapping[str, Column], types: Mapping[str, tuple[str, str]], gaps: Sequence[str]) -> str:

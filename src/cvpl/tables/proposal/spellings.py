@@ -131,8 +131,10 @@ def _point_sql(text: str) -> str:
 def _guess_dates(texts: Mapping[str, _Texts]) -> Spellings:
     orders: dict[str, frozenset[Dates]] = {}
     for name, text in texts.items():
+        if not all(possible_orders(label) for label in text.main):
+            continue
         found = [possible_orders(label) for label in text.main]
-        if all(found) and not all(is_time(label) for label in text.main):
+        if not all(is_time(label) for label in text.main):
             more = (possible_orders(label) for label in text.released or ())
             orders[name] = frozenset.intersection(*found, *(order for order in more if order))
     if not orders:
