@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import duckdb
 import jsonschema
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from benchmark_folders import CONFIG, MADE, manifest, two_data_sets, write
 from cvpl import schemas
 from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
+from cvpl.errors import InputError
 from cvpl.reports.leaderboard import RISK, leaderboard_csv, leaderboard_markdown, note, place, risk_cells
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.provenance import command
@@ -24,6 +26,7 @@ from cvpl.reports.terminal import show
 from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
 from cvpl.result.file import read_any, read_result
 from cvpl.workflows.benchmark import benchmark as benchmarking
+from cvpl.workflows.benchmark.kept_results import fingerprint
 from cvpl.workflows.benchmark.leaderboard import in_order
 from shared_data import SHARED, needs_data
 
@@ -600,3 +603,28 @@ def test_the_smallest_shared_release_is_audited_from_its_manifest(tmp_path):
     path = write(tmp_path, content, "stroke.yaml")
     found = cvpl.benchmark(path, data=SHARED, only=["k2"])
     assert found.rows[0].status == "assessed" and found.rows[0].inputs["protected"].rows == 5110
+
+
+def test_a_manifest_names_tables_of_a_duckdb_file(tmp_path):
+    """And a kept result is of this table of this file."""
+    folder = two_data_sets(*(_folder(tmp_path, name) for name in ("first", "second")))[1]
+    file = folder / "people.duckdb"
+    with duckdb.connect(file) as con:
+        for name in ("original", "noise", "sample"):
+            con.execute(f"CREATE TABLE {name} AS FROM read_csv('{folder / name}.csv')")
+    releases = {name: {"file": f"people.duckdb#{name}", **MADE} for name in ("noise", "sample")}
+    write(folder, manifest("second", releases, original="people.duckdb#original"))
+    (found,) = read_manifests([folder])
+    marks = [fingerprint(entry) for entry in found.entries]
+    assert len(set(marks)) == 2
+    with duckdb.connect(file) as con:
+        con.execute("DELETE FROM noise WHERE rowid > 50")
+    assert not {fingerprint(entry) for entry in found.entries} & set(marks)
+    write(folder, manifest("second", releases, original="nowhere.duckdb#original"))
+    with pytest.raises(InputError, match="no such file"):
+        read_manifests([folder])
+
+
+def _folder(place, name):
+    (place / name).mkdir()
+    return place / name

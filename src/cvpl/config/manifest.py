@@ -16,6 +16,7 @@ from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingC
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.settings import Settings
+from cvpl.tables.source import located
 
 FILE = "benchmark.yaml"
 """The name of the manifest in a folder."""
@@ -183,7 +184,7 @@ def _missing(files: Sequence[tuple[str, object]], base: Path, text: str) -> list
     return [
         Problem(text, f"`{where}`: there is no such file: {_as_looked_for(file, base)}", cure)
         for where, file in files
-        if isinstance(file, str) and not (base / file).is_file()
+        if isinstance(file, str) and not located(base / file)[0].is_file()
     ]
 
 

@@ -25,6 +25,7 @@ from cvpl.errors import UsageError
 from cvpl.files import write_whole
 from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
+from cvpl.tables.source import located
 
 _ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "simulation", "protection", "leaderboard.py")
 """Parts of the package that no audit figure depends on."""
@@ -129,11 +130,14 @@ def _files(entry: Entry) -> dict[str, Path]:
     return {name: base / name for name in named} | {file.name: file for file in saved}
 
 
-def _digest(file: Path) -> str:
+def _digest(data: Path) -> str:
+    """A digest of a file; of one of its tables also the name."""
+    file, part = located(data)
     try:
-        return _digest_of(file, file.stat().st_mtime_ns)
+        digest = _digest_of(file, file.stat().st_mtime_ns)
     except OSError:
         return "cannot be read"
+    return digest if part is None else f"{digest} {part}"
 
 
 @cache
