@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.cli.values import finite_rate, memory_bytes
+from cvpl.cli.values import ORIGINAL_HELP, finite_rate, memory_bytes
 from cvpl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EXIT_CODES = (
 def command(
     original: Path = typer.Argument(
         metavar="ORIGINAL",
-        help="The table before protection (.csv, .tsv, .parquet, .xlsx, FILE.duckdb#TABLE).",
+        help=ORIGINAL_HELP,
         show_default=False,
     ),
     protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
-from cvpl.cli.values import memory_bytes
+from cvpl.cli.values import ORIGINAL_HELP, memory_bytes
 
 EXIT_CODES = (
     "Exit codes: 0 done, whatever the ranking; 2 invalid call, or the output cannot be written; 3 a table or the "
@@ -16,9 +16,7 @@ EXIT_CODES = (
 
 
 def command(
-    original: Path = typer.Argument(
-        metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
-    ),
+    original: Path = typer.Argument(metavar="ORIGINAL", help=ORIGINAL_HELP, show_default=False),
     releases: list[Path] = typer.Argument(
         metavar="RELEASE...", help="The released tables, each made in a different way.", show_default=False
     ),

@@ -8,13 +8,14 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_file
+from cvpl.cli.values import ORIGINAL_HELP
 from cvpl.errors import UsageError
 
 
 def command(
     original: Path = typer.Argument(
         metavar="ORIGINAL",
-        help="The table before protection (.csv, .tsv, .parquet, .xlsx, FILE.duckdb#TABLE).",
+        help=ORIGINAL_HELP,
         show_default=False,
     ),
     protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),

@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.cli.values import READ_FORMATS
 from cvpl.errors import UsageError
 
 
@@ -29,9 +30,7 @@ class TableFormat(StrEnum):
 
 
 def command(
-    table: Path = typer.Argument(
-        metavar="TABLE", help="The table to protect (.csv, .csv.gz, .parquet).", show_default=False
-    ),
+    table: Path = typer.Argument(metavar="TABLE", help=f"The table to protect ({READ_FORMATS}).", show_default=False),
     config: Path = typer.Option(
         ..., "--config", "-c", metavar="FILE", help="The audit.yaml, which declares the columns."
     ),

@@ -9,12 +9,13 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, reader_may_leave
+from cvpl.cli.values import SPLIT_FORMATS
 from cvpl.wording import counted
 
 
 def command(
     table: Path = typer.Argument(
-        metavar="TABLE", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
+        metavar="TABLE", help=f"The table before protection ({SPLIT_FORMATS}).", show_default=False
     ),
     share: float | None = typer.Option(
         None, metavar="SHARE", help="The share of people set aside, between 0 and 1; by default half of them."

@@ -7,14 +7,12 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
-from cvpl.cli.values import finite_rate, memory_bytes
+from cvpl.cli.values import ORIGINAL_HELP, finite_rate, memory_bytes
 from cvpl.errors import UsageError
 
 
 def command(
-    original: Path = typer.Argument(
-        metavar="ORIGINAL", help="The table before protection (.csv, .csv.gz, .parquet).", show_default=False
-    ),
+    original: Path = typer.Argument(metavar="ORIGINAL", help=ORIGINAL_HELP, show_default=False),
     config: Path = typer.Option(
         ..., "--config", "-c", metavar="FILE", help="The audit.yaml; `cvpl init` writes a first one."
     ),

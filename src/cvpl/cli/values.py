@@ -8,6 +8,12 @@ import typer
 
 from cvpl.errors import UsageError
 
+READ_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet, .xlsx, FILE.duckdb#TABLE"
+"""The tables that every command reads, for help texts."""
+SPLIT_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet"
+"""The tables that can be written back as they are."""
+ORIGINAL_HELP = f"The table before protection ({READ_FORMATS})."
+
 
 def finite_rate(value: float | None) -> float | None:
     """Check a rate, if given; Typer itself would accept NaN."""

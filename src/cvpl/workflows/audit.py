@@ -48,13 +48,13 @@ def audit(
 ) -> out.AuditResult:
     """Measure how well the people of `original` can be linked to records of `protected`.
 
-    Tables are paths (CSV, CSV.gz, Parquet) or dataframes that support Arrow. `config` is the path of an audit.yaml, a
-    mapping of the same form, or an AuditConfig. Without one, roles and types are guessed as `propose` does, except that
-    no column is left out as sensitive; the result lists them under `assumptions`. A gate needs a configuration: a
-    decision must not rest on a guess. `control` is a table of people known to be absent from the release; it
-    replaces the configuration's. `fail_above` sets the policy's limit; `memory` is a limit in bytes that replaces
-    `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError if there is not
-    enough memory. The same inputs and seed give the same result, whatever the number of threads and the memory.
+    Tables are paths (CSV, TSV, Parquet, Excel, DuckDB) or dataframes that support Arrow. `config` is the path of an
+    audit.yaml, a mapping of the same form, or an AuditConfig. Without one, roles and types are guessed as `propose`
+    does, except that no column is left out as sensitive; the result lists them under `assumptions`. A gate needs a
+    configuration: a decision must not rest on a guess. `control` is a table of people known to be absent from the
+    release; it replaces the configuration's. `fail_above` sets the policy's limit; `memory` is a limit in bytes that
+    replaces `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError if there
+    is not enough memory. The same inputs and seed give the same result, whatever the number of threads and the memory.
 
     `attackers` selects some of the configuration's attackers, for example from the family of `attacker: default`; the
     others are not run. `randomize` adds three attackers drawn from a wider family by a new seed, which is recorded in

@@ -39,10 +39,10 @@ class Proposal:
 def propose(original: object, released: object, *, compare_sensitive: bool = False) -> Proposal:
     """Propose a configuration for a table and its release, with a reason for every guess.
 
-    Tables are paths (CSV, CSV.gz, Parquet) or dataframes that support Arrow. Roles, types, blocking keys and identities
-    are guessed from names, counts and how the two tables agree; comments contain no cell. A column that seems sensitive
-    is proposed as such, so no attacker compares it; with `compare_sensitive` it is compared. Raises InputError if the
-    tables cannot be compared.
+    Tables are paths (CSV, TSV, Parquet, Excel, DuckDB) or dataframes that support Arrow. Roles, types, blocking keys
+    and identities are guessed from names, counts and how the two tables agree; comments contain no cell. A column that
+    seems sensitive is proposed as such, so no attacker compares it; with `compare_sensitive` it is compared. Raises
+    InputError if the tables cannot be compared.
     """
     found = propose_tables(original, released, compare_sensitive=compare_sensitive)
     text = found.text()

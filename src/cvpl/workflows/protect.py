@@ -107,11 +107,11 @@ def protect(
 ) -> Release:
     """Protect a table: by k-anonymity (full-domain or Mondrian), by noise, or by synthetic rows.
 
-    `table` is a path (CSV, CSV.gz, Parquet) or a dataframe that supports Arrow. `strength` is k for `k-anonymity` and
-    `mondrian`, a level (`low`, `medium`, `high`) for `perturbation`, the share of correlation kept for `synthetic`.
-    `config` declares the columns, as for `cvpl.audit`; `seed` replaces its seed. Only declared columns enter the
-    release. The id stays in it so that it can be audited; a table without one gets `original_row`, the row of each
-    record's person. The same table, configuration and seed give the same release. Raises InputError for a table or
+    `table` is a path (CSV, TSV, Parquet, Excel, DuckDB) or a dataframe that supports Arrow. `strength` is k for
+    `k-anonymity` and `mondrian`, a level (`low`, `medium`, `high`) for `perturbation`, the share of correlation kept
+    for `synthetic`. `config` declares the columns, as for `cvpl.audit`; `seed` replaces its seed. Only declared columns
+    enter the release. The id stays in it so that it can be audited; a table without one gets `original_row`, the row of
+    each record's person. The same table, configuration and seed give the same release. Raises InputError for a table or
     configuration that cannot be used, and UsageError for an unknown method or strength.
     """
     if method not in FAMILIES:
