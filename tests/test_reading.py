@@ -1099,3 +1099,40 @@ def test_utc_is_what_a_table_without_zones_is_taken_for():
     plain = pl.DataFrame({"x": [datetime(2024, 5, 1, 12)]})
     pair = read(frame, plain, [spec("x", "datetime")]).pair
     assert pair.original.columns["x"].first.tolist() == pair.protected.columns["x"].first.tolist()
+
+
+# Free text that no attacker can use --------------------------------------------------------------------------------
+
+
+def _texts(tmp_path, released, **more):
+    rows = range(600)
+    original = write(tmp_path, "o.csv", "x,t\n" + "".join(f"{row % 7},some words {row}\n" for row in rows))
+    protected = write(tmp_path, "p.csv", "x,t\n" + "".join(f"{row % 7},{released(row)}\n" for row in rows))
+    return read(original, protected, [spec("x"), spec("t", **more)]).pair
+
+
+def test_free_text_that_no_attacker_can_use_is_left_out_and_named(tmp_path):
+    pair = _texts(tmp_path, lambda row: f"other words {row}")
+    assert list(pair.original.columns) == list(pair.protected.columns) == ["x"]
+    (notice,) = [notice for notice in pair.notices if "left out" in notice]
+    assert notice.startswith("column 't' has another text in nearly every record, and no text is in both tables.")
+    assert "words" not in notice
+
+
+@pytest.mark.parametrize(
+    "released",
+    [
+        lambda row: f"other words {row}" if row else "some words 0",
+        lambda row: f"other words {row % 500}",
+        lambda row: f"some words {row // 10}*",
+        lambda row: f"{{other words {row}~some words {row}}}",
+    ],
+    ids=["one shared", "repeated", "masked", "a set of sets"],
+)
+def test_text_that_an_attacker_could_use_is_compared(tmp_path, released):
+    assert "t" in _texts(tmp_path, released).original.columns
+
+
+def test_free_text_is_compared_if_nothing_else_is(tmp_path):
+    texts = [write(tmp_path, f"{side}.csv", "t\n" + "".join(f"{side} {row}\n" for row in range(600))) for side in "op"]
+    assert list(read(*texts, [spec("t")]).pair.original.columns) == ["t"]

@@ -39,8 +39,10 @@ class AllowedLabels:
 
 def allowed_labels(spec: ColumnSpec, labels: Sequence[str]) -> AllowedLabels:
     """Find the leaves that each label allows; every label allows at least one."""
-    named = list(dict.fromkeys([*labels, *(spec.parents or ())]))
-    named = list(dict.fromkeys([*named, *(part for label in named for part in _parts(spec, label) or ())]))
+    named = dict.fromkeys([*labels, *(spec.parents or ())])
+    more = list(named)
+    while more := [part for label in more for part in _parts(spec, label) or () if part not in named]:
+        named.update(dict.fromkeys(more))  # a member of a set may be a set again
     paths = {label: spec.path(label) for label in named}
     groups = {path[:depth] for path in paths.values() for depth in range(1, len(path))}
     composed = {label for label in named if _parts(spec, label) or _masked(spec, label)}

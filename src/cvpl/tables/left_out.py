@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from cvpl.errors import Problem
-from cvpl.tables.columns import ColumnSpec, Fetch
+from cvpl.tables.allowed_labels import allowed_labels
+from cvpl.tables.columns import ColumnSpec, Fetch, Labels
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.source import Source
 from cvpl.wording import did_you_mean, nearest
 
 _FEW = 3
 """Up to this many columns have a problem of their own."""
+_MANY_TEXTS = 500
+"""A column with fewer labels is compared, whatever they are: it costs little."""
+_OWN_TEXT = 0.9
+"""The least share of labels among the cells of a column that holds free text."""
 _RENAMED = 0.8
 """How alike the names must be to ask whether a table has a column under another name."""
 
@@ -92,6 +99,47 @@ def without_values(
             f"{'is' if one else 'are'} left out of the comparison"
         )
     return {name for names in empty.values() for name in names}
+
+
+def free_texts(specs: Sequence[ColumnSpec], read: Mapping[str, Sequence[Fetch]], notices: list[str]) -> set[str]:
+    """The categories of which nearly every cell is a text of its own, and no text is in both tables.
+
+    No attacker can use them, but each text would be a label to compare, so they are left out; unless nothing else is
+    compared.
+    """
+    found = [spec.name for spec in specs if spec.type == "category" and _is_free_text(spec, read[spec.name])]
+    if not found or len(found) == len(specs):
+        return set()
+    listed = ", ".join(f"'{name}'" for name in found)
+    one = len(found) == 1
+    notices.append(
+        f"column{'' if one else 's'} {listed} {'has' if one else 'have'} another text in nearly every record, and no "
+        f"text is in both tables. No attacker can match {'it' if one else 'them'}, so {'it is' if one else 'they are'} "
+        "left out of the comparison; if the text says something about people, make columns of what it says"
+    )
+    return set(found)
+
+
+def _is_free_text(spec: ColumnSpec, read: Sequence[Fetch]) -> bool:
+    used = []
+    for fetch in read[:2]:
+        column = fetch()
+        if not isinstance(column, Labels):
+            return False
+        present = column.codes[column.codes >= 0]
+        counts = np.bincount(present, minlength=len(column.labels))
+        texts = int(np.count_nonzero(counts))
+        if texts < _MANY_TEXTS or texts < _OWN_TEXT * len(present):
+            return False
+        used.append((column.labels, counts > 0))
+    (labels, ours), (_, theirs) = used
+    if spec.parents is not None or spec.separator is not None or bool(np.any(ours & theirs)):
+        return False
+    # A set or a mask of the release may allow a text of the original.
+    allowed = allowed_labels(spec, labels)
+    place = {label: code for code, label in enumerate(labels)}
+    known = {at for at, leaf in enumerate(allowed.leaves) if leaf in place and ours[place[leaf]]}
+    return all(known.isdisjoint(allowed.members[code]) for code in np.flatnonzero(theirs))
 
 
 def undeclared(sources: Sequence[Source], declared: Sequence[str]) -> list[str]:

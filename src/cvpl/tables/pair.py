@@ -14,7 +14,7 @@ from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Pl
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
-from cvpl.tables.left_out import in_every_table, names_of, nowhere, undeclared, without_values
+from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, undeclared, without_values
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.separator import other_separators
 from cvpl.tables.source import (
@@ -129,6 +129,8 @@ def read_inputs(
             raise InputError(problems)
         empty = without_values(kept, sources, read, notices)
         kept = [spec for spec in kept if spec.name not in empty]
+        texts = free_texts(kept, read, notices)
+        kept = [spec for spec in kept if spec.name not in texts]
     except duckdb.OutOfMemoryException:
         raise LimitError(
             "not enough memory, or not enough space for temporary files, to read the tables. Raise the limit with "
