@@ -159,3 +159,17 @@ def test_replicates_of_old_configurations_are_accepted_ignored_and_pointed_out(t
     note = "intervals are computed in closed form; `intervals.replicates` is ignored"
     assert ("note", note) in plan_lines(plan_audit(*files, old))
     assert "note" not in dict(plan_lines(plan_audit(*files, tables / "audit.yaml")))
+
+
+def test_a_column_encoded_by_frequency_needs_no_memory_for_its_labels(tmp_path):
+    rows = [f"{row % 9},words {row}" for row in range(3000)]
+    for side in ("o.csv", "p.csv"):
+        (tmp_path / side).write_text("x,t\n" + "\n".join(rows) + "\n")
+
+    def needed(**settings):
+        columns = {"x": {"role": "attribute", "type": "numeric"}}
+        columns["t"] = {"role": "attribute", "type": "category", **settings}
+        config = {"columns": columns, "attacker": "default", "threshold": 0.9, "seed": 1, "search": {"memory": "60GB"}}
+        return plan_audit(tmp_path / "o.csv", tmp_path / "p.csv", config).needed
+
+    assert needed(encode="frequency") < 1.1 * needed(vectorize=False) < needed(encode="one_hot") / 2

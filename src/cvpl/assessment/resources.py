@@ -240,8 +240,11 @@ def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig,
 def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
     """The memory for the audit of these tables, after reading them."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
-    columns = inputs.pair.original.columns.values()
-    labels = sum(column.label_count for column in columns)
+    labels = 0
+    for name, column in inputs.pair.original.columns.items():
+        written = resolved.config.columns[name]
+        if written.vectorize:
+            labels += min(1, column.label_count) if written.encode == "frequency" else column.label_count
     return needed_bytes(rows, resolved, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
 
 
