@@ -28,7 +28,7 @@ from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.source import Reading
+from cvpl.tables.reading_settings import Reading
 from cvpl.workflows.audit import plan_audit
 from cvpl.workflows.protect import Protector
 from examples import examples

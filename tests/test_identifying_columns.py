@@ -14,7 +14,7 @@ from cvpl.tables.identifiers.numbers import is_card_number, is_checked_number, i
 from cvpl.tables.identifiers.patterns import is_address, is_email, is_phone, is_sentence
 from cvpl.tables.identifiers.words import GIVEN_NAMES, folded
 from cvpl.tables.pair import open_all
-from cvpl.tables.source import Reading
+from cvpl.tables.reading_settings import Reading
 from identifier_files import ROWS, File, ordinary, with_identifiers, without_identifiers
 from identifier_people import LANGUAGES
 from shared_data import SHARED, needs_data

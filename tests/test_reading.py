@@ -17,7 +17,7 @@ from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.pair import check_files, read_inputs
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Reading
+from cvpl.tables.reading_settings import Reading
 from workbooks import write_workbook
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown

@@ -12,7 +12,7 @@ from cvpl.tables import reading as reading_module
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.source import Reading
+from cvpl.tables.reading_settings import Reading
 from shared_data import SHARED, needs_data
 
 HIDDEN = "SECRETCELL"

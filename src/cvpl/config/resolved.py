@@ -23,7 +23,7 @@ from cvpl.search.levers import Levers, SubBlock
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.identity import IdentityKeys
-from cvpl.tables.source import Reading
+from cvpl.tables.reading_settings import Reading
 from cvpl.wording import did_you_mean, unknown_names
 
 WHERE = "configuration"

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from cvpl.tables.csv_file import is_csv, is_tsv
 from cvpl.tables.encoding import Encoding, likely_encoding, text_of
-from cvpl.tables.source import BLANKS, Reading, is_csv, is_tsv
+from cvpl.tables.reading_settings import BLANKS, Reading
 
 _LINES = 1000
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.source import Source, quoted
+from cvpl.tables.source import Source
+from cvpl.tables.sql_text import quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -13,20 +13,14 @@ from cvpl.errors import CvplError, InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.evaluation_only import EvaluationOnly
+from cvpl.tables.file_problems import damaged_parquet, disk_trouble
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, undeclared, without_values
 from cvpl.tables.reading import ColumnReader
+from cvpl.tables.reading_settings import Reading
 from cvpl.tables.separator import other_separators
-from cvpl.tables.source import (
-    Reading,
-    Source,
-    damaged_parquet,
-    disk_trouble,
-    display_name,
-    is_whole,
-    literal,
-    open_source,
-)
+from cvpl.tables.source import Source, display_name, is_whole, open_source
+from cvpl.tables.sql_text import literal
 from cvpl.tables.unit import Unit, read_unit
 from cvpl.tables.whole_table import WholeTableFacts, whole_table_facts
 from cvpl.wording import did_you_mean

@@ -18,20 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, LimitError, Problem
+from cvpl.tables.csv_file import delimiter_of, is_csv
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.raw_records import raw_records
-from cvpl.tables.source import (
-    BLANKS,
-    POSITION,
-    Reading,
-    Source,
-    delimiter_of,
-    is_csv,
-    is_parquet,
-    literal,
-    open_source,
-    quoted,
-)
+from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.source import POSITION, Source, is_parquet, open_source
+from cvpl.tables.sql_text import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

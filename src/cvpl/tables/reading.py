@@ -22,7 +22,9 @@ from cvpl.tables.local_spellings import (
     with_point,
 )
 from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
-from cvpl.tables.source import BLANKS, Reading, Source, literal, quoted
+from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.source import Source
+from cvpl.tables.sql_text import literal, quoted
 from cvpl.tables.whole_labels import LabelRespelling, respelled
 from cvpl.wording import counted
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.source import Reading, open_source, quoted
+from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source import open_source
+from cvpl.tables.sql_text import quoted
 
 
 def smallest_class(data: object, columns: Sequence[str], reading: Reading | None = None) -> int:

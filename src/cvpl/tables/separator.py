@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cvpl.errors import Problem
+from cvpl.tables.csv_file import is_csv, is_tsv
 from cvpl.tables.encoding import text_of
-from cvpl.tables.source import BLANKS, Reading, display_name, is_csv, is_tsv
+from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.source import display_name
 
 _SEPARATORS = ",;\t|"
 _SHOWN = {"\t": "a tab"}

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.source import Source, quoted
+from cvpl.tables.source import Source
+from cvpl.tables.sql_text import quoted
 
 if TYPE_CHECKING:
     import duckdb

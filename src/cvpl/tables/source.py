@@ -9,62 +9,30 @@ duplicates, and reject a column without a name.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cvpl.errors import InputError, LimitError, Problem
-from cvpl.tables.decoded_csv import load_decoded
-from cvpl.tables.encoding import Encoding, encoding_of, likely_encoding, text_of
+from cvpl.errors import InputError, Problem
+from cvpl.tables.csv_file import is_csv, load_csv
+from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
-from cvpl.tables.local_spellings import Dates, Decimal
+from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.sql_text import literal, only_file, quoted
 from cvpl.tables.workbook import listed, read_workbook
 
 if TYPE_CHECKING:
     import duckdb
 
-BLANKS = " \t\r\n\f\v\u00a0"
-"""The characters that `reading.strip` removes, from cells and from the header."""
 
 _PART = re.compile(r"(.+\.(?:xlsx|duckdb))#(.+)", re.IGNORECASE | re.DOTALL)
 """A file of several tables, and the name of one of them."""
 
 POSITION = "place_in_file"
 """The DuckDB name of a record's position in a Parquet file."""
-
-_NEVER = "\x01\x02no such field\x02\x01"
-"""A text for NULL that no file contains, so that DuckDB turns no field into NULL by itself."""
-
-_REJECTS = {
-    "MISSING COLUMNS": "found fewer fields than the header has",
-    "TOO MANY COLUMNS": "found more fields than the header has",
-    "UNQUOTED VALUE": "found a quote that is not closed, or text after a closing quote",
-    "LINE SIZE OVER MAXIMUM": "found a record longer than two megabytes",
-    "INVALID ENCODING": "found bytes that are not UTF-8",
-}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How fields are read: by default nothing is stripped, and only an empty field is missing.
-
-    `missing` is the complete list of texts, after stripping: without "" in it an empty field is a value. `decimal` and
-    `dates` say how numbers and days are written in text; `encoding` is that of CSV files that are not UTF-8.
-    """
-
-    strip: bool = False
-    missing: tuple[str, ...] = ("",)
-    delimiter: str = ","
-    decimal: Decimal = "."
-    dates: Dates = "iso"
-    encoding: Encoding = "utf-8"
 
 
 @dataclass(frozen=True)
@@ -84,16 +52,6 @@ class Source:
     def field(self, column: str) -> str:
         """The column's SQL name."""
         return f"c{list(self.types).index(column)}"
-
-
-def quoted(name: str) -> str:
-    """`name` as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """`text` as an SQL string."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def display_name(data: object, fallback: str) -> str:
@@ -138,28 +96,13 @@ def is_parquet(path: Path) -> bool:
     return path.name.lower().endswith((".parquet", ".pq"))
 
 
-def is_csv(path: Path) -> bool:
-    """Whether the file is read as CSV, by its file extension."""
-    return path.name.lower().endswith((".csv", ".csv.gz")) or is_tsv(path)
-
-
-def is_tsv(path: Path) -> bool:
-    """Whether tabs separate the file's fields, by its file extension."""
-    return path.name.lower().endswith((".tsv", ".tsv.gz"))
-
-
-def delimiter_of(path: Path, reading: Reading) -> str:
-    """Return the character between the fields of a CSV file."""
-    return "\t" if is_tsv(path) else reading.delimiter
-
-
 def _load_file(
     con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
 ) -> Sequence[str]:
     if is_parquet(path):
         return _load_parquet(con, path, role, name)
     if is_csv(path):
-        return _load_csv(con, path, role, reading, name)
+        return load_csv(con, path, role, reading, name)
     if path.suffix.lower() == ".duckdb":
         return _load_database(con, path, part, role, name)
     if path.suffix.lower() == ".xlsx":
@@ -210,37 +153,13 @@ def _load_workbook(
     con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
 ) -> Sequence[str]:
     header, cells = read_workbook(path, part, reading.decimal, name)
-    names = _checked([field.strip(BLANKS) for field in header] if reading.strip else header, name, "columns")
+    names = checked_names([field.strip(BLANKS) for field in header] if reading.strip else header, name, "columns")
     view = f"{role} cells"
     con.execute("SET pandas_analyze_sample = 0")
     con.register(view, dict(cells))
     con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)}")
     con.unregister(view)
     return names
-
-
-def _only(path: Path) -> str:
-    """Return the path as an SQL string that names only this file: DuckDB would treat "[1]" or "*" as a pattern."""
-    return literal("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
-
-
-def _checked(columns: Sequence[str], name: str, what: str) -> Sequence[str]:
-    """Return the column names, or raise InputError with a problem for every duplicate name.
-
-    Messages give positions, not names: if a file lacks a header, the "names" are the first record.
-    """
-    places: dict[str, list[str]] = {}
-    for number, column in enumerate(columns, start=1):
-        places.setdefault(column, []).append(str(number))
-    cure = "Give each its own name, and add a header if there is none."
-    problems = [
-        Problem(name, f"{what} {', '.join(numbers[:-1])} and {numbers[-1]} have the same name", cure)
-        for numbers in places.values()
-        if len(numbers) > 1
-    ]
-    if problems:
-        raise InputError(problems)
-    return columns
 
 
 def _aliases(columns: Sequence[str]) -> str:
@@ -251,21 +170,15 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: s
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     try:
-        schema = con.execute(f"SELECT name, num_children FROM parquet_schema({_only(path)})").fetchall()
-        columns = _checked(_outermost(schema), name, "columns")
+        schema = con.execute(f"SELECT name, num_children FROM parquet_schema({only_file(path)})").fetchall()
+        columns = checked_names(_outermost(schema), name, "columns")
         # A view: each column is read from the file on demand, so the file may be larger than memory.
-        table = f"read_parquet({_only(path)}, hive_partitioning=false, file_row_number=true)"
+        table = f"read_parquet({only_file(path)}, hive_partitioning=false, file_row_number=true)"
         aliases = f"{_aliases(columns)}, {POSITION}"
         con.execute(f"CREATE TEMP VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
     except duckdb.Error:
         raise InputError([damaged_parquet(name)]) from None
     return columns
-
-
-def damaged_parquet(name: str) -> Problem:
-    """A file that is called Parquet and cannot be read so."""
-    cure = "Write it again, or check that the ending of its name is right."
-    return Problem(name, "the file cannot be read as Parquet", cure)
 
 
 def is_whole(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
@@ -284,15 +197,6 @@ def is_whole(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
     return True
 
 
-def disk_trouble(what: str) -> LimitError:
-    """The system failed to read a file, or to keep aside what does not fit the memory."""
-    return LimitError(
-        f"{what}: the system could not read from the disk, or could not write to the folder for temporary files. Check "
-        "both, name another folder in the environment variable TMPDIR, or allow more memory with --memory or "
-        "`search.memory`."
-    )
-
-
 def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
     """Return the column names from Parquet's list of all nodes, in which children follow their parent."""
     names, below = [], 0
@@ -301,123 +205,6 @@ def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
             names.append(column)
         below = max(0, below - 1) + (children or 0)
     return names
-
-
-def _load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading, name: str) -> Sequence[str]:
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
-    delimiter = delimiter_of(path, reading)
-    encoding, names = _header(path, delimiter, reading, name)
-    try:
-        if encoding == "utf-8":
-            rejected = _read_csv(con, path, role, len(names), delimiter)
-        else:
-            rejected = load_decoded(con, path, quoted(role), len(names), delimiter, encoding)
-    except duckdb.OutOfMemoryException:
-        raise
-    except duckdb.IOException:
-        # The file was opened and its header read before: the trouble is with the disk, or with what is put aside there.
-        raise disk_trouble(name) from None
-    except duckdb.Error:
-        cure = (
-            "Check that it is a UTF-8 text with one record per line and the same line ending throughout, and that "
-            "`reading.delimiter` is right."
-        )
-        raise InputError([Problem(name, "the file cannot be read as CSV", cure)]) from None
-    if rejected:
-        cure = "Correct the row, or set `reading.delimiter` if the fields are not separated by commas."
-        if is_tsv(path):
-            cure = "Correct the row; the fields of a .tsv file are separated by tabs."
-        raise InputError(
-            Problem(
-                name,
-                _REJECTS.get(kind, "found a record that is not CSV"),
-                _not_utf8(path) if kind == "INVALID ENCODING" else cure,
-                row=record,
-                count=count,
-            )
-            for kind, record, count in rejected
-        )
-    return names
-
-
-def _read_csv(
-    con: duckdb.DuckDBPyConnection, path: Path, role: str, width: int, delimiter: str
-) -> list[tuple[str, int, int]]:
-    """Load a UTF-8 file, and return each kind of fault with its first record and the number of records."""
-    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
-    compression = "gzip" if path.suffix.lower() == ".gz" else "none"
-    options = (
-        f"columns={{{columns}}}, header=true, auto_detect=false, delim={literal(delimiter)}, quote='\"', "
-        f"escape='\"', nullstr={literal(_NEVER)}, strict_mode=true, null_padding=false, store_rejects=true, "
-        f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
-    )
-    try:
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({_only(path)}, {options})")
-        found = con.execute(
-            "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
-        ).fetchall()
-    finally:
-        con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
-    return [(kind, _record(path, delimiter, line), count) for kind, line, count in found]
-
-
-def _not_utf8(path: Path) -> str:
-    """Say what to do with a file that is not UTF-8, by the encoding that its bytes suggest."""
-    likely = likely_encoding(path)
-    if likely is None or likely == "utf-8":
-        return "Write it as UTF-8, plain or compressed with gzip."
-    shown = {"latin-1": "Latin-1", "windows-1252": "Windows-1252"}[likely]
-    return f"It is {shown}, most likely: set `reading.encoding` to {likely}, or write the file as UTF-8."
-
-
-def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[Encoding, Sequence[str]]:
-    """The encoding of a CSV file, and its column names, checked."""
-    if delimiter in '"\r\n':
-        cure = "Name the character between the fields, such as a comma or a semicolon."
-        raise InputError([Problem("configuration", "`reading.delimiter` cannot separate fields", cure)])
-    try:
-        if path.suffix.lower() == ".gz":
-            _check_whole(path)
-        encoding = encoding_of(path, reading.encoding)
-        header = _first_record(path, delimiter, encoding)
-        # DuckDB allows spaces before a quoted field, so the header may have them too.
-        if header and any(field.lstrip(" ").startswith('"') for field in header):
-            header = _first_record(path, delimiter, encoding, skip_blanks=True)
-        "".join(header or ()).encode()
-    except (OSError, EOFError, zlib.error):
-        cure = "Write or copy it again; a name that ends in .gz is read as gzip."
-        raise InputError([Problem(name, "the file cannot be opened, or is cut off or damaged", cure)]) from None
-    except (UnicodeEncodeError, csv.Error):
-        raise InputError([Problem(name, "the header cannot be read as UTF-8 text", _not_utf8(path))]) from None
-    if header is None:
-        raise InputError([Problem(name, "the file is empty", "It needs a header and at least one record.")])
-    if not header:
-        raise InputError([Problem(name, "the first line is empty", "It needs to be the header.")])
-    names = [field.strip(BLANKS) for field in header] if reading.strip else header
-    return encoding, _checked(names, name, "fields")
-
-
-def _first_record(path: Path, delimiter: str, encoding: Encoding, *, skip_blanks: bool = False) -> list[str] | None:
-    with text_of(path, encoding) as file:
-        return next(csv.reader(file, delimiter=delimiter, skipinitialspace=skip_blanks), None)
-
-
-def _check_whole(path: Path) -> None:
-    """Read a compressed file to its end and its checksum: DuckDB may read a truncated file as a shorter table."""
-    with gzip.open(path) as file:
-        while file.read(1 << 20):
-            pass
-
-
-def _record(path: Path, delimiter: str, line: int) -> int:
-    """Return the number of the record that DuckDB found in its `line`: DuckDB counts the header and blank lines."""
-    try:
-        with text_of(path) as file:
-            records = csv.reader(file, delimiter=delimiter)
-            return sum(bool(record) for record in islice(records, 1, line))
-    except csv.Error:
-        return line - 1
 
 
 def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: str) -> Sequence[str]:
@@ -429,7 +216,7 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
         raise InputError([refused])
     columns = column_names(data)
     if columns is not None:
-        _checked(columns, name, "columns")
+        checked_names(columns, name, "columns")
     view = f"{role} frame"
     try:
         # Cells of a mixed column are read as their text, not as a type guessed from a sample.

@@ -15,7 +15,9 @@ from cvpl.laboratory.frame import Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.left_out import names_of
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Reading, Source, open_source, quoted
+from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source import Source, open_source
+from cvpl.tables.sql_text import quoted
 from cvpl.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.components import components
-from cvpl.tables.source import Source, quoted
+from cvpl.tables.source import Source
+from cvpl.tables.sql_text import quoted
 
 if TYPE_CHECKING:
     import duckdb

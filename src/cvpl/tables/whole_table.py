@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.reading_settings import Reading
 from cvpl.tables.shared_rows import shared_row_keys
-from cvpl.tables.source import Reading, Source
+from cvpl.tables.source import Source
 
 if TYPE_CHECKING:
     import duckdb

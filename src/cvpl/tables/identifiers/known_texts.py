@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from cvpl.tables.protected_values import SUPPRESSED_WORDS
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Reading, Source, literal, quoted
+from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source import Source
+from cvpl.tables.sql_text import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

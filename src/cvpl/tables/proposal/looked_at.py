@@ -18,7 +18,8 @@ from cvpl.tables.proposal.facts import Column, Facts, Rows
 from cvpl.tables.protected_values import SUPPRESSED_WORDS
 from cvpl.tables.reading import PLAIN_NUMBER, PLAIN_TIME, ColumnReader
 from cvpl.tables.row_hash import mixed
-from cvpl.tables.source import Source, literal, quoted
+from cvpl.tables.source import Source
+from cvpl.tables.sql_text import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -26,7 +26,8 @@ from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_rea
 from cvpl.tables.proposal.spellings import Spellings, guess_spellings
 from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Reading, Source, display_name
+from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source import Source, display_name
 
 if TYPE_CHECKING:
     import duckdb

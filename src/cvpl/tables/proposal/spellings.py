@@ -24,7 +24,8 @@ from cvpl.tables.local_spellings import (
 from cvpl.tables.proposal.column import is_plain, is_time
 from cvpl.tables.proposal.facts import Column, SpelledSql
 from cvpl.tables.protected_values import is_gone
-from cvpl.tables.source import Source, literal
+from cvpl.tables.source import Source
+from cvpl.tables.sql_text import literal
 
 _ORDERS: dict[Dates, str] = {"day_first": "the day before the month", "month_first": "the month before the day"}
 

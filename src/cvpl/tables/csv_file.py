@@ -1,0 +1,165 @@
+"""Load a CSV file into DuckDB as the text in it: no type is sniffed, and every field that is not CSV is a problem."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cvpl.errors import InputError, Problem
+from cvpl.tables.decoded_csv import load_decoded
+from cvpl.tables.encoding import Encoding, encoding_of, likely_encoding, text_of
+from cvpl.tables.file_problems import checked_names, disk_trouble
+from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.sql_text import literal, only_file, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+_NEVER = "\x01\x02no such field\x02\x01"
+"""A text for NULL that no file contains, so that DuckDB turns no field into NULL by itself."""
+
+_REJECTS = {
+    "MISSING COLUMNS": "found fewer fields than the header has",
+    "TOO MANY COLUMNS": "found more fields than the header has",
+    "UNQUOTED VALUE": "found a quote that is not closed, or text after a closing quote",
+    "LINE SIZE OVER MAXIMUM": "found a record longer than two megabytes",
+    "INVALID ENCODING": "found bytes that are not UTF-8",
+}
+
+
+def is_csv(path: Path) -> bool:
+    """Whether the file is read as CSV, by its file extension."""
+    return path.name.lower().endswith((".csv", ".csv.gz")) or is_tsv(path)
+
+
+def is_tsv(path: Path) -> bool:
+    """Whether tabs separate the file's fields, by its file extension."""
+    return path.name.lower().endswith((".tsv", ".tsv.gz"))
+
+
+def delimiter_of(path: Path, reading: Reading) -> str:
+    """Return the character between the fields of a CSV file."""
+    return "\t" if is_tsv(path) else reading.delimiter
+
+
+def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Reading, name: str) -> Sequence[str]:
+    """Load the file as the table `role`, and return its column names. Raises InputError with every problem of it."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    delimiter = delimiter_of(path, reading)
+    encoding, names = _header(path, delimiter, reading, name)
+    try:
+        if encoding == "utf-8":
+            rejected = _read_csv(con, path, role, len(names), delimiter)
+        else:
+            rejected = load_decoded(con, path, quoted(role), len(names), delimiter, encoding)
+    except duckdb.OutOfMemoryException:
+        raise
+    except duckdb.IOException:
+        # The file was opened and its header read before: the trouble is with the disk, or with what is put aside there.
+        raise disk_trouble(name) from None
+    except duckdb.Error:
+        cure = (
+            "Check that it is a UTF-8 text with one record per line and the same line ending throughout, and that "
+            "`reading.delimiter` is right."
+        )
+        raise InputError([Problem(name, "the file cannot be read as CSV", cure)]) from None
+    if rejected:
+        cure = "Correct the row, or set `reading.delimiter` if the fields are not separated by commas."
+        if is_tsv(path):
+            cure = "Correct the row; the fields of a .tsv file are separated by tabs."
+        raise InputError(
+            Problem(
+                name,
+                _REJECTS.get(kind, "found a record that is not CSV"),
+                _not_utf8(path) if kind == "INVALID ENCODING" else cure,
+                row=record,
+                count=count,
+            )
+            for kind, record, count in rejected
+        )
+    return names
+
+
+def _read_csv(
+    con: duckdb.DuckDBPyConnection, path: Path, role: str, width: int, delimiter: str
+) -> list[tuple[str, int, int]]:
+    """Load a UTF-8 file, and return each kind of fault with its first record and the number of records."""
+    columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(width))
+    compression = "gzip" if path.suffix.lower() == ".gz" else "none"
+    options = (
+        f"columns={{{columns}}}, header=true, auto_detect=false, delim={literal(delimiter)}, quote='\"', "
+        f"escape='\"', nullstr={literal(_NEVER)}, strict_mode=true, null_padding=false, store_rejects=true, "
+        f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
+    )
+    try:
+        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({only_file(path)}, {options})")
+        found = con.execute(
+            "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
+        ).fetchall()
+    finally:
+        con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+    return [(kind, _record(path, delimiter, line), count) for kind, line, count in found]
+
+
+def _not_utf8(path: Path) -> str:
+    """Say what to do with a file that is not UTF-8, by the encoding that its bytes suggest."""
+    likely = likely_encoding(path)
+    if likely is None or likely == "utf-8":
+        return "Write it as UTF-8, plain or compressed with gzip."
+    shown = {"latin-1": "Latin-1", "windows-1252": "Windows-1252"}[likely]
+    return f"It is {shown}, most likely: set `reading.encoding` to {likely}, or write the file as UTF-8."
+
+
+def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[Encoding, Sequence[str]]:
+    """The encoding of a CSV file, and its column names, checked."""
+    if delimiter in '"\r\n':
+        cure = "Name the character between the fields, such as a comma or a semicolon."
+        raise InputError([Problem("configuration", "`reading.delimiter` cannot separate fields", cure)])
+    try:
+        if path.suffix.lower() == ".gz":
+            _check_whole(path)
+        encoding = encoding_of(path, reading.encoding)
+        header = _first_record(path, delimiter, encoding)
+        # DuckDB allows spaces before a quoted field, so the header may have them too.
+        if header and any(field.lstrip(" ").startswith('"') for field in header):
+            header = _first_record(path, delimiter, encoding, skip_blanks=True)
+        "".join(header or ()).encode()
+    except (OSError, EOFError, zlib.error):
+        cure = "Write or copy it again; a name that ends in .gz is read as gzip."
+        raise InputError([Problem(name, "the file cannot be opened, or is cut off or damaged", cure)]) from None
+    except (UnicodeEncodeError, csv.Error):
+        raise InputError([Problem(name, "the header cannot be read as UTF-8 text", _not_utf8(path))]) from None
+    if header is None:
+        raise InputError([Problem(name, "the file is empty", "It needs a header and at least one record.")])
+    if not header:
+        raise InputError([Problem(name, "the first line is empty", "It needs to be the header.")])
+    names = [field.strip(BLANKS) for field in header] if reading.strip else header
+    return encoding, checked_names(names, name, "fields")
+
+
+def _first_record(path: Path, delimiter: str, encoding: Encoding, *, skip_blanks: bool = False) -> list[str] | None:
+    with text_of(path, encoding) as file:
+        return next(csv.reader(file, delimiter=delimiter, skipinitialspace=skip_blanks), None)
+
+
+def _check_whole(path: Path) -> None:
+    """Read a compressed file to its end and its checksum: DuckDB may read a truncated file as a shorter table."""
+    with gzip.open(path) as file:
+        while file.read(1 << 20):
+            pass
+
+
+def _record(path: Path, delimiter: str, line: int) -> int:
+    """Return the number of the record that DuckDB found in its `line`: DuckDB counts the header and blank lines."""
+    try:
+        with text_of(path) as file:
+            records = csv.reader(file, delimiter=delimiter)
+            return sum(bool(record) for record in islice(records, 1, line))
+    except csv.Error:
+        return line - 1

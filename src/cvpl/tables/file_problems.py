@@ -1,0 +1,41 @@
+"""Problems of a file that several formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cvpl.errors import InputError, LimitError, Problem
+
+
+def checked_names(columns: Sequence[str], name: str, what: str) -> Sequence[str]:
+    """Return the column names, or raise InputError with a problem for every duplicate name.
+
+    Messages give positions, not names: if a file lacks a header, the "names" are the first record.
+    """
+    places: dict[str, list[str]] = {}
+    for number, column in enumerate(columns, start=1):
+        places.setdefault(column, []).append(str(number))
+    cure = "Give each its own name, and add a header if there is none."
+    problems = [
+        Problem(name, f"{what} {', '.join(numbers[:-1])} and {numbers[-1]} have the same name", cure)
+        for numbers in places.values()
+        if len(numbers) > 1
+    ]
+    if problems:
+        raise InputError(problems)
+    return columns
+
+
+def damaged_parquet(name: str) -> Problem:
+    """A file that is called Parquet and cannot be read so."""
+    cure = "Write it again, or check that the ending of its name is right."
+    return Problem(name, "the file cannot be read as Parquet", cure)
+
+
+def disk_trouble(what: str) -> LimitError:
+    """The system failed to read a file, or to keep aside what does not fit the memory."""
+    return LimitError(
+        f"{what}: the system could not read from the disk, or could not write to the folder for temporary files. Check "
+        "both, name another folder in the environment variable TMPDIR, or allow more memory with --memory or "
+        "`search.memory`."
+    )
