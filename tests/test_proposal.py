@@ -11,6 +11,8 @@ from cvpl.config.resolved import load
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.tables.proposal.column import GuessedType, guess_column
+from cvpl.tables.proposal.facts import Column, Facts
 from cvpl.tables.proposal.proposal import propose_tables
 from shared_data import SHARED, needs_data
 
@@ -710,3 +712,13 @@ def test_shared_values_are_counted_in_all_rows_however_they_are_spelled(few):
     table["amount"] = [f"{number}" for number in whole]
     released["amount"] = [f"{number}.0" for number in whole[::-1]]
     assert "the release keeps 4,000 of them unchanged" in " ".join(_proposed(table, released).text.split())
+
+
+def test_a_doubt_is_that_of_the_type_not_of_words_in_its_reason():
+    """A type is doubtful if its guesser says so, however the reason is worded."""
+    counts = np.array([1, 1])
+    facts = Facts(np.array([0, 1], dtype=np.int32), ("a", "b"), counts, 2, 2, 2)
+    column = Column("x", facts, facts)
+    sure = guess_column(column, GuessedType("category", "other text? most likely"))
+    unsure = guess_column(column, GuessedType("category", "two labels", doubtful=True))
+    assert (sure.doubts, unsure.doubts) == ([], ["two labels"])

@@ -88,7 +88,16 @@ def is_time(label: str) -> bool:
     return span is not None and span.first == span.last
 
 
-def guess_type(column: Column) -> tuple[str, str]:
+@dataclass(frozen=True)
+class GuessedType:
+    """A column's type and the reason for it; `doubtful` if the user should check it."""
+
+    kind: str
+    why: str
+    doubtful: bool = False
+
+
+def guess_type(column: Column) -> GuessedType:
     """Guess the type, and give the reason."""
     values = column.original.labels
     known = set(values)
@@ -97,19 +106,21 @@ def guess_type(column: Column) -> tuple[str, str]:
         return _type_of_numbers(column, released)
     if values and all(is_time(value) for value in values):
         if all(label in known or read_time(label) is not None for label in released):
-            return "datetime", "times in both tables"
-        return "category", "times in the original, other text in the release"
+            return GuessedType("datetime", "times in both tables")
+        return GuessedType("category", "times in the original, other text in the release", doubtful=True)
     if values and all(_OTHER_DATE.fullmatch(value) for value in values):
-        return "category", "dates in another format? write them as 2024-05-01 so that they are read as times"
-    return "category", f"{column.original.distinct:,} different labels" if len(values) != 1 else "one label"
+        why = "dates in another format? write them as 2024-05-01 so that they are read as times"
+        return GuessedType("category", why, doubtful=True)
+    many = f"{column.original.distinct:,} different labels"
+    return GuessedType("category", many if len(values) != 1 else "one label")
 
 
-def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]:
+def _type_of_numbers(column: Column, released: Sequence[str]) -> GuessedType:
     values = column.original.labels
     if any(re.fullmatch(r"0\d+", value) for value in values):
-        return "category", "numbers with leading zeros are codes"
+        return GuessedType("category", "numbers with leading zeros are codes")
     if words(column.name) & _CODES:
-        return "category", "codes, by the name"
+        return GuessedType("category", "codes, by the name")
     spelled = [label for label in released if not is_plain(label)]
     numbers = [float(value) for value in values]
     known: dict[str, Any] = {
@@ -121,20 +132,22 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> tuple[str, str]
     unread = [label for label, found in zip(spelled, read, strict=True) if found is None]
     if unread:
         cells = column.released.count(unread)
-        return "category", (
+        why = (
             f"numbers in the original, other text in {_least(column)}{cells:,} {'cells' if cells > 1 else 'cell'} of "
             "the release. If it means missing, list its spelling under `reading.missing`"
         )
+        return GuessedType("category", why, doubtful=True)
     few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
     if few and len(values) <= _YES_OR_NO and not spelled:
-        return "category", "two whole numbers" if len(values) == _YES_OR_NO else "one whole number"
+        return GuessedType("category", "two whole numbers" if len(values) == _YES_OR_NO else "one whole number")
     if few and not spelled and not words(column.name) & _AMOUNTS:
-        return "category", (
+        why = (
             f"only {len(values)} different whole numbers: codes, most likely. If they are amounts, set `type: numeric`"
         )
+        return GuessedType("category", why, doubtful=True)
     intervals = "is an interval" if len(spelled) == 1 else "are intervals"
     more = f", {_least(column)}{len(spelled):,} of the release's spellings {intervals}" if spelled else ""
-    return "numeric", f"numbers in both tables{more}"
+    return GuessedType("numeric", f"numbers in both tables{more}")
 
 
 def _least(column: Column) -> str:
@@ -142,8 +155,9 @@ def _least(column: Column) -> str:
     return "" if column.released.complete else "at least "
 
 
-def guess_column(column: Column, kind: str, why: str, *, compare_sensitive: bool = False) -> ColumnProposal:
+def guess_column(column: Column, guessed: GuessedType, *, compare_sensitive: bool = False) -> ColumnProposal:
     """Guess every setting except the blocking key. With `compare_sensitive`, no column is left out as sensitive."""
+    kind, why = guessed.kind, guessed.why
     guess = ColumnProposal({"role": "attribute", "type": kind}, main=why)
     known = set(column.original.labels)
     gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
@@ -152,7 +166,7 @@ def guess_column(column: Column, kind: str, why: str, *, compare_sensitive: bool
         guess.reasons.append(
             f"missing: {column.original.missing:,} in the original, {column.released.missing:,} in the release{more}"
         )
-    (guess.doubt if _unsure(why) else guess.reasons.append)(why)
+    (guess.doubt if guessed.doubtful else guess.reasons.append)(why)
     distinct, rows = column.original.distinct, column.original.rows
     if kind == "category" and distinct > max(50, rows // 2):
         guess.doubt(f"{distinct:,} different values in {rows:,} rows: an identifier or free text?")
@@ -187,11 +201,6 @@ def _looks_sensitive(column: Column, kind: str) -> bool:
     named = words(column.name)
     outcome = kind == "category" and len(column.original.labels) <= _MOST_OUTCOMES and bool(named & _OUTCOMES)
     return bool(named & _PROTECTED) or outcome
-
-
-def _unsure(why: str) -> bool:
-    """Whether the reason for a type is a guess that the user should check."""
-    return "most likely" in why or "?" in why or "other text" in why
 
 
 def _add_levels(guess: ColumnProposal, column: Column) -> None:

@@ -19,7 +19,7 @@ from cvpl.tables.encoding import Encoding
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
-from cvpl.tables.proposal.column import ColumnProposal, guess_column, is_plain, named_like_identity, words
+from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, is_plain, named_like_identity, words
 from cvpl.tables.proposal.facts import Column, Rows
 from cvpl.tables.proposal.looked_at import LookedAt
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
@@ -157,7 +157,7 @@ def _check_headers(sources: Sequence[Source]) -> None:
 def _guesses(
     sources: Sequence[Source],
     columns: Mapping[str, Column],
-    types: Mapping[str, tuple[str, str]],
+    types: Mapping[str, GuessedType],
     truth: ProposedTruth,
     compare_sensitive: bool,
 ) -> dict[str, ColumnProposal]:
@@ -178,7 +178,7 @@ def _guesses(
             )
             guesses[name] = ColumnProposal({"role": "ignore"}, [reason], [reason])
         else:
-            guess = guess_column(columns[name], *types[name], compare_sensitive=compare_sensitive)
+            guess = guess_column(columns[name], types[name], compare_sensitive=compare_sensitive)
             guesses[name] = _blocked(guess, columns[name], truth, blocked)
         if note is not None:
             guesses[name].reasons.append(note)
