@@ -13,6 +13,17 @@ NO_SKIPS = "CVPL_NO_SKIPS"
 """Set where a browser and the shared data must be there: a test that is skipped for want of one then fails."""
 
 
+def pytest_configure(config):
+    """Each of several test processes stays on a core of its own, so that their threads do not get in each other's way.
+
+    An audit then runs with one thread unless a test asks for more.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker.startswith("gw") and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(worker[2:]) % len(cores)]})
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """A skip for want of a browser or of the shared data is a failure where nothing may be missing."""

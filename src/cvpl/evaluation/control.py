@@ -29,9 +29,23 @@ def power_at(originals: Floats, controls: Floats, false_rate: float) -> float:
     """The true-positive rate at a false-positive rate: originals linked if a share `false_rate` of controls is linked.
 
     Read off the ROC, linear between attainable points. A record without candidates scores -inf: it is linked only at
-    the last point, where every record is.
+    the last point, where every record is. Same as `Roc.power`, without the other points of the ROC.
     """
-    return Roc.of(originals, controls).power(false_rate)
+    people, linked = len(controls), int(false_rate * len(controls))
+    while linked < people and (linked + 1) / people <= false_rate:
+        linked += 1
+    while linked / people > false_rate:
+        linked -= 1
+    if linked == people:
+        return 1.0
+    # The two attainable points around the rate link the scores above this one, and those from it on.
+    score = np.partition(controls, people - 1 - linked)[people - 1 - linked]
+    before, reached = np.count_nonzero(controls > score) / people, np.count_nonzero(controls >= score) / people
+    first = np.count_nonzero(originals > score) / len(originals)
+    if before == false_rate:
+        return float(first)
+    weight = float((false_rate - before) / (reached - before))
+    return float(first + weight * (np.count_nonzero(originals >= score) / len(originals) - first))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.evaluation.attack_rates import attack_rates, base_scores
 from cvpl.evaluation.calibration import has_wrong_candidates, no_wrong_candidates, smallest_threshold
-from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES, Basis, Roc
+from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES, Basis, Roc, power_at
 from cvpl.evaluation.distributions import exceedance
 from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE
@@ -110,7 +110,8 @@ class Measurement:
 
     def power_at(self, false_rate: float) -> float:
         """The true-positive rate at a false-positive rate; only if there is a base."""
-        return self.roc.power(false_rate)
+        assert self.base_scores is not None  # noqa: S101 - callers ask only where there is a base
+        return power_at(self.attack.scores, self.base_scores, false_rate)
 
     def power_interval(self, false_rate: float, confidence: float = CONFIDENCE) -> Interval:
         """The interval of the power at a false-positive rate."""
@@ -181,13 +182,14 @@ def measure(
     truth = None if matches is None else evaluate_truth(attack, matches)
     best = attack.scores
     basis, base = base_scores(attack, control, truth)
-    roc = None if base is None else Roc.of(best, base)
-    power = None if roc is None else {rate: roc.power(rate) for rate in FALSE_RATES}
+    power = None if base is None else {rate: power_at(best, base, rate) for rate in FALSE_RATES}
     threshold = resolve_threshold(attack, truth, base)
     if attack.attacker.on_scale:
         curve = risk_curve(best, grid)
     else:
-        curve = np.zeros(0) if roc is None else np.array([roc.power(float(rate)) for rate in OFF_SCALE_CURVE])
+        curve = (
+            np.zeros(0) if base is None else np.array([power_at(best, base, float(rate)) for rate in OFF_SCALE_CURVE])
+        )
     rates = attack_rates(best, base, threshold, on_scale=attack.attacker.on_scale)
     return Measurement(
         attack=attack,

@@ -43,6 +43,8 @@ Progress = Callable[[float], None]
 SMALL_BLOCK = 1_500
 """Blocks with at most this many pairs are scored pair by pair, many blocks at a time."""
 LISTED_PAIRS = 1 << 17
+FEW_PAIRS = 1 << 18
+"""Up to this many pairs are scored by one thread: starting others takes as long."""
 TILE_WIDTH = 1 << 12
 TREE_RECORDS = 1_024
 """Trees are tried in blocks with this many queries and candidates: building one in vain then costs little ..."""
@@ -91,7 +93,8 @@ def find_best(
                 kept.clear()
             asked = int(group.query_rows[0])
             direct = found if single and not group.partial else None
-            for outcome in _run(_tasks(group, budget, direct, ann), budget.workers):
+            workers = budget.workers if int(group.pairs.sum()) > FEW_PAIRS else 1
+            for outcome in _run(_tasks(group, budget, direct, ann), workers):
                 if not single:
                     found.candidates[outcome.counts.query] += outcome.counts.count
                 if outcome.near is not None and direct is not None:

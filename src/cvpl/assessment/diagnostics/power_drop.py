@@ -68,11 +68,12 @@ def power_drops(measured: Measurement, inputs: Inputs) -> PowerDrops | None:
         return None
     rng = stream(done.seed, "power drops")
     drawn = [tuple(rng.integers(len(side), size=len(side)) for side in whole) for _ in range(REPLICATES)]
+    powers = [_power(whole, rows) for rows in drawn]
     found = {}
     for column in compared[:MOST_COLUMNS]:
         without = _scores(done, _without(done.attacker, column), inputs, shared)
         assert without is not None  # noqa: S101 - as with the column
-        spread = [_power(whole, rows) - _power(without, rows) for rows in drawn]
+        spread = [power - _power(without, rows) for power, rows in zip(powers, drawn, strict=True)]
         low, high = np.quantile(spread, (0.025, 0.975))
         found[column] = PowerDrop(_power(whole) - _power(without), float(low), float(high))
     return PowerDrops(found, len(whole[0]))
