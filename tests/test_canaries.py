@@ -115,6 +115,14 @@ def test_at_most_two_thousand_people_are_asked(monkeypatch):
     assert found.faults == ()
 
 
+def test_a_large_table_is_sampled_for_both_canaries(monkeypatch):
+    monkeypatch.setattr(module, "RELEASED", 150)
+    releases = CanaryReleases(pair(), 4, Budget())
+    found = releases.audited_by(Attacker(), 0.9)
+    assert (found.identity.asked, found.independent.asked) == (150, 300)
+    assert found.faults == () and found.identity.top1_hit_rate == 1.0
+
+
 def test_missing_values_disqualify_nobody():
     """A gap ties with much; only people without one are counted."""
     rng = np.random.default_rng(9)

@@ -69,8 +69,9 @@ def compared(similarity, queries, candidates, seed=0):
     if similarity == "cosine":
         scorer = CosineMeasure(1e-9).scorer(a, b)
         return scorer, lambda x, y: cosine(scorer.a[x].tolist(), scorer.b[y].tolist())
-    scorer = fit_euclidean(np.vstack([a, b])).scorer(a, b)
-    return scorer, lambda x, y: euclidean(scorer.a[x].tolist(), scorer.b[y].tolist())
+    scorer = fit_euclidean(a, b).scorer(a, b)
+    a, b = (side - scorer.centre for side in (a, b))
+    return scorer, lambda x, y: euclidean(a[x].tolist(), b[y].tolist())
 
 
 def brute_force(score, partitions, left_out=None):

@@ -96,3 +96,11 @@ def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch)
     long = cvpl.audit(original, released, CONFIG, **arguments)
     assert [answer.kind for answer in answers] == ["linkable"]
     assert long.to_json() == short.to_json()
+
+
+def test_attackers_that_score_every_pair_search_fewer_people_in_a_large_release():
+    plan = resolved.load(CONFIG).quickly()
+    asked = {name: plan.most_asked(attacker, 1_000_000) for name, attacker in plan.attackers.items()}
+    every_pair = {"unprojected", "rarity_density"} | {name for name in asked if name.startswith("nearest")}
+    assert {name: people for name, people in asked.items() if people != 2_000} == dict.fromkeys(every_pair, 500)
+    assert {plan.most_asked(attacker, 100_000) for attacker in plan.attackers.values()} == {2_000}

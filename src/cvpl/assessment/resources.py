@@ -44,7 +44,10 @@ _FINDING = 165
 _GROUPED = 1000
 """Bytes of a record whose block is being searched, with an embedding of medium width."""
 _COPIES = 4
-"""The number of copies of whole-table embeddings in memory."""
+"""The number of copies of whole-table embeddings in memory, of the attacker whose are the widest: attackers run one
+after the other, and drop them."""
+_CODED = 32
+"""Bytes of a released or a reference record's value, with its place in an index on rare values."""
 _LABELS = 16
 """The assumed number of labels of a category before it is read."""
 
@@ -101,25 +104,31 @@ class ResourceEstimate:
 def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: bool, labels: int | None = None) -> int:
     """Peak memory of an audit: what is held for all records, plus the largest of its steps.
 
-    The tables are held, with a perturbed copy of the originals, unless they are on disk. So are the embeddings of
-    attackers that do not embed block by block, whose width may depend on the number of labels.
+    The tables are held, with a perturbed copy of the originals, unless they are on disk. So are the results of every
+    attacker, for the people that it searches. Attackers that do not embed block by block hold embeddings of the people
+    that they search, of the release and of the reference people; their width may depend on the number of labels.
     """
-    records, asked, attackers = sum(rows.values()), rows["original"] + rows.get("control", 0), len(resolved.attackers)
-    features = _FEATURE * _features(resolved) * attackers
-    tables = 0 if on_disk else (records + rows["original"]) * (_cells(resolved) + features) + _aligned(resolved) * asked
-    searching = records * _BLOCK + asked * _FOUND + min(resolved.budget.group_bytes, records * _GROUPED)
-    evaluating = records * _BLOCK + asked * _FINDING
-    # The results of earlier attackers are held while the last one runs.
-    before = (attackers - 1) * evaluating
+    records, people = sum(rows.values()), rows["original"] + rows.get("control", 0)
+    features = _FEATURE * _features(resolved) * _spaces(resolved)
+    tables = 0
+    if not on_disk:
+        tables = (records + rows["original"]) * (_cells(resolved) + features) + _aligned(resolved) * people
+    searching = records * _BLOCK + people * _FOUND + min(resolved.budget.group_bytes, records * _GROUPED)
     if labels is None:
         labels = _LABELS * sum(spec.type == "category" for spec in resolved.specs)
-    width = sum(
-        _whole_width(attacker, labels + _features(resolved), len(resolved.specs))
-        for attacker in resolved.attackers.values()
-    )
-    embeddings = _COPIES * 8 * width * records
+    results, embeddings, coded = 0, 0, 0
+    for attacker in resolved.attackers.values():
+        most = resolved.most_asked(attacker, rows["protected"])
+        asked = sum(min(rows.get(table, 0), most or records) for table in ("original", "control"))
+        compared = rows["protected"] + (rows.get("control", 0) // 2 if attacker.needs_reference else 0)
+        results += records * _BLOCK + asked * _FINDING
+        if attacker.compares_values:
+            coded = max(coded, _CODED * len(resolved.specs) * (compared + asked))
+        else:
+            width = _whole_width(attacker, labels + _features(resolved))
+            embeddings = max(embeddings, _COPIES * 8 * width * (compared + asked))
     compiler = _COMPILER if rows["original"] * rows["protected"] >= TREE_PAIRS else 0
-    return _BASE + compiler + tables + before + embeddings + max(records * _READING, searching, evaluating)
+    return _BASE + compiler + tables + results + coded + max(records * _READING, searching + embeddings)
 
 
 def disk_bytes(rows: Mapping[str, int], resolved: ResolvedConfig) -> int:
@@ -248,10 +257,8 @@ def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
     return needed_bytes(rows, resolved, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
 
 
-def _whole_width(attacker: Attacker, features: int, columns: int) -> int:
-    """The numbers per record that an attacker holds at once; 0 if it embeds block by block."""
-    if attacker.compares_values:
-        return columns
+def _whole_width(attacker: Attacker, features: int) -> int:
+    """The width of the vectors that an attacker holds for all records; 0 if it embeds block by block."""
     if not attacker.projects or not attacker.projection_operator.is_linear:
         return features
     return 0 if attacker.similarity_operator.unit else attacker.projection_operator.most_components(features)
@@ -263,8 +270,13 @@ def _cells(resolved: ResolvedConfig) -> int:
 
 
 def _aligned(resolved: ResolvedConfig) -> int:
-    """Bytes of a record's columns as aligned attackers hold them."""
-    return _cells(resolved) * sum(attacker.alignment == "release" for attacker in resolved.attackers.values())
+    """Bytes of a record's columns as aligned attackers hold them, who share them."""
+    return _cells(resolved) * any(attacker.alignment == "release" for attacker in resolved.attackers.values())
+
+
+def _spaces(resolved: ResolvedConfig) -> int:
+    """The number of different vectorizations: attackers with the same one share it."""
+    return len({(item.alignment, item.vectorization.model_dump_json()) for item in resolved.attackers.values()})
 
 
 def _features(resolved: ResolvedConfig) -> int:

@@ -70,6 +70,12 @@ class Attacker(Settings):
         return self.evidence == "best" and not self.compares_values and self.threshold != "false_rate"
 
     @property
+    def scores_every_pair(self) -> bool:
+        """Whether neither a tree nor an index saves pairs: distances, densities, and cosines of whole vectors."""
+        whole = self.similarity_operator.unit and self.projection == "identity"
+        return self.similarity_operator.by_distance or self.evidence == "density" or whole
+
+    @property
     def compares_values(self) -> bool:
         """Whether it compares values for agreement, instead of vectors."""
         return self.similarity_operator.compares == "values"

@@ -37,6 +37,10 @@ FEWEST_ASKED = 1_000
 QUICK_PEOPLE = 2_000
 """The most originals, and the most controls, of a quick look: the 95% interval of the strongest of fifteen attackers
 then has a half-width of at most 6 points."""
+FEWEST_QUICK = 250
+QUICK_PAIRS = 500_000_000
+"""The most pairs of a quick look by a member that has to score every pair: in more than 250,000 released records it
+searches fewer people."""
 FEWEST_WITH_REFERENCE = 2 * FEWEST_RECORDS
 """The smallest control for a member of the family that uses half of it as a reference sample."""
 
@@ -128,12 +132,13 @@ class ResolvedConfig:
 
     def most_asked(self, attacker: Attacker, released: int) -> int | None:
         """The most originals, and the most controls, that the attacker searches in `released` records; None: all."""
-        quick = QUICK_PEOPLE if self.quick else None
-        if not self.is_family or not attacker.blocking.compares_everybody:
-            return quick
-        pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else MOST_PAIRS
-        most = max(FEWEST_ASKED, pairs // max(1, released))
-        return most if quick is None else min(most, quick)
+        limits = [QUICK_PEOPLE] if self.quick else []
+        if self.is_family and attacker.blocking.compares_everybody:
+            pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else MOST_PAIRS
+            limits.append(max(FEWEST_ASKED, pairs // max(1, released)))
+            if self.quick and attacker.scores_every_pair:
+                limits.append(max(FEWEST_QUICK, QUICK_PAIRS // max(1, released)))
+        return min(limits, default=None)
 
     def only(self, names: Sequence[str]) -> ResolvedConfig:
         """The same plan with some of its attackers, in the given order."""

@@ -80,9 +80,9 @@ def audit(
             "check it, and pass it."
         )
     seed = _seed_of_draw(randomize)
-    resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
-    if quick:
-        resolved = resolved.quickly()
+    resolved, inputs = read_plan(
+        original, protected, config, control, memory, attackers=attackers, draw_seed=seed, quick=quick
+    )
     drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
     with one_blas_thread():
         progress("checking the tables", None)
@@ -141,10 +141,12 @@ def read_plan(
     *,
     attackers: Sequence[str] | None = None,
     draw_seed: int | None = None,
+    quick: bool = False,
 ) -> tuple[ResolvedConfig, Inputs]:
     """The resolved configuration and the checked tables, or every problem of both.
 
-    `attackers` and `draw_seed` settle who attacks before the tables are read, because the memory needed depends on it.
+    `attackers`, `draw_seed` and `quick` settle who attacks how many people before the tables are read, because the
+    memory needed depends on it.
     """
     try:
         resolved = load(config.config if isinstance(config, Proposal) else config)
@@ -156,6 +158,8 @@ def read_plan(
         resolved = resolved.only(attackers)
     if draw_seed is not None:
         resolved = resolved.with_drawn(draw_seed, reference=control is not None or resolved.has_control)
+    if quick:
+        resolved = resolved.quickly()
     return resolved, read_tables(original, protected, resolved, control)
 
 

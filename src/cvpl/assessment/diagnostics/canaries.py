@@ -8,7 +8,8 @@ independent   every column sampled on its own from originals and control pooled:
               attributable rate's 99.9% interval must meet [-0.02, 0.02]. Without a control it only marks the scale.
 
 They are the two ends of the scale for the attacker's figure. At most 625 originals and 625 controls are searched: a
-share of 625 people has a standard error of at most 2 points.
+share of 625 people has a standard error of at most 2 points. A canary has at most 100,000 records; of more originals,
+the identity canary is a sample.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Ints = NDArray[np.int64]
 ASKED = 625
 """The most originals, and the most controls, that are searched: 0.5 / sqrt(625) = 0.02."""
 RELEASED = 100_000
-"""The most records of an independent release; otherwise it has as many as the release."""
+"""The most records of a canary; an independent release otherwise has as many as the release."""
 SHORTFALL = 0.01
 """The identity canary's top-1 may be this much below the maximum with equal records."""
 FEWEST_JUDGED = 20
@@ -95,6 +96,9 @@ class CanaryReleases:
     @cached_property
     def _identity(self) -> Pair:
         own = self._original
+        if own.rows > RELEASED:
+            rows = stream(self._seed, "identity canary").choice(own.rows, size=RELEASED, replace=False)
+            own = own.kept(np.sort(rows))
         return Pair(own, Table("protected", own.rows, own.specs, own.columns, own.place), self._control)
 
     @cached_property

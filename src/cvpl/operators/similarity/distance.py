@@ -64,10 +64,10 @@ class DistanceMeasure:
         """
         if not queries.shape[1]:
             return CosineScorer(queries, candidates)
-        a, b = queries - self.centre, candidates - self.centre
-        if self.whitening is not None:
-            a, b = (_product(side, self.whitening) for side in (a, b))
-        return DistanceScorer(np.ascontiguousarray(a), np.ascontiguousarray(b))
+        if self.whitening is None:
+            return DistanceScorer(queries, candidates, centre=self.centre)
+        a, b = (_product(side - self.centre, self.whitening) for side in (queries, candidates))
+        return DistanceScorer(a, b, centre=np.zeros(a.shape[1]))
 
 
 def fit_euclidean(*fitted_on: Floats) -> DistanceMeasure:

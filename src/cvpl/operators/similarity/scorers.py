@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Protocol, Self
 
@@ -17,6 +18,7 @@ Scores = NDArray[np.floating]
 Rows = NDArray[np.intp]
 
 _PAIRS_AT_ONCE = 2048
+_RECORDS_AT_ONCE = 1 << 14
 _LARGEST_SINGLE = 1e15
 """Products of longer vectors are computed in double precision: their squares would overflow a single."""
 
@@ -161,8 +163,12 @@ class CosineScorer(VectorScorer):
 class DistanceScorer(VectorScorer):
     """1 / (1 + Euclidean distance).
 
-    A tile has <a, b> - |b|^2 / 2, which is (|a|^2 - d^2) / 2: for one query it rises as the distance d falls.
+    Vectors are taken from `centre`, which keeps rounding errors small; this is done on request, so that whole tables
+    are not copied. A tile has <a, b> - |b|^2 / 2, which is (|a|^2 - d^2) / 2: for one query it rises as the distance d
+    falls.
     """
+
+    centre: Floats = field(kw_only=True)
 
     def tile(self, queries: slice, candidates: slice) -> Scores:
         """One matrix product, in single precision unless the numbers are too large for it."""
@@ -173,7 +179,7 @@ class DistanceScorer(VectorScorer):
 
         A tie is a matter of scores: from the best distance follows the largest distance that ties with it.
         """
-        squares = self._squares[queries]
+        squares = self._squares[0][queries]
         longest = self._longest
         unit = float(np.finfo(self._precision).eps)
         error = unit * (self.a.shape[1] + 8) * (np.sqrt(squares) * longest + longest**2 / 2)
@@ -185,32 +191,49 @@ class DistanceScorer(VectorScorer):
 
     @cached_property
     def _precision(self) -> type[np.floating]:
-        squares = float(self._squares.max(initial=0.0))
-        return np.float32 if max(self._longest, np.sqrt(squares)) < _LARGEST_SINGLE else np.float64
+        longest = np.sqrt(self._squares[0].max(initial=0.0))
+        return np.float32 if max(self._longest, float(longest)) < _LARGEST_SINGLE else np.float64
 
     @cached_property
-    def _squares(self) -> Floats:
-        """|a|^2 of every query."""
-        return np.asarray((self.a * self.a).sum(axis=1))
+    def _squares(self) -> tuple[Floats, Floats]:
+        """|a|^2 of every query, and |b|^2 of every candidate."""
+        a, b = (
+            np.concatenate([np.zeros(0), *((piece * piece).sum(axis=1) for _, piece in self._pieces(side))])
+            for side in (self.a, self.b)
+        )
+        return a, b
 
     @cached_property
     def _longest(self) -> float:
         """The largest |b|."""
-        return float(np.sqrt((self.b * self.b).sum(axis=1).max(initial=0.0)))
+        return float(np.sqrt(self._squares[1].max(initial=0.0)))
 
     @cached_property
     def _asked(self) -> Scores:
         """(a, 1) for every query."""
-        return np.column_stack([self.a, np.ones(len(self.a))]).astype(self._precision)
+        return self._with_column(self.a, np.ones(len(self.a)))
 
     @cached_property
     def _there(self) -> Scores:
         """(b, -|b|^2 / 2) for every candidate."""
-        return np.column_stack([self.b, (self.b * self.b).sum(axis=1) / -2]).astype(self._precision)
+        return self._with_column(self.b, self._squares[1] / -2)
+
+    def _with_column(self, vectors: Floats, last: Floats) -> Scores:
+        result = np.empty((len(vectors), vectors.shape[1] + 1), dtype=self._precision)
+        for rows, piece in self._pieces(vectors):
+            result[rows, :-1] = piece
+        result[:, -1] = last
+        return result
+
+    def _pieces(self, vectors: Floats) -> Iterator[tuple[slice, Floats]]:
+        """The vectors from the centre, some records at a time."""
+        for start in range(0, len(vectors), _RECORDS_AT_ONCE):
+            rows = slice(start, start + _RECORDS_AT_ONCE)
+            yield rows, vectors[rows] - self.centre
 
     def formula(self, a: Floats, b: Floats) -> Floats:
         """The score from the differences themselves."""
-        difference = a - b
+        difference = (a - self.centre) - (b - self.centre)
         return 1 / (1 + np.sqrt(inner(difference, difference)))
 
 
