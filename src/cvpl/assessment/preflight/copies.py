@@ -10,7 +10,7 @@ that contains people who are in the release.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -81,10 +81,10 @@ def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
     """Exact copies over all shared columns; None without any."""
     if "original" not in rows or "protected" not in rows:
         return None
-    flags = _among(rows["protected"], rows["original"])
+    flags, *rest = _among(rows["protected"], *(rows[table] for table in ("original", "control") if table in rows))
     if not flags.any():
         return None
-    controls = _among(rows["protected"], rows["control"]) if "control" in rows else None
+    controls = rest[0] if rest else None
     doubles = _others(rows["original"])
     chance = _chance_of(doubles, len(rows["protected"]))
     return _finding(EXACT, flags, controls, chance, len(doubles), where=" in all shared columns")
@@ -92,9 +92,9 @@ def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
 
 def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
     """Copies by the compared columns."""
-    originals, control = _asked(pair.original, rng), None if pair.control is None else _asked(pair.control, rng)
-    mine = _copies(originals, pair.protected)
-    others = None if control is None else _copies(control, pair.protected)
+    asked = [_asked(table, rng) for table in (pair.original, pair.control) if table is not None]
+    mine, *rest = _copies(asked, pair.protected)
+    others = rest[0] if rest else None
     chance = _chance(pair.original, pair.protected.rows)
     kinds = (
         (EXACT, mine.exact, None if others is None else others.exact, 0),
@@ -172,19 +172,26 @@ def _asked(table: Table, rng: np.random.Generator) -> Table:
     return table.take(np.sort(rng.choice(table.rows, MOST_ASKED, replace=False)).astype(np.intp))
 
 
-def _copies(people: Table, release: Table) -> _Copies:
-    whole, released = row_keys(people), row_keys(release)
-    exact = _among(released, whole)
-    near = np.zeros(people.rows, dtype=bool)
-    if len(people.specs) >= FEWEST_COLUMNS:
-        pairs = zip(keys_without_one(people, whole), keys_without_one(release, released), strict=True)
-        for person_keys, release_keys in pairs:
-            near |= _among(release_keys, person_keys)
-    return _Copies(exact, near | exact)
+def _copies(tables: Sequence[Table], release: Table) -> list[_Copies]:
+    """Who of each table has a copy in the release."""
+    whole, released = [row_keys(table) for table in tables], row_keys(release)
+    exact = _among(released, *whole)
+    near = [flags.copy() for flags in exact]
+    if len(release.specs) >= FEWEST_COLUMNS:
+        without = [keys_without_one(table, keys) for table, keys in zip(tables, whole, strict=True)]
+        for release_keys, *people_keys in zip(keys_without_one(release, released), *without, strict=True):
+            for flags, found in zip(near, _among(release_keys, *people_keys), strict=True):
+                np.logical_or(flags, found, out=flags)
+    return [_Copies(*flags) for flags in zip(exact, near, strict=True)]
 
 
-def _among(there: Keys, wanted: Keys) -> Bools:
+def _among(there: Keys, *wanted: Keys) -> list[Bools]:
+    """Which keys of each list are among the keys `there`."""
     ordered = np.sort(there)
+    return [_in_order(ordered, keys) for keys in wanted]
+
+
+def _in_order(ordered: Keys, wanted: Keys) -> Bools:
     place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
     found: Bools = ordered[place] == wanted
     return found
