@@ -42,6 +42,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/destroyed_and_healthy.py $(BENCH)/destroyed_and_healthy.jsonl
 	$(BIN)/python benchmarks/verdict_bench.py $(BENCH)/verdict.jsonl --processes 2
 	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/adult_study.py $(DATA)/adult_study_2021 $(BENCH)/adult_study; fi
+	$(BIN)/python benchmarks/quick_looks.py $(BENCH)/quick_looks.jsonl $(wildcard $(DATA)/adult_study_2021)
 
 # Other tools, each in an environment of its own, on the same tables.
 peers: $(READY)
