@@ -17,6 +17,7 @@ import cvpl
 from cvpl.cli.main import run
 from cvpl.errors import InputError
 from cvpl.tables.raw_records import raw_records
+from examples import examples
 
 ODD = (
     b"\xef\xbb\xbfid,zip,note\r\n"
@@ -116,12 +117,12 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(visits, tmp_
 
 
 def test_every_person_is_as_likely_as_another_to_be_set_aside(visits, tmp_path):
-    """Over 100 seeds each of thirty people is set aside 50 times, give or take 4.5 standard deviations."""
-    found = np.zeros(30)
-    for seed in range(100):
+    """Each of thirty people is set aside for half of the seeds, give or take 4.5 standard deviations."""
+    found, seeds = np.zeros(30), examples(30)
+    for seed in range(seeds):
         done = cvpl.split(visits, by="who", seed=seed, out=tmp_path / "out", force=True)
         found[[int(item[1:]) for item in {row[0] for row in rows(done.control)[1:]}]] += 1
-    assert np.all(np.abs(found - 50) < 4.5 * np.sqrt(25))
+    assert np.all(np.abs(found - seeds / 2) < 4.5 * np.sqrt(seeds / 4))
 
 
 def test_parquet_keeps_types_values_missing_ones_and_order(tmp_path):
