@@ -50,7 +50,7 @@ def compared(people, settings):
     config = settings.model_dump(mode="json", exclude_none=True) | {"attacker": {"preset": "paper"}}
     releases = {level: cvpl.protect(people, "perturbation", level, settings) for level in ("low", "high")}
     phases = []
-    result = cvpl.compare(people, releases, config, progress=lambda phase, share: phases.append(phase))
+    result = cvpl.compare(people, releases, config, progress=lambda phase, share: phases.append((phase, share)))
     return result, phases
 
 
@@ -63,7 +63,7 @@ def swept(people, settings):
         ["low", "high"],
         settings,
         attacker="paper",
-        progress=lambda phase, share: phases.append(phase),
+        progress=lambda phase, share: phases.append((phase, share)),
     )
     return made, phases
 
@@ -72,7 +72,7 @@ def swept(people, settings):
 def ranked(tmp_path_factory):
     first, _ = two_data_sets(tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second"))
     phases = []
-    return cvpl.benchmark(first, progress=lambda phase, share: phases.append(phase)), phases
+    return cvpl.benchmark(first, progress=lambda phase, share: phases.append((phase, share))), phases
 
 
 # simulate
@@ -214,9 +214,19 @@ def test_an_audit_reports_its_phases(audited):
 
 
 def test_the_phases_of_others_name_the_release_or_the_strength(compared, swept, ranked):
-    assert {"low: reading", "high: utility"} <= set(compared[1])
-    assert {"strength low: reading", "strength high: reading"} <= set(swept[1])
-    assert ranked[1][0] == "reading the manifests" and any("first/low, " in phase for phase in ranked[1])
+    first, second, third = ([phase for phase, _ in reports] for _, reports in (compared, swept, ranked))
+    assert {"low: reading", "high: utility"} <= set(first)
+    assert {"strength low: reading", "strength high: reading"} <= set(second)
+    assert third[0] == "reading the manifests" and any("first/low, " in phase for phase in third)
+
+
+def test_the_share_of_all_releases_rises_from_nothing_to_all(compared, swept, ranked):
+    for (_, reports), many in ((compared, 2), (swept, 2), (ranked, 2)):
+        shares = [share for _, share in reports]
+        assert shares[0] is None and shares[-1] == 1.0
+        known = [share for share in shares if share is not None]
+        assert known == sorted(known) and len(known) >= len(shares) - 1
+        assert 0.4 < max(share for share in known if share <= 1 / many)  # the first half is the first release's
 
 
 # What a result can be turned into

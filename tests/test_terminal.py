@@ -491,7 +491,7 @@ def test_a_bar_is_shown_on_a_terminal_once_a_second_has_passed(clock, monkeypatc
         timer.call()
         assert "reading" in page.getvalue()
         report("searching", 0.25)
-    assert "searching" in page.getvalue() and "25%" in page.getvalue()
+    assert "searching" in page.getvalue() and "25%" in page.getvalue() and "left" in page.getvalue()
     assert timer.cancelled
 
 

@@ -19,7 +19,7 @@ from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
-from cvpl.assessment.progress import ProgressCallback
+from cvpl.assessment.progress import Phase, ProgressCallback, labelled
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
@@ -225,7 +225,7 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
     audited: dict[str, Callable[[], Canaries]] = {}
     with Aside(resolved.budget.workers) as aside:
         for number, (name, attacker) in enumerate(running.items(), start=1):
-            label = f" ({name})" if len(running) > 1 else ""
+            label = labelled(name, running)
             checked = SAMPLE if len(running) == 1 and not resolved.quick else SCREENED
             outcome = run_attacker(attacker, resolved, inputs, progress, label=label, shared=shared, checked=checked)
             outcomes[name], later = outcome, attackers[number:]
@@ -235,11 +235,12 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
             if len(running) > 1:
                 shared.keep_for(WorkKeys.of(item, resolved.most_asked(item, released)) for item in later)
         for number, (name, result) in enumerate(audited.items()):
-            progress("canaries", number / len(audited))
+            progress(Phase.CANARIES, number / len(audited))
             outcomes[name] = replace(outcomes[name], canaries=result())
     left_out = tuple(name for name in resolved.attackers if name not in running)
     found = EnsembleOutcome.of(outcomes, left_out)
     while not (found.chosen.fully_checked or resolved.quick):
+        progress(Phase.HEADLINE, None)
         outcomes[found.headline] = replace(found.chosen, **_checks(found.chosen.measured, SAMPLE))
         found = EnsembleOutcome.of(outcomes, left_out)
     return found
@@ -260,6 +261,7 @@ def run_attacker(
     It uses the `shared` work of attackers that ran before it, and adds to it. `checked` originals are searched in a
     perturbed copy.
     """
+    progress(f"{Phase.SEARCHING}{label}", 0.0)
     done = attack(
         inputs.pair,
         attacker,
@@ -267,11 +269,11 @@ def run_attacker(
         budget=resolved.budget,
         levers=resolved.levers,
         most=resolved.most_asked(attacker, inputs.pair.protected.rows),
-        progress=lambda share: progress(f"searching{label}", share),
+        progress=lambda share: progress(f"{Phase.SEARCHING}{label}", share),
         shared=shared,
     )
-    control = done.search_control(lambda share: progress(f"searching{label}, control", share))
-    progress("evaluating", None)
+    control = done.search_control(lambda share: progress(f"{Phase.CONTROL}{label}", share))
+    progress(f"{Phase.EVALUATING}{label}", None)
     measured = measure(
         done,
         inputs.evaluation.matches,

@@ -1,20 +1,20 @@
-"""Resource estimates before an audit: pairs to compare, memory, disk and time.
+"""Resource estimates before an audit: pairs to compare, memory and disk.
 
 Memory is estimated from the number of records and the column types, before any table is read, and compared with the
-budget: tables that do not fit are kept on disk, and an audit that does not fit even then is refused. The time is a
-rough estimate from measured costs (docs/reference/benchmarks.md). It depends on the machine and on how well the vectors
-separate, so it is a range.
+budget: tables that do not fit are kept on disk, and an audit that does not fit even then is refused. The time is
+estimated step by step in `work`. It depends on the machine and on how well the vectors separate, so it is a range.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from cvpl.assessment.progress import Step
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.table_blocks import assign_blocks, narrowed
 from cvpl.config.resolved import ResolvedConfig
@@ -51,15 +51,8 @@ _CODED = 32
 _LABELS = 16
 """The assumed number of labels of a category before it is read."""
 
-_SECONDS = 2.0
-_RECORD_SECONDS = (10e-6, 20e-6)
-_PAIR_SECONDS = (1e-9, 2e-9)
-_VARIATIONS = 15
-"""The number of alternative choices tried for the sensitivity, ..."""
-_SAMPLE = 2_000
-"""... and the number of people for them and for canaries."""
-_TREE_SECONDS = (1.5e-6, 10e-6)
-"""The cost of a tree query: with well separated neighbours, and with poorly separated ones."""
+_DOUBT = 1.5
+"""The time may be so many times shorter or longer than estimated."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,7 @@ class AttackerResources:
 
 @dataclass(frozen=True)
 class ResourceEstimate:
-    """Records by table, the attackers, bytes needed and allowed, and the expected range of seconds.
+    """Records by table, the attackers, bytes needed and allowed, and the steps with the seconds of each.
 
     `disk` are the bytes that the tables take on disk, where they are kept there. `findings` are those of the checks
     before the attack. `draw_seed` is the seed that drew attackers beyond the configuration; None where none were drawn.
@@ -95,10 +88,16 @@ class ResourceEstimate:
     allowed: int
     disk: int | None
     threads: int
-    seconds: tuple[float, float]
+    steps: tuple[Step, ...] = ()
     findings: tuple[Finding, ...] = ()
     draw_seed: int | None = None
     ignored: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """The range of seconds that the audit should take."""
+        total = sum(step.seconds for step in self.steps)
+        return total / _DOUBT, total * _DOUBT
 
 
 def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: bool, labels: int | None = None) -> int:
@@ -181,13 +180,12 @@ def check_embeddings(resolved: ResolvedConfig, inputs: Inputs) -> None:
         )
 
 
-def estimate_resources(resolved: ResolvedConfig, inputs: Inputs) -> ResourceEstimate:
-    """Estimate the resources for the audit of these tables."""
+def estimate_resources(resolved: ResolvedConfig, inputs: Inputs, steps: Sequence[Step] = ()) -> ResourceEstimate:
+    """Estimate the resources for the audit of these tables in these steps."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
     able = resolved.able(rows.get("control", 0))
     attackers = tuple(_attacker_resources(name, attacker, resolved, inputs) for name, attacker in able.items())
     needed, on_disk = _needed(resolved, inputs), not inputs.pair.original.place.in_memory
-    low, high = (_seconds(attackers, rows, resolved, end) for end in (0, 1))
     disk = disk_bytes(rows, resolved) if on_disk else None
     return ResourceEstimate(
         rows,
@@ -196,25 +194,9 @@ def estimate_resources(resolved: ResolvedConfig, inputs: Inputs) -> ResourceEsti
         resolved.budget.memory,
         disk,
         resolved.budget.workers,
-        (low, high),
+        tuple(steps),
         ignored=resolved.ignored,
     )
-
-
-def _seconds(
-    attackers: tuple[AttackerResources, ...], rows: Mapping[str, int], resolved: ResolvedConfig, end: int
-) -> float:
-    """The time to search originals and controls, and to run the diagnostics on samples."""
-    total = 0.0
-    for attacker in attackers:
-        asked = attacker.asked + min(rows.get("control", 0), attacker.asked)
-        pairs = attacker.pairs * attacker.examined * asked / max(1, attacker.asked)
-        total += _SECONDS + sum(rows.values()) * _RECORD_SECONDS[end]
-        total += asked * _TREE_SECONDS[end] if attacker.trees else pairs * _PAIR_SECONDS[end]
-    repeats = 2 * len(attackers) * resolved.runs_canaries + _VARIATIONS * resolved.runs_sensitivity
-    sampled = min(_SAMPLE, rows["original"]) * rows["protected"]
-    total += repeats * (sampled * _PAIR_SECONDS[end] + sum(rows.values()) * _RECORD_SECONDS[end])
-    return total * (2 / resolved.budget.workers if resolved.budget.workers < 2 else 1.0)
 
 
 def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs) -> AttackerResources:

@@ -129,7 +129,15 @@ def command(
         with Progress() as progress:
             progress("reading", None)
             planned = plan_audit(
-                original, protected, settings, control=control, attackers=chosen, randomize=draw, memory=allowed
+                original,
+                protected,
+                settings,
+                control=control,
+                attackers=chosen,
+                randomize=draw,
+                quick=quick,
+                first_answer=True,
+                memory=allowed,
             )
         with reader_may_leave():
             show_plan(planned, page())

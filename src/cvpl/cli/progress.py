@@ -1,9 +1,11 @@
-"""A progress bar on the terminal for work that takes longer than a second."""
+"""One progress bar on the terminal for work that takes longer than a second, with the time left."""
 
 from __future__ import annotations
 
 import sys
 import threading
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -17,6 +19,44 @@ DELAY = 1.0
 """Seconds before the bar is shown."""
 
 
+class TimeLeft:
+    """The time left of a work, from the share that was done at a time; it counts down until the next report."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = self._ends = clock()
+        self._known = False
+
+    def report(self, share: float | None) -> None:
+        """Report the share that is done."""
+        now = self._clock()
+        self._known = bool(share)
+        if share:
+            self._ends = now + (now - self._began) * (1 - share) / share
+
+    def seconds(self) -> float | None:
+        """The seconds left; None as long as they are not known."""
+        return max(0.0, self._ends - self._clock()) if self._known else None
+
+    def __str__(self) -> str:
+        """The time left as people say it."""
+        left = self.seconds()
+        return "" if left is None else f"{spoken(left)} left"
+
+
+def spoken(seconds: float) -> str:
+    """A time left, as exactly as it can be known: `about 40 s`, `about 3 min`, `about 2 h 10 min`."""
+    if seconds < 5:
+        return "a few seconds"
+    if seconds < 55:
+        return f"about {5 * round(seconds / 5)} s"
+    minutes = max(1, round(seconds / 60))
+    if minutes < 60:
+        return f"about {minutes} min"
+    tens = 10 * round(minutes / 10)
+    return f"about {tens // 60} h" + (f" {tens % 60} min" if tens % 60 else "")
+
+
 class Progress:
     """Collects progress reports; shows them on standard error after one second, if that is a terminal."""
 
@@ -24,6 +64,7 @@ class Progress:
         self._lock = threading.Lock()
         self._phase = "starting"
         self._share: float | None = None
+        self._left = TimeLeft()
         self._over = False
         self._bar: Bar | None = None
         self._timer: threading.Timer | None = None
@@ -48,9 +89,10 @@ class Progress:
                 self._bar = None
 
     def __call__(self, phase: str, share: float | None) -> None:
-        """Report the start of a phase, or the share of it that is done."""
+        """Report what is being done, and the share of the whole work that is done."""
         with self._lock:
             self._phase, self._share = phase, share
+            self._left.report(share)
             if self._bar is not None:
                 self._update(self._bar)
 
@@ -75,9 +117,11 @@ class Progress:
                 return
             # A phase may contain the name of an attacker: it is shown verbatim.
             text = TextColumn("{task.description}", markup=False)
-            columns = (text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+            left = TextColumn("{task.fields[left]}", markup=False)
+            columns = (text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), left)
             self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._bar.add_task(self._phase, total=None)
+            # The bar is drawn again several times a second, and each time it asks for the text of the time left.
+            self._bar.add_task(self._phase, total=None, left=self._left)
             self._bar.start()
             self._update(self._bar)
 

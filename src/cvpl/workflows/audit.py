@@ -13,10 +13,19 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
+from cvpl.assessment.progress import (
+    QUICK_LOOK,
+    Phase,
+    ProgressCallback,
+    WholeProgress,
+    ignore_progress,
+    prefix_progress,
+)
 from cvpl.assessment.resources import ResourceEstimate, check_embeddings, estimate_resources, place_for
 from cvpl.assessment.sections.audit import Assessment, audit_result
+from cvpl.assessment.speed import measure_speed
 from cvpl.assessment.verdict import verdict
+from cvpl.assessment.work import Work
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
@@ -63,13 +72,17 @@ def audit(
     `quick` takes a first look: at most 2,000 originals and controls against the whole release, so intervals are wider,
     without canaries and sensitivity analyses. A gate needs the full audit.
 
+    `progress` is called with what is being done and the share of the whole audit that is done, which never falls and is
+    1 at the end. The share is None while the tables are read, since the work is not known before. It is a share of the
+    time: after the seconds s at the share p, about s (1 - p) / p seconds are left.
+
     `on_preflight` is called with the findings of the checks before any attack starts. `on_first_answer` is called with
     the verdict of a quick look, if there are more than 10,000 originals; the full audit then refines it.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
-    progress = progress or ignore_progress
-    progress("reading", None)
+    whole = WholeProgress(progress or ignore_progress)
+    whole(Phase.READING, None)
     config = config or propose(original, protected, compare_sensitive=True)
     if quick and fail_above is not None:
         raise UsageError("a gate needs the full audit: a quick look leaves out canaries. Leave out quick=True.")
@@ -84,25 +97,34 @@ def audit(
         original, protected, config, control, memory, attackers=attackers, draw_seed=seed, quick=quick
     )
     drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
+    first_answer = on_first_answer is not None and not quick and takes_quick_look_first(inputs)
+    if progress is not None:
+        whole.expect(Work(resolved, inputs).audit(first_answer=first_answer))
     with one_blas_thread():
-        progress("checking the tables", None)
+        whole(Phase.CHECKING, None)
         likeness = compare_control(inputs, resolved.config.seed)
         findings = preflight(resolved, inputs, likeness)
         if on_preflight is not None:
             on_preflight(findings)
-        if on_first_answer is not None and not quick and inputs.pair.original.rows > LONG:
-            first = run_attackers(resolved.quickly(), inputs, prefix_progress(progress, "quick look"))
+        if on_first_answer is not None and first_answer:
+            first = run_attackers(resolved.quickly(), inputs, prefix_progress(whole, QUICK_LOOK))
             on_first_answer(verdict(first, findings))
-        ensemble = run_attackers(resolved, inputs, progress)
+        ensemble = run_attackers(resolved, inputs, whole)
         measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-        diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, progress)
+        diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole)
         policies = gate(ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings)
         assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies)
         result = audit_result(assessment, resolved, inputs, drawn, assumptions)
     if save_projection_to is not None:
         representation = ensemble.chosen.measured.attack.representation
         save_projection(save_projection_to, representation.space, representation.projection)
+    whole.finish()
     return result
+
+
+def takes_quick_look_first(inputs: Inputs) -> bool:
+    """Whether an audit is so long that who asks for it gets the answer of a quick look first."""
+    return inputs.pair.original.rows > LONG
 
 
 def plan_audit(
@@ -113,16 +135,24 @@ def plan_audit(
     control: object | None = None,
     attackers: Sequence[str] | None = None,
     randomize: bool | int = False,
+    quick: bool = False,
+    first_answer: bool = False,
     memory: int | None = None,
 ) -> ResourceEstimate:
     """What an audit with these arguments would compare, and what it would take, without doing it.
 
-    With `randomize` attackers are drawn as an audit draws them; the plan tells the seed, which repeats the draw.
+    With `randomize` attackers are drawn as an audit draws them; the plan tells the seed, which repeats the draw. With
+    `first_answer` a long audit takes a quick look first, as on the command line.
     """
     seed = _seed_of_draw(randomize)
     resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
+    if quick:
+        resolved = resolved.quickly()
     findings = preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
-    return replace(estimate_resources(resolved, inputs), findings=tuple(findings), draw_seed=seed)
+    work = Work(resolved, inputs, measure_speed())
+    steps = (work.reading(), *work.audit(first_answer=first_answer and takes_quick_look_first(inputs)))
+    planned = estimate_resources(resolved, inputs, steps)
+    return replace(planned, findings=tuple(findings), draw_seed=seed)
 
 
 def _seed_of_draw(randomize: bool | int) -> int | None:

@@ -14,7 +14,7 @@ from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinka
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity, sensitivity
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.progress import ProgressCallback
+from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.measurement import Measurement
@@ -49,7 +49,7 @@ def run_diagnostics(
 ) -> Diagnostics:
     """Run all diagnostics; `measured` is the chosen attacker's measurement."""
     done, threshold = measured.attack, measured.threshold
-    progress("self-linkage", None)
+    progress(Phase.SELF_LINKAGE, None)
     most = SCREENED if resolved.quick else SAMPLE
     linkage = {
         table: leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}"), most)
@@ -59,11 +59,11 @@ def run_diagnostics(
     with Aside(resolved.budget.workers) as aside:  # both search again, and have nothing in common
         varying = aside.start(partial(_sensitivity, ensemble, varied, inputs))
         contributions = run_contributions(measured, resolved, inputs, progress)
-        progress("sensitivity", None)
+        progress(Phase.SENSITIVITY, None)
         found = varying()
-    progress("progressive evaluation", None)
+    progress(Phase.LADDER, None)
     ladder = None if threshold is None else climb(done, threshold)
-    progress("who is at risk", None)
+    progress(Phase.SUBGROUPS, None)
     asked = [
         name
         for name in ensemble.outcomes
@@ -78,8 +78,12 @@ def run_contributions(
     measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback
 ) -> ColumnContributions:
     """Compute each column's contribution; power drops are computed only if sensitivity analyses are run."""
-    progress("feature contribution", None)
-    return column_contributions(measured, power_drops(measured, inputs) if resolved.runs_sensitivity else None)
+    drops = None
+    if resolved.runs_sensitivity:
+        progress(Phase.POWER_DROPS, None)
+        drops = power_drops(measured, inputs, lambda share: progress(Phase.POWER_DROPS, share))
+    progress(Phase.CONTRIBUTIONS, None)
+    return column_contributions(measured, drops, lambda share: progress(Phase.CONTRIBUTIONS, share))
 
 
 def _varied(ensemble: EnsembleOutcome) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,8 +41,13 @@ class ColumnContributions:
     power_asked: int | None
 
 
-def column_contributions(measured: Measurement, drops: PowerDrops | None) -> ColumnContributions:
-    """The contribution of every compared column; `drops` are the power drops, if they were computed."""
+def column_contributions(
+    measured: Measurement, drops: PowerDrops | None, progress: Callable[[float], None] | None = None
+) -> ColumnContributions:
+    """The contribution of every compared column; `drops` are the power drops, if they were computed.
+
+    `progress` is called with the share of the columns.
+    """
     done, threshold = measured.attack, measured.threshold
     space, fitted = done.representation.space, linear(done.representation.projection)
     shares: dict[str, float] = {}
@@ -57,7 +63,9 @@ def column_contributions(measured: Measurement, drops: PowerDrops | None) -> Col
     # A map of both tables at once would have to be refitted, and a saved one is not fitted at all.
     refitted = done.representation.maps_others and done.attacker.projection_operator.saved_file is None
     if threshold is not None and len(columns) > 1 and refitted:
-        for column in columns:
+        for number, column in enumerate(columns):
+            if progress is not None:
+                progress(number / len(columns))
             removals[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
             asked = len(rows)
     roles = {spec.name: spec.role for spec in done.original.specs}

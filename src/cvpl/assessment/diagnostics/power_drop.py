@@ -10,7 +10,7 @@ their scores fixed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,10 +52,12 @@ class PowerDrops:
     asked: int
 
 
-def power_drops(measured: Measurement, inputs: Inputs) -> PowerDrops | None:
+def power_drops(
+    measured: Measurement, inputs: Inputs, progress: Callable[[float], None] | None = None
+) -> PowerDrops | None:
     """The drops of the measured attacker; None without power, with a single column, and if nothing can be refitted.
 
-    A column used only for blocking is not compared and has no drop.
+    A column used only for blocking is not compared and has no drop. `progress` is called with the share of the columns.
     """
     done = measured.attack
     compared = done.attacker.vectorization.compared(done.original)
@@ -70,7 +72,10 @@ def power_drops(measured: Measurement, inputs: Inputs) -> PowerDrops | None:
     drawn = [tuple(rng.integers(len(side), size=len(side)) for side in whole) for _ in range(REPLICATES)]
     powers = [_power(whole, rows) for rows in drawn]
     found = {}
-    for column in compared[:MOST_COLUMNS]:
+    tried = compared[:MOST_COLUMNS]
+    for number, column in enumerate(tried, start=1):
+        if progress is not None:
+            progress(number / (1 + len(tried)))
         without = _scores(done, _without(done.attacker, column), inputs, shared)
         assert without is not None  # noqa: S101 - as with the column
         spread = [power - _power(without, rows) for power, rows in zip(powers, drawn, strict=True)]

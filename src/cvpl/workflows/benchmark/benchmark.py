@@ -9,7 +9,14 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.release_utility import release_utility
-from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
+from cvpl.assessment.progress import (
+    Phase,
+    ProgressCallback,
+    RisingProgress,
+    ignore_progress,
+    parts,
+    prefix_progress,
+)
 from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
@@ -19,6 +26,9 @@ from cvpl.wording import unknown_names
 from cvpl.workflows.audit import audit, read_tables
 from cvpl.workflows.benchmark.kept_results import AuditedRelease, KeptResults, fingerprint
 from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, board
+
+_AUDIT_AND_UTILITY = (0.9, 0.1)
+"""How the time of a release is parted."""
 
 
 def benchmark(
@@ -36,11 +46,12 @@ def benchmark(
     manifest's own folder. Each release is one `cvpl.audit` with the manifest's configuration, and has its figures. A
     release that cannot be audited or assessed has a row with the reason. With `folder`, results are kept there and
     interrupted runs resume. `only` selects releases, as RELEASE or MANIFEST/RELEASE. Raises InputError with every
-    problem of all manifests before any audit starts, and UsageError if `folder` cannot be written. The same inputs and
-    seeds give the same result, except for `seconds`.
+    problem of all manifests before any audit starts, and UsageError if `folder` cannot be written. `progress` is called
+    with what is being done and the share of the whole benchmark that is done; each release is an equal part. The same
+    inputs and seeds give the same result, except for `seconds`.
     """
-    progress = progress or ignore_progress
-    progress("reading the manifests", None)
+    whole = RisingProgress(progress or ignore_progress)
+    whole("reading the manifests", None)
     given = [manifests] if isinstance(manifests, str | Path) else list(manifests)
     if not given:
         raise UsageError("there is no manifest; name at least one")
@@ -50,15 +61,17 @@ def benchmark(
     groups: list[out.BenchmarkGroup] = []
     rows: list[out.BenchmarkRow] = []
     number, count = 0, sum(len(entries) for _, entries in tasks)
+    each = parts(whole, [1] * count)
     for manifest, entries in tasks:
         ran = []
         for entry in entries:
             number += 1
-            its_progress = prefix_progress(progress, f"{manifest.name}/{entry.name}, {number} of {count}")
+            its_progress = prefix_progress(each[number - 1], f"{manifest.name}/{entry.name}, {number} of {count}")
             ran.append(_run(manifest.name, entry, kept, memory, its_progress))
         group, placed = board(manifest, ran)
         groups.append(group)
         rows += placed
+    whole.finish()
     return out.BenchmarkResult(
         schema="cvpl/benchmark/1", false_rate=FALSE_RATE, groups=groups, rows=rows, versions=versions()
     )
@@ -107,9 +120,10 @@ def _run(
 def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> AuditedRelease:
     """The audit of a release with its duration, and the utility as in `cvpl.compare`."""
     start = time.perf_counter()
-    result = audit(entry.original, entry.file, entry.config, memory=memory, progress=progress)
+    audited, utility_next = parts(progress, _AUDIT_AND_UTILITY)
+    result = audit(entry.original, entry.file, entry.config, memory=memory, progress=audited)
     seconds = round(time.perf_counter() - start, 2)
-    progress("utility", None)
+    utility_next(Phase.UTILITY, None)
     resolved = entry.resolved.within(memory)
     if resolved.control_is_absent:
         # A sample must represent the whole table, not only the people in it.

@@ -10,12 +10,21 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
+from cvpl.assessment.progress import (
+    Phase,
+    ProgressCallback,
+    RisingProgress,
+    WholeProgress,
+    ignore_progress,
+    parts,
+    prefix_progress,
+)
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
+from cvpl.assessment.work import Work
 from cvpl.config.resolved import ConfigLike, ResolvedConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.paired import (
@@ -52,19 +61,24 @@ def compare(
     verdict. Differences between two releases are paired by person; two releases whose difference may be 0 are tied.
     `releases` are tables as in `cvpl.audit`, or a mapping from names to tables. They are read twice, so a table that
     can be read only once does not work. The other arguments are those of `cvpl.audit`. A policy in the configuration is
-    not applied. Raises InputError with the problems of all releases. The same inputs and seed give the same result.
+    not applied. Raises InputError with the problems of all releases. `progress` is called with what is being done and
+    the share of the whole comparison that is done; each release is an equal part. The same inputs and seed give the
+    same result.
     """
-    progress = progress or ignore_progress
-    progress("reading", None)
+    whole = RisingProgress(progress or ignore_progress)
+    whole(Phase.READING, None)
     given = named(releases)
     checked = check_releases(original, given, config, control, memory, attackers)
     resolved, found = checked.resolved, []
     with one_blas_thread():
-        for one in given:
-            its_progress = prefix_progress(progress, one.name) if len(given) > 1 else progress
-            its_progress("reading", None)
+        for one, part in zip(given, parts(whole, [1] * len(given)), strict=True):
+            its_progress = WholeProgress(prefix_progress(part, one.name) if len(given) > 1 else part)
+            its_progress(Phase.READING, None)
             inputs = read_tables(original, one.table, resolved, control)
+            if progress is not None:
+                its_progress.expect(Work(resolved, inputs).compared())
             found.append(_measure(one, resolved, inputs, its_progress))
+            its_progress.finish()
     order = ranked(found)
     return out.ComparisonResult(
         schema="cvpl/compare/1",
@@ -85,7 +99,7 @@ def _measure(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progre
     done, pair = measured.attack, inputs.pair
     contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
     likeness = compare_control(inputs, done.seed)
-    progress("utility", None)
+    progress(Phase.UTILITY, None)
     # All releases use one vectorization, whichever attacker is strongest against each.
     kept = release_utility(inputs, resolved.first_vectorization, done.seed)
     findings = preflight(resolved, inputs, likeness)

@@ -13,7 +13,16 @@ from pathlib import Path
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
 from cvpl.assessment.ensemble import run_attackers
-from cvpl.assessment.progress import ProgressCallback, ignore_progress, prefix_progress
+from cvpl.assessment.progress import (
+    Phase,
+    ProgressCallback,
+    RisingProgress,
+    WholeProgress,
+    ignore_progress,
+    parts,
+    prefix_progress,
+)
+from cvpl.assessment.work import Work
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, UsageError
@@ -28,6 +37,8 @@ from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
 
 BLOCKING = "blocking"
 """Instead of a mechanism: sweep the granularity of the blocking on a given release."""
+_BLOCKINGS = 6
+"""The usual number of other blockings; how many there are is known only when the attacker is."""
 
 
 def surface(
@@ -58,7 +69,8 @@ def surface(
     One attacker runs the sweep: the one that `attacker` names, or the configuration's. If there are several, such as
     the family of `attacker: default`, all of them attack the weakest release, and the strongest there runs the sweep.
     The named setting is then tested against all of them, and if it fails the next stronger one is. A strength that the
-    mechanism refuses is reported with its reason and left out. The same inputs and seed give the same result.
+    mechanism refuses is reported with its reason and left out. `progress` is called with what is being done and the
+    share of the whole sweep that is done. The same inputs and seed give the same result.
     """
     if target is not None and (isinstance(target, bool) or not 0 <= target <= 1):
         raise UsageError(f"target is {target!r}; allowed is a rate from 0 to 1, such as 0.05")
@@ -70,17 +82,21 @@ def surface(
     if attacker is not None:
         resolved = resolved.only([attacker])
     tables = _Tables(original, control)
-    progress = progress or ignore_progress
+    whole = RisingProgress(progress or ignore_progress)
     with one_blas_thread(), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None:
                 raise UsageError("a blocking sweep takes no strengths, and needs `release`, the table to attack")
-            return _over_blockings(resolved, tables, release, target, attacker, progress)
+            swept = _over_blockings(resolved, tables, release, target, attacker, whole)
+            whole.finish()
+            return swept
         if release is not None:
             raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
-        progress("reading", None)
+        whole(Phase.READING, None)
         dial = mechanism_sweep(mechanism, strengths, original, config, resolved)
-        return _over_strengths(dial, resolved, tables, target, attacker, Path(folder), progress)
+        swept = _over_strengths(dial, resolved, tables, target, attacker, Path(folder), whole)
+        whole.finish()
+        return swept
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +132,12 @@ def _over_strengths(
         identity = replace(dial.identity, simulated=resolved.identity is not None and resolved.identity.simulated)
         resolved = replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
     sweep, made = Sweep(resolved, target, asked_for), {}
-    for strength in dial.strengths:
-        its_progress = prefix_progress(progress, f"strength {strength}")
+    # All attackers attack the first release and, if there is a target, the one that is named in the end.
+    everybody = len(resolved.attackers)
+    sizes = [1 if number else everybody for number, _ in enumerate(dial.strengths)]
+    *each, last = parts(progress, [*sizes, everybody if target is not None and everybody > 1 else 0])
+    for strength, part in zip(dial.strengths, each, strict=True):
+        its_progress = WholeProgress(prefix_progress(part, f"strength {strength}"))
         its_progress("making the release", None)
         try:
             released = dial.make(strength, folder)
@@ -138,18 +158,20 @@ def _over_strengths(
         if strength not in made or target is None:
             return None
         inputs = tables.with_release(resolved, made[strength], strength)
-        return EnsembleReading.of(
-            run_attackers(resolved, inputs, prefix_progress(progress, f"strength {strength}, all attackers")), target
-        )
+        its_progress = WholeProgress(prefix_progress(last, f"strength {strength}, all attackers"))
+        its_progress.expect(Work(resolved, inputs).attackers())
+        return EnsembleReading.of(run_attackers(resolved, inputs, its_progress), target)
 
     weakest = None if target is None else sweep.weakest(judge)
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)
 
 
-def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, progress: ProgressCallback) -> None:
+def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, progress: WholeProgress) -> None:
     """Add one strength's row; its tables and results are freed afterwards."""
-    progress("reading", None)
+    progress(Phase.READING, None)
     inputs = tables.with_release(sweep.resolved, released, strength)
+    work = Work(sweep.resolved, inputs)
+    progress.expect(work.attackers({sweep.sweeper.name: sweep.sweeper.attacker} if sweep.begun else None))
     outcome = sweep.attack(inputs, progress) if sweep.begun else sweep.begin(strength, inputs, progress)
     sweep.add(strength, outcome, inputs, utility_of(inputs, outcome))
 
@@ -170,16 +192,22 @@ def _over_blockings(
             "configuration's does. Give columns a `block` rule and choose such an attacker, for example `paper`."
         )
     resolved = resolved.only(keyed)
-    progress("reading", None)
+    progress(Phase.READING, None)
     inputs = tables.with_release(resolved, release)
-    sweep = Sweep(resolved, target, asked_for)
-    configured = sweep.begin("as configured", inputs, progress)
+    work, sweep = Work(resolved, inputs), Sweep(resolved, target, asked_for)
+    first, rest = parts(progress, (len(resolved.attackers), _BLOCKINGS))
+    its_progress = WholeProgress(first)
+    its_progress.expect(work.attackers())
+    configured = sweep.begin("as configured", inputs, its_progress)
     utility = utility_of(inputs, configured)
+    named = list(blockings(sweep.sweeper.attacker.blocking))
     # The first one is the blocking as configured, which was already attacked.
-    for number, (name, blocking) in enumerate(blockings(sweep.sweeper.attacker.blocking)):
+    sweep.add(named[0][0], configured, inputs, utility)
+    for (name, blocking), part in zip(named[1:], parts(rest, [1] * len(named[1:])), strict=True):
         other = sweep.sweeper.attacker.model_copy(update={"blocking": blocking})
-        its_progress = prefix_progress(progress, f"blocking {name}")
-        sweep.add(name, sweep.attack(inputs, its_progress, other) if number else configured, inputs, utility)
+        its_progress = WholeProgress(prefix_progress(part, f"blocking {name}"))
+        its_progress.expect(work.attackers({name: other}))
+        sweep.add(name, sweep.attack(inputs, its_progress, other), inputs, utility)
     sweep.rows.sort(key=lambda row: -row.pairs)
     return sweep.result("blocking", BLOCKING, None)
 
