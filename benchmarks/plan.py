@@ -4,7 +4,7 @@
 
 FOLDER keeps the tables that are made; SHARED holds public tables, which are left out without it. Each audit runs in a
 process of its own, from its start to the result, as the command line runs it: long audits take a quick look first.
-Processor seconds near the seconds, or above, show that the machine was free; far below, that others used it.
+Where other programs used the cores meanwhile, an audit takes longer than planned.
 """
 
 from __future__ import annotations
@@ -233,12 +233,24 @@ def audited(case: Case) -> None:
     )
 
 
-def measured(name: str, folder: Path) -> tuple[float, float]:
-    """Seconds and processor seconds of an audit in a process of its own."""
+def measured(name: str, folder: Path) -> tuple[float, float, float | None]:
+    """Seconds and processor seconds of an audit in a process of its own, and the cores that others used meanwhile."""
     call = [sys.executable, __file__, str(folder), "--one", name]
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), _busy()
     done = subprocess.run(call, check=True, capture_output=True, text=True)
-    return time.perf_counter() - start, json.loads(done.stdout.splitlines()[-1])
+    seconds, processor = time.perf_counter() - start, json.loads(done.stdout.splitlines()[-1])
+    after = _busy()
+    others = None if busy is None or after is None else max(0.0, after - busy - processor) / seconds
+    return seconds, processor, others
+
+
+def _busy() -> float | None:
+    """The seconds that all cores have worked for anybody; None where the system does not say."""
+    file = Path("/proc/stat")
+    if not file.exists():
+        return None
+    user, nice, system, _, _, interrupts, soft, stolen = map(int, file.read_text().split()[1:9])
+    return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -257,19 +269,17 @@ def main() -> None:
         return
     public = "CVPL_SHARED_DATA" in os.environ
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
-    print("| table | planned | measured | processor | measured / planned |")
-    print("|---|---|---|---|---|")
+    print("| table | planned | measured | processor | cores used by others | measured / planned |")
+    print("|---|---|---|---|---|---|")
     for name, make in CASES.items():
         if (given.names and name not in given.names) or (isinstance(make, Public | German) and not public):
             continue
         case = make(given.folder)
         low, high = planned(case)
-        seconds, processor = measured(name, given.folder)
-        middle = (low * high) ** 0.5
-        print(
-            f"| {name} | {low:.1f} to {high:.1f} s | {seconds:.1f} s | {processor:.1f} s | {seconds / middle:.2f} |",
-            flush=True,
-        )
+        seconds, processor, others = measured(name, given.folder)
+        used = "-" if others is None else f"{others:.1f}"
+        ends = f"{low:.1f} to {high:.1f} s | {seconds:.1f} s | {processor:.1f} s"
+        print(f"| {name} | {ends} | {used} | {seconds / (low * high) ** 0.5:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

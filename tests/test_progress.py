@@ -78,7 +78,7 @@ def test_the_share_of_an_audit_rises_from_nothing_to_all(people, settings, monke
 
 
 def run(expected, real, halfway):
-    """Steps that take `real` seconds where `expected` were; the time left after the share `halfway` of the real time."""
+    """Steps that take `real` seconds, not those `expected`; the time left after the share `halfway` of the time."""
     clock, said = Clock(), []
     whole = WholeProgress(lambda phase, share: said.append(share), clock)
     left = TimeLeft(clock)

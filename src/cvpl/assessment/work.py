@@ -9,7 +9,8 @@ all workers. Attackers share work as the attack itself does (`shared_work`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
@@ -23,19 +24,21 @@ from cvpl.attack.table_blocks import assign_blocks
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
 from cvpl.operators.alignment import detect
+from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
 from cvpl.search.rare_values.log_means import COMPILED_PAIRS
-from cvpl.tables.columns import Table
+from cvpl.tables.columns import Labels, Table
 from cvpl.tables.pair import Inputs
 
 SAMPLE = 1_000
 """The records of a table in which candidates are counted."""
 
 # Seconds of the reference core.
-_START = 1.5
+_START = 2.1
 """Python, its libraries, and the first use of them."""
-_READ_CELL = 0.4e-6
-_CHECKS, _CHECK_CELL = 0.15, 1.5e-6
+_READ_CELL = 1e-6
+_CHECK_CELL, _LIKENESS = 0.4e-6, 0.25
+"""A cell in the checks before the attack, and the comparison of the control with the originals."""
 _ATTACK = 0.004
 """An attack without any records, ..."""
 _EVALUATION, _EVALUATED = 0.02, 3e-6
@@ -44,31 +47,34 @@ _VECTOR_CELL = 0.1e-6
 """A cell made into features."""
 _MOMENT = 4e-9
 """A record in the covariance of two columns."""
-_EIGEN = 1.2e-9
+_EIGEN = 0.6e-9
 """The principal components of the covariance of n features, over n cubed; nearly all of it are products."""
-_EMBEDDED = 4e-9
+_COVARIANCE = 0.75e-6
+"""Two features in the comparison of the tables' covariances."""
+_EMBEDDED = 3e-9
 """A column of a record embedded in a dimension, ..."""
-_FEATURE = 6e-9
+_FEATURE = 30e-9
 """... and a feature of a record that is not projected."""
-_PAIR = 3e-9
+_PAIR = 2e-9
 """A pair of vectors, ..."""
 _PAIR_FEATURE = 0.06e-9
 """... and each of the products that it takes."""
-_TREE_QUERY = 10e-6
-_AGREEMENT = 12e-9
+_TREE_QUERY = 0.3e-6
+"""A dimension of a record in a tree, built or searched."""
+_AGREEMENT = 8e-9
 """A column of a pair, compared by its values."""
-_INDEX_CELL = 0.5e-6
+_INDEX_CELL = 0.1e-6
 """A cell put into the index on rare values, ..."""
-_INDEX_QUERY = 1e-6
+_INDEX_QUERY = 0.2e-6
 """... and a query in it, over the square root of its records."""
 _COMPILER = 0.8
 """Loading what was compiled."""
-_DENSITY, _DENSITY_COMPILED = 8e-9, 3e-9
+_DENSITY, _DENSITY_COMPILED = 8e-9, 0.7e-9
 """A column of a pair in a density, in tiles and by compiled loops."""
-_SUBGROUPS, _SUBGROUP_PERSON = 0.4, 5e-6
+_SUBGROUPS, _SUBGROUP_PERSON = 0.2, 15e-6
 """Subgroups, and writing the result."""
-_COMPONENTS = 0.5
-"""Principal components over features, as far as they are not limited."""
+_COMPONENTS = 0.3
+"""Principal components over features, but at least one a column."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,16 @@ class _Shared:
         return cost()
 
 
+@dataclass(frozen=True, eq=False)
+class _Space:
+    """The sample as an attacker sees it, its feature space, and the number of features in the whole tables."""
+
+    original: Table
+    protected: Table
+    space: FeatureSpace
+    features: int
+
+
 @dataclass(frozen=True)
 class AttackCost:
     """An attack in its three phases."""
@@ -161,6 +177,7 @@ class Work:
         self._columns = len(pair.original.specs)
         self._workers = resolved.budget.workers
         self._compared: dict[Hashable, Compared] = {}
+        self._spaces: dict[Hashable, _Space] = {}
         self._sampled = tuple(_sampled(table) for table in (pair.original, pair.protected))
         self._compiled = False
 
@@ -168,7 +185,8 @@ class Work:
         """The steps after reading; with `first_answer` a quick look comes first."""
         steps = [self.checks()]
         if first_answer and not self._resolved.quick:
-            quick = Work(self._resolved.quickly(), self._inputs, self._speed)
+            quick = copy(self)
+            quick._resolved = self._resolved.quickly()
             steps += [Step(f"{QUICK_LOOK}: {step.phase}", step.seconds) for step in quick.attackers()]
         return [*steps, *self.attackers(), *self.diagnostics()]
 
@@ -179,8 +197,9 @@ class Work:
 
     def checks(self) -> Step:
         """The checks before the attack."""
+        likeness = _LIKENESS if self._control else 0.0
         cells = self._columns * (self._rows + self._released + self._control)
-        return self._step(Phase.CHECKING, Cost((_CHECKS + _CHECK_CELL * cells) * self._speed.plain))
+        return self._step(Phase.CHECKING, Cost((_CHECK_CELL * cells + likeness) * self._speed.plain))
 
     def attackers(self, attackers: Mapping[str, Attacker] | None = None) -> list[Step]:
         """The steps of all attackers that can be run, or of some, with canaries beside them."""
@@ -211,7 +230,8 @@ class Work:
         )
         drops, contributions = self._drops(running), self._mean(running, self._contribution)
         varied = self._varied(running)
-        people = (_SUBGROUPS + _SUBGROUP_PERSON * self._rows) * self._speed.plain
+        asked = max(self._searched(attacker).asked for attacker in running)
+        people = (_SUBGROUPS + _SUBGROUP_PERSON * asked) * self._speed.plain
         return [
             self._step(Phase.SELF_LINKAGE, linkage),
             self._step(Phase.POWER_DROPS, drops),
@@ -244,8 +264,10 @@ class Work:
         return max(beside.seconds(self._workers) - alone, both - alone, 0.0)
 
     def _mean(self, attackers: Iterable[Attacker], cost: Callable[[Compared], Cost]) -> Cost:
-        """The mean over attackers: which of them will be the strongest is not known."""
-        costs = [cost(self._counted(attacker)) for attacker in attackers]
+        """The mean over attackers that may be the strongest: usually, those that compare values."""
+        known = list(attackers)
+        likely = [attacker for attacker in known if attacker.compares_values] or known
+        costs = [cost(self._counted(attacker)) for attacker in likely]
         return sum(costs, Cost()) * (1 / max(1, len(costs)))
 
     def _searched(self, attacker: Attacker, most: int | None = None, released: int | None = None) -> Searched:
@@ -264,27 +286,47 @@ class Work:
         if keys.search not in self._compared:
             self._compared[keys.search] = self._count(attacker)
         found = self._compared[keys.search]
-        return Compared(attacker, found.columns, found.features, found.width, found.share)
+        return replace(found, attacker=attacker)
 
     def _count(self, attacker: Attacker) -> Compared:
-        original, protected = (attacker.view(table) for table in self._sampled)
-        if attacker.alignment == "release":
-            original = detect(original, protected).apply(original)
-        columns = len(attacker.vectorization.compared(original))
-        space = attacker.vectorization.fit([original, protected])
-        width = space.width
+        key = WorkKeys.of(attacker, None).space
+        if key not in self._spaces:
+            self._spaces[key] = self._space(attacker)
+        known = self._spaces[key]
+        columns, features = len(attacker.vectorization.compared(known.original)), known.features
+        width = features
         if attacker.compares_values:
             width = columns
         elif attacker.projects:
             operator = attacker.projection_operator
             width = operator.most_components(width)
             if operator.principal is not None:
-                width = min(width, 1 + round(_COMPONENTS * space.width))
+                width = min(width, max(columns, round(_COMPONENTS * features)))
         share = 1.0
         if not attacker.blocking.compares_everybody:
-            blocks = assign_blocks(attacker.blocking, [original, protected], space, self._resolved.config.seed)
-            share = min(1.0, blocks.pairs / max(1, original.rows * protected.rows))
-        return Compared(attacker, columns, space.width, width, share)
+            tables = [known.original, known.protected]
+            blocks = assign_blocks(attacker.blocking, tables, known.space, self._resolved.config.seed)
+            share = min(1.0, blocks.pairs / max(1, known.original.rows * known.protected.rows))
+        return Compared(attacker, columns, features, width, share)
+
+    def _space(self, attacker: Attacker) -> _Space:
+        original, protected = (attacker.view(table) for table in self._sampled)
+        if attacker.alignment == "release":
+            original = detect(original, protected).apply(original)
+        space = attacker.vectorization.fit([original, protected])
+        return _Space(original, protected, space, space.width + self._missed_labels(attacker, space))
+
+    def _missed_labels(self, attacker: Attacker, space: FeatureSpace) -> int:
+        """The labels with a feature of their own that are in the tables, but not in the sample."""
+        pair, missed = self._inputs.pair, 0
+        tables = [pair.protected] if attacker.alignment == "release" else [pair.original, pair.protected]
+        for part in space.parts:
+            if isinstance(part, CategoryFeatures) and part.encoding == "one_hot":
+                columns = [table.columns[part.spec.name] for table in tables]
+                counts = [column.counts() for column in columns if isinstance(column, Labels)]
+                if counts:
+                    missed += max(0, int(np.count_nonzero(np.sum(counts, axis=0))) - part.width)
+        return missed
 
     def _attack(self, attacker: Attacker, people: Searched, shared: _Shared, most: int | None = None) -> AttackCost:
         """An attack with its evaluation, without what an earlier attack did already."""
@@ -305,6 +347,7 @@ class Work:
         few = min(people.asked, self_linkage.SCREENED)
         evaluation += shared.once("copy", keys.search, lambda: self._search(it, few, people.asked))
         evaluation += shared.once("summary", keys.projection, lambda: self._embedding(it, records))
+        evaluation += shared.once("covariances", keys.space, lambda: Cost(_COVARIANCE * it.features**2 * plain))
         return AttackCost(search, control, evaluation)
 
     def _fit(self, it: Compared, records: int) -> Cost:
@@ -333,7 +376,7 @@ class Work:
             queries = Cost(_INDEX_CELL * it.columns * there * plain, _INDEX_QUERY * sqrt(candidates) * asked * plain)
             return made + load + queries
         if it.attacker.similarity_operator.unit and pairs >= TREE_PAIRS and candidates >= TREE_RECORDS:
-            return made + Cost(_COMPILER * plain, _TREE_QUERY * (asked + there) * plain)
+            return made + Cost(_COMPILER * plain, _TREE_QUERY * it.width * (asked + there) * plain)
         return made + Cost(0, (_PAIR * plain + _PAIR_FEATURE * it.width * product) * pairs)
 
     def _evidence(self, it: Compared, people: Searched) -> Cost:
@@ -391,11 +434,14 @@ class Work:
         able = [attacker for attacker in running if attacker.on_scale]
         if not self._resolved.runs_sensitivity or not able:
             return Cost()
-        total = Cost()
+        total, before = Cost(), None
         for choice, _, other in sensitivity.variations(self._inputs.pair, able[0]):
-            # Other encodings have other features, but hardly more of them.
             it = self._counted(other if choice == "blocking" else able[0])
-            total += self._again(it, sensitivity.ASKED)
+            if other.vectorization.encode == "frequency":
+                it = replace(it, features=it.columns, width=it.columns)
+            key = WorkKeys.of(other, sensitivity.ASKED).search
+            total += Cost() if key == before else self._again(it, sensitivity.ASKED)
+            before = key
         return total
 
     def _ladder(self, it: Compared) -> Cost:
