@@ -34,6 +34,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/startup_and_small_audit.py
 	$(BIN)/python benchmarks/growth.py $(BENCH) $(SIZES)
 	$(BIN)/python benchmarks/family.py $(BENCH) $(filter 10000 100000 1000000,$(SIZES))
+	$(BIN)/python benchmarks/plan.py $(BENCH)/plan $(if $(wildcard $(DATA)/stroke),--data $(DATA))
 	$(BIN)/python benchmarks/search_alone.py $(BENCH) head
 	for n in $(filter-out 1000 5000,$(SIZES)); do $(BIN)/python benchmarks/search_alone.py $(BENCH) $$n $(RELEASES); done
 	$(BIN)/python benchmarks/reproduction.py $(BENCH)/reproduction_timed

@@ -36,6 +36,7 @@ class Phase(StrEnum):
     LADDER = "progressive evaluation"
     SUBGROUPS = "who is at risk"
     UTILITY = "utility"
+    WRITING = "writing the page"
 
 
 QUICK_LOOK = "quick look"
@@ -49,10 +50,11 @@ def labelled(name: str, attackers: Collection[str]) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what the callback is told while it runs, and the seconds that it should take."""
+    """One step: what the callback is told while it runs, the seconds that it should take, and those of all cores."""
 
     phase: str
     seconds: float
+    processor: float = 0.0
 
 
 class RisingProgress:

@@ -99,6 +99,11 @@ class ResourceEstimate:
         total = sum(step.seconds for step in self.steps)
         return total / _DOUBT, total * _DOUBT
 
+    @property
+    def processor(self) -> float:
+        """The seconds that all cores together should take."""
+        return sum(step.processor for step in self.steps)
+
 
 def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: bool, labels: int | None = None) -> int:
     """Peak memory of an audit: what is held for all records, plus the largest of its steps.

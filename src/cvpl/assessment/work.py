@@ -73,8 +73,19 @@ _DENSITY, _DENSITY_COMPILED = 8e-9, 0.7e-9
 """A column of a pair in a density, in tiles and by compiled loops."""
 _SUBGROUPS, _SUBGROUP_PERSON = 0.2, 15e-6
 """Subgroups, and writing the result."""
+_PAGE = 2.0
+"""Drawing the charts of the page."""
 _COMPONENTS = 0.3
 """Principal components over features, but at least one a column."""
+
+
+_ANOTHER_CORE = 0.8
+"""What each further core adds to the first: threads wait for each other."""
+
+
+def cores(workers: int) -> float:
+    """How many times faster so many workers are than one."""
+    return 1 + _ANOTHER_CORE * (workers - 1)
 
 
 @dataclass(frozen=True)
@@ -97,7 +108,7 @@ class Cost:
 
     def seconds(self, workers: int) -> float:
         """The time that it takes."""
-        return self.alone + self.spread / workers
+        return self.alone + self.spread / cores(workers)
 
 
 @dataclass(frozen=True)
@@ -187,13 +198,17 @@ class Work:
         if first_answer and not self._resolved.quick:
             quick = copy(self)
             quick._resolved = self._resolved.quickly()
-            steps += [Step(f"{QUICK_LOOK}: {step.phase}", step.seconds) for step in quick.attackers()]
+            steps += [replace(step, phase=f"{QUICK_LOOK}: {step.phase}") for step in quick.attackers()]
         return [*steps, *self.attackers(), *self.diagnostics()]
 
     def reading(self) -> Step:
         """Reading the tables, with the start of the program."""
         cells = self._columns * (self._rows + self._released + self._control)
         return self._step(Phase.READING, Cost((_START + _READ_CELL * cells) * self._speed.plain))
+
+    def page(self) -> Step:
+        """Writing the page of the result."""
+        return self._step(Phase.WRITING, Cost(_PAGE * self._speed.plain))
 
     def checks(self) -> Step:
         """The checks before the attack."""
@@ -214,7 +229,7 @@ class Work:
         if attackers is not None:
             return steps
         beside = self._canaries(running.values()) if self._resolved.runs_canaries else Cost()
-        steps.append(Step(Phase.CANARIES, self._after(attacks, beside)))
+        steps.append(self._beside(Phase.CANARIES, attacks, beside))
         if len(running) > 1 and not self._resolved.quick:
             most = min(self_linkage.SAMPLE, self._rows)
             checked = self._mean(running.values(), lambda item: self._search(item, most, self._rows))
@@ -236,7 +251,7 @@ class Work:
             self._step(Phase.SELF_LINKAGE, linkage),
             self._step(Phase.POWER_DROPS, drops),
             self._step(Phase.CONTRIBUTIONS, contributions),
-            Step(Phase.SENSITIVITY, self._after(drops + contributions, varied)),
+            self._beside(Phase.SENSITIVITY, drops + contributions, varied),
             self._step(Phase.LADDER, self._mean(running, self._ladder)),
             self._step(Phase.SUBGROUPS, Cost(people)),
         ]
@@ -253,15 +268,15 @@ class Work:
         ]
 
     def _step(self, phase: str, cost: Cost) -> Step:
-        return Step(phase, cost.seconds(self._workers))
+        return Step(phase, cost.seconds(self._workers), cost.processor)
 
-    def _after(self, main: Cost, beside: Cost) -> float:
-        """The seconds for which work beside the main work still runs when that is done."""
-        alone = main.seconds(self._workers)
+    def _beside(self, phase: str, main: Cost, beside: Cost) -> Step:
+        """A step that runs beside others: it takes what is left of it when they are done."""
         if self._workers == 1:
-            return beside.processor
-        both = (main.processor + beside.processor) / self._workers
-        return max(beside.seconds(self._workers) - alone, both - alone, 0.0)
+            return self._step(phase, beside)
+        alone, together = main.seconds(self._workers), (main.processor + beside.processor) / cores(self._workers)
+        left = max(beside.seconds(self._workers) - alone, together - alone, 0.0)
+        return Step(phase, left, beside.processor)
 
     def _mean(self, attackers: Iterable[Attacker], cost: Callable[[Compared], Cost]) -> Cost:
         """The mean over attackers that may be the strongest: usually, those that compare values."""

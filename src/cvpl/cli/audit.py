@@ -137,6 +137,7 @@ def command(
                 randomize=draw,
                 quick=quick,
                 first_answer=True,
+                page=out is not None,
                 memory=allowed,
             )
         with reader_may_leave():

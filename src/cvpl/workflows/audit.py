@@ -137,12 +137,13 @@ def plan_audit(
     randomize: bool | int = False,
     quick: bool = False,
     first_answer: bool = False,
+    page: bool = False,
     memory: int | None = None,
 ) -> ResourceEstimate:
     """What an audit with these arguments would compare, and what it would take, without doing it.
 
     With `randomize` attackers are drawn as an audit draws them; the plan tells the seed, which repeats the draw. With
-    `first_answer` a long audit takes a quick look first, as on the command line.
+    `first_answer` a long audit takes a quick look first, as on the command line. With `page` the page is written too.
     """
     seed = _seed_of_draw(randomize)
     resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
@@ -150,7 +151,9 @@ def plan_audit(
         resolved = resolved.quickly()
     findings = preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
     work = Work(resolved, inputs, measure_speed())
-    steps = (work.reading(), *work.audit(first_answer=first_answer and takes_quick_look_first(inputs)))
+    steps = [work.reading(), *work.audit(first_answer=first_answer and takes_quick_look_first(inputs))]
+    if page:
+        steps.append(work.page())
     planned = estimate_resources(resolved, inputs, steps)
     return replace(planned, findings=tuple(findings), draw_seed=seed)
 
