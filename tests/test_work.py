@@ -19,6 +19,12 @@ from cvpl.workflows.audit import plan_audit, read_plan
 ROWS = 1_500
 
 
+@pytest.fixture(autouse=True)
+def reference(monkeypatch):
+    """A machine of known speed."""
+    monkeypatch.setattr(audit_module, "measure_speed", Speed)
+
+
 def table(seed, labels=5, rows=ROWS):
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
@@ -104,9 +110,19 @@ def test_a_machine_of_half_the_speed_takes_twice_the_time():
     assert total(twice) == pytest.approx(2 * total(once))
 
 
+def test_on_a_busy_machine_the_same_work_takes_longer(monkeypatch):
+    free, busy = work().audit(), work(speed=Speed(share=0.5)).audit()
+    assert total(busy) == pytest.approx(2 * total(free))
+    assert sum(step.processor for step in busy) == pytest.approx(sum(step.processor for step in free))
+    for share, said in ((1.0, False), (0.5, True)):
+        monkeypatch.setattr(audit_module, "measure_speed", lambda share=share: Speed(share=share))
+        lines = dict(plan_lines(plan_audit(table(1), table(2), config("paper"))))
+        assert ("other programs" in lines["time"]) is said
+
+
 def test_a_measured_speed_is_a_finite_number_of_reference_cores():
     found = measure_speed()
-    assert 0 < found.product < 1e4 and 0 < found.plain < 1e4
+    assert 0 < found.product < 1e4 and 0 < found.plain < 1e4 and 0 < found.share <= 1
 
 
 def test_a_step_takes_what_one_core_does_alone_and_a_part_of_what_is_spread():

@@ -79,7 +79,8 @@ class ResourceEstimate:
 
     `disk` are the bytes that the tables take on disk, where they are kept there. `findings` are those of the checks
     before the attack. `draw_seed` is the seed that drew attackers beyond the configuration; None where none were drawn.
-    `ignored` says which settings have no effect, and why.
+    `ignored` says which settings have no effect, and why. `free` is the part of a core that other programs leave to a
+    thread.
     """
 
     rows: Mapping[str, int]
@@ -89,6 +90,7 @@ class ResourceEstimate:
     disk: int | None
     threads: int
     steps: tuple[Step, ...] = ()
+    free: float = 1.0
     findings: tuple[Finding, ...] = ()
     draw_seed: int | None = None
     ignored: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
-"""How fast this machine is, measured in a few tens of milliseconds.
+"""How fast this machine is, measured in some tens of milliseconds.
 
 Two measurements tell apart what processors differ in: a matrix product in single precision, which uses wide registers,
-and a sort, which stands for all plain work. Both are short and repeated, and the fastest counts: other programs only
-slow them down.
+and a sort, which stands for all plain work. Both are short and repeated, and the fastest counts. How much of the time
+this process had a core to itself tells how busy the machine is with other programs.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ import numpy as np
 
 from cvpl.search.blas_threads import one_blas_thread
 
-_REPEATS = 15
+_REPEATS = 25
 _SIDE = 256
 _SORTED = 20_000
 _PRODUCT_SECONDS = 1.0e-3
 """The time of the product on the reference core, ..."""
 _SORT_SECONDS = 0.63e-3
 """... and that of the sort."""
+_LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How many times as long as the reference core one core takes for matrix products, and for plain work."""
+    """How many times as long as the reference core one core takes for matrix products, and for plain work.
+
+    `share` is the part of a core that other programs leave to a thread.
+    """
 
     product: float = 1.0
     plain: float = 1.0
+    share: float = 1.0
 
 
 REFERENCE = Speed()
@@ -40,12 +45,13 @@ def measure_speed() -> Speed:
     rng = np.random.default_rng(0)
     matrix, numbers = rng.random((_SIDE, _SIDE), dtype=np.float32), rng.random(_SORTED)
     with one_blas_thread():
-        product = _fastest(lambda: matrix @ matrix)
-    return Speed(product / _PRODUCT_SECONDS, _fastest(lambda: np.sort(numbers)) / _SORT_SECONDS)
+        began, used = time.perf_counter(), time.thread_time()
+        product, sort = _fastest(lambda: matrix @ matrix), _fastest(lambda: np.sort(numbers))
+        share = (time.thread_time() - used) / max(time.perf_counter() - began, 1e-9)
+    return Speed(product / _PRODUCT_SECONDS, sort / _SORT_SECONDS, min(1.0, max(_LEAST_SHARE, share)))
 
 
 def _fastest(work: Callable[[], object]) -> float:
-    work()
     times = []
     for _ in range(_REPEATS):
         begin = time.perf_counter()

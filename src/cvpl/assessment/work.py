@@ -268,7 +268,7 @@ class Work:
         ]
 
     def _step(self, phase: str, cost: Cost) -> Step:
-        return Step(phase, cost.seconds(self._workers), cost.processor)
+        return Step(phase, cost.seconds(self._workers) / self._speed.share, cost.processor)
 
     def _beside(self, phase: str, main: Cost, beside: Cost) -> Step:
         """A step that runs beside others: it takes what is left of it when they are done."""
@@ -276,7 +276,7 @@ class Work:
             return self._step(phase, beside)
         alone, together = main.seconds(self._workers), (main.processor + beside.processor) / cores(self._workers)
         left = max(beside.seconds(self._workers) - alone, together - alone, 0.0)
-        return Step(phase, left, beside.processor)
+        return Step(phase, left / self._speed.share, beside.processor)
 
     def _mean(self, attackers: Iterable[Attacker], cost: Callable[[Compared], Cost]) -> Cost:
         """The mean over attackers that may be the strongest: usually, those that compare values."""

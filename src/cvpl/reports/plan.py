@@ -10,6 +10,9 @@ from cvpl.assessment.resources import AttackerResources, ResourceEstimate, gigab
 from cvpl.reports.preflight import before_the_audit
 from cvpl.wording import counted, printable
 
+_FREE = 0.8
+"""With less of a core than this, the plan says that other programs take the rest."""
+
 
 def show_plan(plan: ResourceEstimate, console: Console) -> None:
     """Print the plan of an audit."""
@@ -38,7 +41,8 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
     lines.extend(("note", sentence) for sentence in plan.ignored)
     fast, slow = (duration(end) for end in plan.seconds)
     ends = fast if fast == slow else f"{fast} to {slow}"
-    lines.append(("time", f"about {ends} on {plan.threads} threads"))
+    beside = "" if plan.free > _FREE else ", beside other programs that use the processor now"
+    lines.append(("time", f"about {ends} on {plan.threads} threads{beside}"))
     return lines
 
 

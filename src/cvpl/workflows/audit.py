@@ -150,12 +150,13 @@ def plan_audit(
     if quick:
         resolved = resolved.quickly()
     findings = preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
-    work = Work(resolved, inputs, measure_speed())
+    speed = measure_speed()
+    work = Work(resolved, inputs, speed)
     steps = [work.reading(), *work.audit(first_answer=first_answer and takes_quick_look_first(inputs))]
     if page:
         steps.append(work.page())
     planned = estimate_resources(resolved, inputs, steps)
-    return replace(planned, findings=tuple(findings), draw_seed=seed)
+    return replace(planned, findings=tuple(findings), draw_seed=seed, free=speed.share)
 
 
 def _seed_of_draw(randomize: bool | int) -> int | None:
