@@ -406,7 +406,7 @@ class Work:
     def _canaries(self, running: Iterable[Attacker]) -> Cost:
         """Both canaries of all attackers: the originals themselves, and independent columns."""
         total = Cost()
-        for released in (self._rows, min(self._released, canaries.RELEASED)):
+        for released in (min(rows, canaries.RELEASED) for rows in (self._rows, self._released)):
             shared = _Shared()
             for attacker in running:
                 people = self._searched(attacker, canaries.ASKED, released)

@@ -146,9 +146,9 @@ def plan_audit(
     `first_answer` a long audit takes a quick look first, as on the command line. With `page` the page is written too.
     """
     seed = _seed_of_draw(randomize)
-    resolved, inputs = read_plan(original, protected, config, control, memory, attackers=attackers, draw_seed=seed)
-    if quick:
-        resolved = resolved.quickly()
+    resolved, inputs = read_plan(
+        original, protected, config, control, memory, attackers=attackers, draw_seed=seed, quick=quick
+    )
     findings = preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
     speed = measure_speed()
     work = Work(resolved, inputs, speed)
