@@ -28,7 +28,7 @@ LEVERS = {
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("levers")
     rng = np.random.default_rng(11)
-    people = Touchpoints(records=1_500).draw(rng)
+    people = Touchpoints(records=3_000).draw(rng)
     people.write(folder / "original.csv")
     Perturbation("high").protect(people, rng).write(folder / "released.csv")
     return folder

@@ -43,7 +43,7 @@ _FINDING = 165
 """The same, with its evaluation."""
 _GROUPED = 1000
 """Bytes of a record whose block is being searched, with an embedding of medium width."""
-_COPIES = 4
+_COPIES = 3
 """The number of copies of whole-table embeddings in memory, of the attacker whose are the widest: attackers run one
 after the other, and drop them."""
 _CODED = 32
@@ -122,19 +122,22 @@ def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: 
     searching = records * _BLOCK + people * _FOUND + min(resolved.budget.group_bytes, records * _GROUPED)
     if labels is None:
         labels = _LABELS * sum(spec.type == "category" for spec in resolved.specs)
-    results, embeddings, coded = 0, 0, 0
+    results, embeddings, coded = [0], 0, 0
     for attacker in resolved.attackers.values():
         most = resolved.most_asked(attacker, rows["protected"])
         asked = sum(min(rows.get(table, 0), most or records) for table in ("original", "control"))
         compared = rows["protected"] + (rows.get("control", 0) // 2 if attacker.needs_reference else 0)
-        results += records * _BLOCK + asked * _FINDING
+        results.append(asked * _FINDING)
         if attacker.compares_values:
             coded = max(coded, _CODED * len(resolved.specs) * (compared + asked))
         else:
             width = _whole_width(attacker, labels + _features(resolved))
             embeddings = max(embeddings, _COPIES * 8 * width * (compared + asked))
     compiler = _COMPILER if rows["original"] * rows["protected"] >= TREE_PAIRS else 0
-    return _BASE + compiler + tables + results + coded + max(records * _READING, searching + embeddings)
+    # The results of earlier attackers, and the blocks of other blockings, are held while the last one runs.
+    before = sum(results) - max(results) + (_blockings(resolved) - 1) * records * _BLOCK
+    evaluating = records * _BLOCK + max(results)
+    return _BASE + compiler + tables + before + coded + max(records * _READING, searching + embeddings, evaluating)
 
 
 def disk_bytes(rows: Mapping[str, int], resolved: ResolvedConfig) -> int:
@@ -261,6 +264,11 @@ def _cells(resolved: ResolvedConfig) -> int:
 def _aligned(resolved: ResolvedConfig) -> int:
     """Bytes of a record's columns as aligned attackers hold them, who share them."""
     return _cells(resolved) * any(attacker.alignment == "release" for attacker in resolved.attackers.values())
+
+
+def _blockings(resolved: ResolvedConfig) -> int:
+    """The number of different blockings of the same people: attackers with the same one share it."""
+    return len({(item.alignment, item.needs_reference, item.blocking) for item in resolved.attackers.values()})
 
 
 def _spaces(resolved: ResolvedConfig) -> int:
