@@ -10,25 +10,33 @@ LARGEST ?= 10000000
 # Tables made by others, where they are at hand.
 DATA ?= ../shared/data
 SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
+# One process a core; the tests of a file stay together, since they share what is slow to make.
+TESTS := -n auto --dist loadfile --no-loadscope-reorder
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test test-full lint bench peers docs reproduction real-data suite lock clean
+.PHONY: demo test test-full lint compiled bench peers docs reproduction real-data suite lock clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
 
-test: lint
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: $(READY)
+	$(MAKE) --jobs 2 lint compiled
+	$(BIN)/python -m pytest $(TESTS)
 
 # The same tests with twenty times as many random examples; it takes about an hour.
-test-full: lint
-	CVPL_EXAMPLES=20 $(BIN)/python -m pytest -n auto --dist worksteal
+test-full: $(READY)
+	$(MAKE) --jobs 2 lint compiled
+	CVPL_EXAMPLES=20 $(BIN)/python -m pytest $(TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Compiled once, before several test processes need it at the same time.
+compiled: $(READY)
+	$(BIN)/python tests/compile_first.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/startup_and_small_audit.py

@@ -1,4 +1,4 @@
-"""The time that `cvpl audit --plan` foretells beside the time that the audit takes, on tables of many kinds.
+"""The time that `cvpl audit --plan` predicts beside the time that the audit takes, on tables of many kinds.
 
     python benchmarks/plan.py FOLDER [--data SHARED] [--only NAME ...]
 

@@ -9,6 +9,20 @@ import pytest
 from browser import NO_BROWSER
 from shared_data import NO_DATA
 
+LONGEST = (
+    "test_verdict_bench",
+    "test_experiments",
+    "test_cli",
+    "test_real_data",
+    "test_surface",
+    "test_compare",
+    "test_report_pages",
+    "test_alignment",
+    "test_compare_pages",
+    "test_benchmark",
+    "test_preflight",
+    "test_column_store",
+)
 NO_SKIPS = "CVPL_NO_SKIPS"
 """Set where a browser and the shared data must be there: a test that is skipped for want of one then fails."""
 
@@ -22,6 +36,12 @@ def pytest_configure(config):
     if worker.startswith("gw") and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(worker[2:]) % len(cores)]})
+
+
+def pytest_collection_modifyitems(items):
+    """The files that take longest come first, so that no process is left with one of them at the end."""
+    place = {name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,7 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import beyond_error
 from cvpl.workflows.audit import read_plan
+from examples import examples
 
 NUMBERS = [f"x{at}" for at in range(6)]
 CONFIG = {
@@ -75,13 +76,13 @@ def test_near_copies_close_the_gate(with_control):
 @pytest.mark.parametrize("with_control", [True, False])
 def test_equal_rows_by_chance_close_nothing(with_control):
     """Of 81 possible rows nearly all are in any release: originals have no more copies than strangers do."""
-    closed = 0
-    for seed in range(20):
+    closed, seeds = 0, examples(8)
+    for seed in range(seeds):
         control = labels(3 * seed + 2, 500) if with_control else None
         found = findings(labels(3 * seed, 500), labels(3 * seed + 1, 500), CATEGORIES, control)
         assert found["exact_copies"].share > 0.9
         closed += found["exact_copies"].closes_gate
-    assert closed <= 2
+    assert closed <= 1 + seeds / 20
 
 
 def test_a_column_that_is_generalized_throughout_makes_no_near_copies():

@@ -25,6 +25,7 @@ from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.search.rare_values import log_means
 from cvpl.search.rare_values.index import RareValues
+from examples import examples
 from test_search_ways import assert_same, every_pair
 from worlds import COLUMNS, make_pair, worlds
 
@@ -60,7 +61,7 @@ def by_loops(asked, there, counted, tolerance):
 
 
 @given(worlds(), st.sampled_from([0.0, 0.5]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_the_score_is_the_sum_of_the_logarithms_of_the_frequencies(world, width):
     pair = world.pair
     similarity = Rarity(rarity=RaritySettings(tolerance=width))
@@ -142,7 +143,7 @@ def test_noise_on_every_column_does_not_hide_the_tolerances():
 
 
 @given(worlds())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_evidence_is_the_best_minus_the_second_or_minus_the_best_reference(world):
     pair = world.pair
     for similarity in ("cosine", EXACTLY):
@@ -244,7 +245,7 @@ def test_tiles_and_pairs_of_agreement_are_the_same_figures():
 
 
 @given(worlds())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_density_is_the_mean_over_the_release_against_that_over_the_reference_people(world):
     pair = world.pair
     if pair.control.rows < 2:
