@@ -36,6 +36,7 @@ from cvpl.search.best import TIE
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
 from cvpl.tables.identity import TrueMatches
+from examples import examples
 from worlds import BASE, make_pair, package_attacker, worlds
 
 FALSE_ALARM = 1e-6
@@ -154,7 +155,7 @@ def test_the_drawn_figures_approach_the_expected_ones():
     assert expected_top1_hit_rate(done, truth) == pytest.approx((1 / done.found.candidates).mean())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(worlds(rows=9))
 def test_expected_figures_are_those_of_a_loop_over_candidates(world):
     """With missing values and two schemes, under the paper's attacker."""
@@ -201,7 +202,7 @@ def test_two_originals_at_the_place_of_a_record_have_the_ratio_one():
 
 
 @pytest.mark.parametrize("blocked", [True, False])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(world=worlds(rows=9))
 def test_distances_are_those_of_a_loop_over_embeddings(blocked, world):
     """In the attacker's own projected space, whatever its similarity."""
@@ -246,7 +247,7 @@ def test_training_share_by_hand():
     assert training_share(plain_attack(original, released)) is None
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(worlds(rows=9))
 def test_both_shares_are_those_of_a_loop_over_candidates(world):
     """Under cosine in the projected space, with missing values and two schemes."""

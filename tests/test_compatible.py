@@ -34,6 +34,7 @@ from cvpl.tables.allowed_labels import allowed_labels
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
+from examples import examples
 from test_search_ways import assert_same, units
 from worlds import make_pair
 
@@ -171,7 +172,7 @@ schemes = st.lists(st.sampled_from(list(RULES)), unique=True, max_size=3).flatma
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(75))
 @given(schemes, rows_of(12), rows_of(12), st.booleans())
 def test_candidates_are_those_that_can_mean_the_same(scheme, mine, theirs, in_trees):
     tables = [table("original", mine), table("protected", theirs)]
@@ -208,7 +209,7 @@ def _unmet(found, wanted):
     return len(np.unique(classes)) - len(np.unique(classes[wanted.any(axis=0)]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.lists(schemes, min_size=1, max_size=3), rows_of(15), rows_of(15), st.data())
 def test_the_search_finds_what_every_compatible_pair_finds(several, mine, theirs, data):
     """Also with pairs left out, with several schemes, in small pieces, and whichever way a block is searched."""
@@ -243,7 +244,7 @@ def test_the_search_finds_what_every_compatible_pair_finds(several, mine, theirs
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(0, 40), st.integers(0, 40))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(30))
 def test_a_tree_of_boxes_finds_what_one_by_one_finds(seed, axes, mine, theirs):
     rng = np.random.default_rng(seed)
 

@@ -14,6 +14,7 @@ from cvpl.evaluation.control_likeness import control_likeness, row_keys
 from cvpl.evaluation.two_samples import chi_square_tail, kolmogorov_smirnov, total_variation
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.pair import read_inputs
+from examples import examples
 from shared_data import SHARED, needs_data
 
 ADULT = SHARED / "adult_study_2021" / "trn.csv.gz"
@@ -74,7 +75,7 @@ def test_the_area_under_the_curve_is_that_of_scikit_learn(positive, negative):
     assert area(np.array(positive), np.array(negative)) == pytest.approx(roc_auc_score(truth, positive + negative))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(25))
 @given(st.lists(st.tuples(CELLS | st.just(float("nan")), st.integers(-1, 3), st.integers(0, 2)), min_size=1))
 def test_rows_have_equal_keys_exactly_where_they_are_equal(rows):
     x, codes, days = (np.array(side) for side in zip(*rows, strict=True))

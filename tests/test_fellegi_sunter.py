@@ -23,6 +23,7 @@ from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.best import TIE
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.identity import TrueMatches
+from examples import examples
 from worlds import BASE, make_pair, package_attacker, worlds
 
 LABEL = {"role": "attribute", "type": "category"}
@@ -184,7 +185,7 @@ def test_a_column_kept_out_of_vectorization_is_not_compared():
     assert [c.name for c in compare_tables(pair.original, pair.protected, attacker, Comparison())] == ["y"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(worlds(rows=9))
 def test_patterns_and_chance_are_those_of_a_loop_over_pairs(world):
     """Every pair counts once, though it shares a block in two schemes; chance agreement is over all pairs."""
@@ -316,7 +317,7 @@ def test_links_by_hand():
     assert links.by_weight.tolist() == [value >= 0 for value in expected]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(worlds(rows=9))
 def test_figures_are_those_of_a_loop_over_pairs(world):
     """Best weight, ties, rates, hits and precision, with missing values, ranges and two schemes."""

@@ -12,6 +12,7 @@ from cvpl.laboratory.mechanisms import KAnonymity, Mondrian
 from cvpl.laboratory.mechanisms.hierarchies import check_nested, label_levels, number_levels, star_level, time_levels
 from cvpl.laboratory.mechanisms.mondrian import cut
 from cvpl.tables.recount import smallest_class
+from examples import examples
 
 
 def split(label):
@@ -143,7 +144,7 @@ def least_loss(table, levels, k, removal):
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(18, 60), st.sampled_from(["N/u", "N/r", "S/u", "S/r", None])), min_size=4, max_size=40
@@ -255,7 +256,7 @@ def test_mondrian_without_groups_writes_sets():
     assert Mondrian(4, ("age",)).protect(table, np.random.default_rng(0)).to_columns()["age"].tolist() == ["*"] * 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=2, max_size=60), st.integers(2, 5))
 def test_mondrian_cuts_as_far_as_it_may(rows, k):
     """Classes part the rows, have k of them, and no cut below or at the median of a class leaves k on both sides."""

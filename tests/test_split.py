@@ -80,7 +80,7 @@ def test_every_record_is_on_one_side_as_it_was_written_in_its_order(tmp_path, pa
     assert sorted(sides[0] + sides[1]) == sorted(ODD_RECORDS)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(
         st.lists(st.text(st.sampled_from('a ,"\n\r0é'), max_size=5), min_size=2, max_size=2), min_size=1, max_size=6

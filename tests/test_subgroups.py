@@ -16,6 +16,7 @@ from cvpl.evaluation.groups.rarity_deciles import LABELS, deciles, rarity
 from cvpl.evaluation.groups.subgroups import NO_VALUE, Grouping, subgroups
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
+from examples import examples
 
 
 def codes_of(sizes):
@@ -127,7 +128,7 @@ def numbers_of(row):
     return low, row.records if row.at_most is None else round(row.at_most * row.records)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), st.sampled_from([2, 3, 4]))
 def test_ranges_leave_every_hidden_number_as_open_as_the_bounds_do(data, k):
     """All numbers of small tables are tried: those that fit all that is published are k, or all that the row allows."""
@@ -158,7 +159,7 @@ def test_ranges_leave_every_hidden_number_as_open_as_the_bounds_do(data, k):
             assert (min(open_numbers), max(open_numbers)) == ends[at]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.data(), st.sampled_from([2, 3]))
 def test_ranges_of_several_tables_rule_out_nothing_together_that_their_bounds_do_not(data, k):
     """Two tables that cross each other, every world tried: each range follows from what its own table publishes."""
@@ -189,7 +190,7 @@ def test_ranges_of_several_tables_rule_out_nothing_together_that_their_bounds_do
     assert now.any() and np.array_equal(now, before)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(66), deadline=None)
 @given(st.data(), st.sampled_from([3, 5, 10]))
 def test_the_largest_rate_agrees_with_its_row_and_the_average(data, k):
     tables, hits = data.draw(people())
@@ -306,7 +307,7 @@ def recovered(tables, rows, k):
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(people(), st.sampled_from([3, 5, 10]))
 def test_no_size_of_a_small_group_follows_from_what_all_tables_show(world, k):
     tables, _ = world
@@ -323,7 +324,7 @@ def test_no_size_of_a_small_group_follows_from_what_all_tables_show(world, k):
         assert [leak for leak in recovered(tables, rows, k) if leak[0] not in single] == []
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(people(), st.sampled_from([3, 5, 10]))
 def test_every_hidden_number_of_linked_people_could_be_one_of_k_by_all_that_its_table_shows(world, k):
     """The attacker knows all that is printed: sizes, shares, bounds, the average. A linear program finds the range."""
@@ -351,7 +352,7 @@ def test_every_hidden_number_of_linked_people_could_be_one_of_k_by_all_that_its_
             assert high - low >= min(k - 1, row.records) - 1e-6
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(66), deadline=None)
 @given(people(), st.sampled_from([3, 5, 10]))
 def test_no_hidden_number_of_linked_people_is_a_combination_of_shown_ones_over_all_tables(world, k):
     tables, hits = world

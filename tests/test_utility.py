@@ -30,6 +30,7 @@ from cvpl.utility import (
     utility,
 )
 from cvpl.utility.ridge import LinearModel
+from examples import examples
 from worlds import COLUMNS, make_pair, worlds
 
 NUMBER = {"role": "attribute", "type": "numeric"}
@@ -561,7 +562,7 @@ def test_distances_equal_those_of_the_dense_matrix(vectorization):
 # Laws
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(worlds())
 def test_every_figure_is_a_share_or_undefined(world):
     """Whatever the tables, constants, single records and missing values included."""
@@ -572,7 +573,7 @@ def test_every_figure_is_a_share_or_undefined(world):
     assert found.mean == (pytest.approx(np.mean(defined)) if defined else None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(worlds())
 def test_a_release_that_equals_its_original_keeps_everything(world):
     """1 for every figure that is defined, with and without matches."""
