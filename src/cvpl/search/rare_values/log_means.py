@@ -45,8 +45,9 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
                 from cvpl.search.rare_values.products import Products  # noqa: PLC0415 - loads the compiler
 
                 summed = Products.of(there.b, worth)
-            for start in range(0, len(asked), _QUERIES_AT_ONCE):
-                yield partial(fill, asked[start : start + _QUERIES_AT_ONCE], there, summed)
+            at_once = min(_QUERIES_AT_ONCE, max(1, -(-len(asked) // budget.workers)))
+            for start in range(0, len(asked), at_once):
+                yield partial(fill, asked[start : start + at_once], there, summed)
 
     def fill(asked: NDArray[np.int64], there: AgreementScorer, summed: Callable[[AgreementScorer], Floats]) -> None:
         some = AgreementScorer(scorer.a[asked], there.b, worth)
