@@ -24,10 +24,10 @@ from cvpl.attack.table_blocks import assign_blocks
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
 from cvpl.operators.alignment import detect
-from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace
+from cvpl.operators.vectorization import FeatureSpace
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
 from cvpl.search.rare_values.log_means import COMPILED_PAIRS
-from cvpl.tables.columns import Labels, Table
+from cvpl.tables.columns import Table
 from cvpl.tables.pair import Inputs
 
 SAMPLE = 1_000
@@ -335,12 +335,10 @@ class Work:
         """The labels with a feature of their own that are in the tables, but not in the sample."""
         pair, missed = self._inputs.pair, 0
         tables = [pair.protected] if attacker.alignment == "release" else [pair.original, pair.protected]
-        for part in space.parts:
-            if isinstance(part, CategoryFeatures) and part.encoding == "one_hot":
-                columns = [table.columns[part.spec.name] for table in tables]
-                counts = [column.counts() for column in columns if isinstance(column, Labels)]
-                if counts:
-                    missed += max(0, int(np.count_nonzero(np.sum(counts, axis=0))) - part.width)
+        for part in space.category_features:
+            if part.encoding == "one_hot":
+                counts = np.sum([table.columns[part.spec.name].counts() for table in tables], axis=0)
+                missed += max(0, int(np.count_nonzero(counts)) - part.width)
         return missed
 
     def _attack(self, attacker: Attacker, people: Searched, shared: _Shared, most: int | None = None) -> AttackCost:

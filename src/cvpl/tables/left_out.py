@@ -8,7 +8,7 @@ import numpy as np
 
 from cvpl.errors import Problem
 from cvpl.tables.allowed_labels import allowed_labels
-from cvpl.tables.columns import ColumnSpec, Fetch, Labels
+from cvpl.tables.columns import ColumnSpec, Fetch
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.source import Source
 from cvpl.wording import did_you_mean, nearest
@@ -124,14 +124,11 @@ def _is_free_text(spec: ColumnSpec, read: Sequence[Fetch]) -> bool:
     used = []
     for fetch in read[:2]:
         column = fetch()
-        if not isinstance(column, Labels):
-            return False
-        present = column.codes[column.codes >= 0]
-        counts = np.bincount(present, minlength=len(column.labels))
+        counts = column.counts()
         texts = int(np.count_nonzero(counts))
-        if texts < _MANY_TEXTS or texts < _OWN_TEXT * len(present):
+        if texts < _MANY_TEXTS or texts < _OWN_TEXT * int(counts.sum()):
             return False
-        used.append((column.labels, counts > 0))
+        used.append((column.label_texts(), counts > 0))
     (labels, ours), (_, theirs) = used
     if spec.parents is not None or spec.separator is not None or bool(np.any(ours & theirs)):
         return False

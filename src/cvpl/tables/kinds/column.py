@@ -40,6 +40,14 @@ class ColumnData(ABC):
         """The number of labels that the column stores as texts."""
         return 0
 
+    def label_texts(self) -> tuple[str, ...]:
+        """Return the labels of the column, in the order of their codes; empty if it has none."""
+        return ()
+
+    def counts(self) -> NDArray[np.int64]:
+        """Count the records of each label; empty if the column has none."""
+        return np.zeros(0, dtype=np.int64)
+
     @abstractmethod
     def take(self, rows: Rows) -> ColumnData:
         """Return the column for some of the rows."""

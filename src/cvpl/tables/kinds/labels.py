@@ -36,6 +36,10 @@ class Labels(ColumnData):
         """The number of labels in all tables of the pair."""
         return len(self.labels)
 
+    def label_texts(self) -> tuple[str, ...]:
+        """Return the labels of all tables of the pair."""
+        return self.labels
+
     def take(self, rows: Rows) -> Labels:
         """Return the column for some of the rows."""
         return Labels(self.codes[rows], self.labels)
