@@ -141,10 +141,8 @@ def test_the_plan_holds_the_drawn_attackers_and_their_seed(tables, capsys):
     assert "--randomize-seed 7 " in dict(plan_lines(planned))["drawn"]
     arguments = ["audit", *map(str, files[:2]), "--config", str(files[2]), "--plan", "--attackers", "paper"]
     assert run([*arguments, "--randomize"]) == 0
-    page, timed = (
-        capsys.readouterr().out,
-        re.compile(r"time +about .*", re.DOTALL),
-    )  # the last line, which may be wrapped
+    page = capsys.readouterr().out
+    timed = re.compile(r"time +about .*", re.DOTALL)  # the last line, which may be wrapped
     assert "drawn_3" in page
     seed = re.search(r"--randomize-seed (\d+) ", page)[1]
     assert run([*arguments, "--randomize-seed", seed]) == 0
