@@ -41,6 +41,8 @@ class Phase(StrEnum):
 
 QUICK_LOOK = "quick look"
 """Before the phases of the quick look that a long audit takes first."""
+SCREENING = "choosing attackers"
+"""Before the phases in which a quick look tries all attackers on a part of the release."""
 
 
 def labelled(name: str, attackers: Collection[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
@@ -104,15 +104,16 @@ class Embedding:
         """The name of a table if it is one of the two fitted tables."""
         return "original" if table is self.original else "protected" if table is self.protected else None
 
-    def chunks(self, table: Table) -> Iterator[Floats]:
-        """The embeddings of a table, some records at a time."""
+    def chunks(self, table: Table) -> list[Callable[[], Floats]]:
+        """The embeddings of a table, some records at a time, computed when called."""
         projection = linear(self.projection)
         if projection is None:
-            yield self.embed(table)
-            return
+            embedded = self.embed(table)
+            return [partial(embedded.__getitem__, slice(start, start + CHUNK)) for start in _starts(table)]
         vectors = self.vectors(table)
-        for start in range(0, table.rows, CHUNK):
-            yield projection(vectors, np.arange(start, min(start + CHUNK, table.rows)))
+        return [
+            partial(projection, vectors, np.arange(start, min(start + CHUNK, table.rows))) for start in _starts(table)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +231,7 @@ class _FittingTables:
             squares = sum(projection.energy(table, self.embedding.space.neutral) for table in moments)
             return squares / max(1.0, sum(table.weight for table in moments))
         tables = self.original, self.protected
-        squares = sum(float((chunk**2).sum()) for table in tables for chunk in self.embedding.chunks(table))
+        squares = sum(float((chunk() ** 2).sum()) for table in tables for chunk in self.embedding.chunks(table))
         return squares / max(1, sum(table.rows for table in tables))
 
     def embeddings(self) -> list[Floats]:
@@ -291,6 +292,10 @@ def _fit_embedding(
 
     projection, moments = shared.once("projection", keys.projection, fit)
     return Embedding(attacker, space, projection, original, protected, embedded, vectorized, moments, arranged)
+
+
+def _starts(table: Table) -> range:
+    return range(0, max(1, table.rows), CHUNK)
 
 
 def _measured(embedding: Embedding, measure: Measure) -> Representation:

@@ -211,7 +211,8 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
         alone: list[Task] = [Tiled(group, slice(item, item + 1), whole, size) for item in map(int, failed)]
         return [lambda: outcome, *alone]
 
-    return [partial(search, order[at : at + QUERIES_AT_ONCE]) for at in range(0, len(order), QUERIES_AT_ONCE)]
+    at_once = min(QUERIES_AT_ONCE, max(1, -(-len(order) // budget.workers)))
+    return [partial(search, order[at : at + at_once]) for at in range(0, len(order), at_once)]
 
 
 def _middling(group: Group, budget: Budget) -> list[Task]:

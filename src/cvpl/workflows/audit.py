@@ -5,9 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from cvpl import result as out
+from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.ensemble import run_attackers
@@ -22,6 +24,7 @@ from cvpl.assessment.progress import (
     prefix_progress,
 )
 from cvpl.assessment.resources import ResourceEstimate, check_embeddings, estimate_resources, place_for
+from cvpl.assessment.screening import quick_look
 from cvpl.assessment.sections.audit import Assessment, audit_result
 from cvpl.assessment.speed import measure_speed
 from cvpl.assessment.verdict import verdict
@@ -30,6 +33,7 @@ from cvpl.attack.saved_projection import save_projection
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.calibration import check_calibration
+from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
@@ -76,7 +80,7 @@ def audit(
     1 at the end. The share is None while the tables are read, since the work is not known before. It is a share of the
     time: after the seconds s at the share p, about s (1 - p) / p seconds are left.
 
-    `on_preflight` is called with the findings of the checks before any attack starts. `on_first_answer` is called with
+    `on_preflight` is called with the findings of the checks before the attacks of the full audit. `on_first_answer` is called with
     the verdict of a quick look, if there are more than 10,000 originals; the full audit then refines it.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
@@ -102,14 +106,17 @@ def audit(
         whole.expect(Work(resolved, inputs).audit(first_answer=first_answer))
     with one_blas_thread():
         whole(Phase.CHECKING, None)
-        likeness = compare_control(inputs, resolved.config.seed)
-        findings = preflight(resolved, inputs, likeness)
+        # A quick look leaves a core free while it prepares the release, so the checks run beside it.
+        with Aside(resolved.budget.workers if quick or first_answer else 1) as aside:
+            checked = aside.start(partial(_check, resolved, inputs))
+            first = quick_look(resolved, inputs, prefix_progress(whole, QUICK_LOOK)) if first_answer else None
+            looked = quick_look(resolved, inputs, whole) if quick else None
+            likeness, findings = checked()
         if on_preflight is not None:
             on_preflight(findings)
-        if on_first_answer is not None and first_answer:
-            first = run_attackers(resolved.quickly(), inputs, prefix_progress(whole, QUICK_LOOK))
+        if on_first_answer is not None and first is not None:
             on_first_answer(verdict(first, findings))
-        ensemble = run_attackers(resolved, inputs, whole)
+        ensemble = looked or run_attackers(resolved, inputs, whole)
         measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
         diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole)
         policies = gate(ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings)
@@ -120,6 +127,12 @@ def audit(
         save_projection(save_projection_to, representation.space, representation.projection)
     whole.finish()
     return result
+
+
+def _check(resolved: ResolvedConfig, inputs: Inputs) -> tuple[ControlLikeness | None, list[out.Finding]]:
+    """The comparison of the control with the originals, and the findings of the checks before the attack."""
+    likeness = compare_control(inputs, resolved.config.seed)
+    return likeness, preflight(resolved, inputs, likeness)
 
 
 def takes_quick_look_first(inputs: Inputs) -> bool:

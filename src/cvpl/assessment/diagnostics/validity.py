@@ -7,7 +7,8 @@ cases the result is "not assessable", never "low".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,8 @@ ALONE = 0.50
 SHIFTED = 0.6
 """The distance of the tables' mean embeddings, in units of their pooled spread, from which they count as shifted."""
 _SAMPLE = 20_000
+_RELEASED = 100_000
+"""The most released records that are compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,9 @@ def validity(
     if not attack.attacker.compares_values:
         tables = attack.original, attack.protected
         summaries = attack.shared.once(
-            "summaries", attack.keys.projection, lambda: [_Summary.of(representation.chunks(table)) for table in tables]
+            "summaries",
+            attack.keys.projection,
+            lambda: [_Summary.of(representation.chunks(table), attack.budget.workers) for table in tables],
         )
         distinct, duplicates = summaries[0].distinct, summaries[0].duplicates
         zeros = summaries[0].zero_share, summaries[1].zero_share
@@ -119,25 +124,32 @@ def validity(
 
 def _distinct_records(attack: Attack) -> tuple[float, float]:
     """Distinct originals over all, and the share of duplicates, by the columns that an agreement weight compares."""
-    counts = np.bincount(_records(attack, attack.original))
-    return len(counts) / counts.sum(), float(counts[counts > 1].sum() / counts.sum())
+
+    def shares() -> tuple[float, float]:
+        counts = np.bincount(_numbers(attack, attack.original))
+        return len(counts) / counts.sum(), float(counts[counts > 1].sum() / counts.sum())
+
+    return attack.shared.once("distinct records", attack.keys.space, shares)
 
 
 def _most_alike(attack: Attack) -> float:
-    """The largest share of released records that are equal in all compared columns."""
-    counts = np.bincount(_records(attack, attack.protected))
-    return float(counts.max() / counts.sum())
+    """The largest share of released records that are equal in all compared columns, of at most 100,000 of them."""
+
+    def share() -> float:
+        table = attack.protected
+        if table.rows > _RELEASED:
+            table = table.take(np.linspace(0, table.rows - 1, _RELEASED).astype(np.intp))
+        counts = np.bincount(_numbers(attack, table))
+        return float(counts.max() / counts.sum())
+
+    return attack.shared.once("most alike", attack.keys.space, share)
 
 
-def _records(attack: Attack, table: Table) -> NDArray[np.int64]:
+def _numbers(attack: Attack, table: Table) -> NDArray[np.int64]:
     """A number for every record, equal if all compared values are equal."""
-
-    def number() -> NDArray[np.int64]:
-        compared = attack.attacker.vectorization.compared(table)
-        (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [table])
-        return np.unique(codes, return_inverse=True)[1].astype(np.int64)
-
-    return attack.shared.once(f"numbered records of {table.name}", attack.keys.space, number)
+    compared = attack.attacker.vectorization.compared(table)
+    (codes,) = scheme_codes(tuple(Key(column=name) for name in compared), [table])
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +168,10 @@ class _Summary:
     duplicates: float
 
     @classmethod
-    def of(cls, chunks: Iterable[Floats]) -> _Summary:
-        """Summarize embeddings that arrive in chunks of records."""
-        parts = [
-            (np.sqrt((chunk**2).sum(axis=1)), _hashed(chunk), chunk.sum(axis=0), (chunk**2).sum(axis=0))
-            for chunk in chunks
-        ]
+    def of(cls, chunks: Sequence[Callable[[], Floats]], workers: int = 1) -> _Summary:
+        """Summarize embeddings that are computed in chunks of records, by so many threads."""
+        with ThreadPoolExecutor(workers) as pool:
+            parts = list(pool.map(_chunk_summary, chunks))
         norms = np.concatenate([part[0] for part in parts])
         zero_share = float(np.mean(norms <= 1e-9 * max(np.sqrt((norms**2).mean()), 1e-300)))
         hashes = np.concatenate([part[1] for part in parts])
@@ -171,6 +181,13 @@ class _Summary:
         totals, squares = (np.sum([part[at] for part in parts], axis=0) for at in (2, 3))
         count = len(hashes)
         return cls(count, totals, squares, zero_share, len(starts) / count, (count - alone) / count)
+
+
+def _chunk_summary(chunk: Callable[[], Floats]) -> tuple[Floats, Keys, Floats, Floats]:
+    """The norms and hashes of a chunk's records, and their sum and sum of squares."""
+    embedded = chunk()
+    squares = embedded**2
+    return np.sqrt(squares.sum(axis=1)), _hashed(embedded), embedded.sum(axis=0), squares.sum(axis=0)
 
 
 def _hashed(embedded: Floats) -> Keys:

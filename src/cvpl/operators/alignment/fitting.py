@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,8 @@ SAMPLE = 200_000
 FEWEST_POINTS = 3
 """Fewer released numbers do not define a grid; natural time steps need only one."""
 MOST_DIGITS = 4
+_TRIED = 1_000
+"""Points that are tried before all of them."""
 SAME = 1e-12
 """Two doubles that differ by less, relative to their size, are the same number."""
 _DIVISORS = (1, 2, 4, 5, 10)
@@ -89,7 +92,9 @@ def fit_numbers(own: Floats, released: Floats) -> NumberRounding | None:
 
 def fit_times(own: Ints, released: Ints) -> TimeRounding | None:
     """The same as `fit_numbers` for instants, in microseconds."""
-    points = np.unique(released)
+    # Most instants differ: then sorting them is faster than the hash table of `np.unique`.
+    ordered = np.sort(released)
+    points = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     candidates: list[TimeRounding] = [*_clocks(points), *_calendars(points), *_largest_step(points)]
     return _best(own, released, candidates)
 
@@ -170,10 +175,12 @@ def _digits(points: Floats) -> list[Digits]:
 
 def _clocks(points: Ints) -> list[TimeGrid]:
     """Grids of natural time steps that contain all released instants."""
-    found = [
-        natural_grid for natural_grid in natural_grids() if not np.any((points - natural_grid[1]) % natural_grid[0])
-    ]
+    found = [(step, offset) for step, offset in natural_grids() if _all(points, partial(_on_grid, step, offset))]
     return [TimeGrid(step, offset, rounding) for step, offset in found for rounding in _TIMELY]
+
+
+def _on_grid(step: int, offset: int, points: Ints) -> bool:
+    return not np.any((points - offset) % step)
 
 
 def _largest_step(points: Ints) -> list[TimeGrid]:
@@ -188,8 +195,17 @@ def _calendars(points: Ints) -> list[Calendar]:
     """Calendar units that start at all released instants."""
     ways = [rounding for rounding in ROUNDINGS if rounding.way in ("down", "up") or rounding == Rounding("nearest")]
     units: tuple[Any, ...] = ("month", "quarter", "year")
-    fitting = [unit for unit in units if np.array_equal(Calendar(unit, ways[0])(points), points)]
+    fitting = [unit for unit in units if _all(points, partial(_starts, Calendar(unit, ways[0])))]
     return [Calendar(unit, rounding) for unit in fitting for rounding in ways]
+
+
+def _starts(start: Calendar, points: Ints) -> bool:
+    return np.array_equal(start(points), points)
+
+
+def _all(points: Ints, holds: Callable[[Ints], bool]) -> bool:
+    """Whether something holds for all points; a few are tried first, since it mostly fails for them already."""
+    return holds(points[:_TRIED]) and holds(points)
 
 
 def cut_offs(own: Values, released: Values) -> tuple[Any, Any]:

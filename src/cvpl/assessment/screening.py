@@ -1,0 +1,86 @@
+"""The attackers of a quick look at a large release.
+
+A quick look asks few people, so in a large release most of its time goes into preparing the release for each attacker.
+The attackers are therefore tried on a small part of the release first: the true matches of the people who are asked,
+and some of the other records. The strongest then search the whole release, and all figures come from that. The
+intervals count every attacker that was tried, as if all had searched the whole release.
+
+Without true matches a part of the release has nobody to find, so all attackers search all of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.assessment.ensemble import EnsembleOutcome, Screening, run_attackers
+from cvpl.assessment.progress import SCREENING, ProgressCallback, prefix_progress
+from cvpl.config.resolved import QUICK_PEOPLE, ResolvedConfig
+from cvpl.randomness import stream
+from cvpl.tables.columns import Pair, Table
+from cvpl.tables.evaluation_only import EvaluationOnly
+from cvpl.tables.pair import Inputs
+
+LARGE = 50_000
+"""Attackers are tried first if the release has more records than this, ..."""
+RECORDS = 10_000
+"""... on this many other records besides the true matches, ..."""
+FINALISTS = 3
+"""... and this many of the strongest search the whole release, besides the one with the best top-1 hit rate."""
+
+Rows = NDArray[np.int64]
+
+
+def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> EnsembleOutcome:
+    """Run the attackers of a quick look: all of them, or the strongest ones in a large release."""
+    resolved = resolved.quickly()
+    if not screens(resolved, inputs):
+        return run_attackers(resolved, inputs, progress)
+    tried = run_attackers(resolved, _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING))
+    found = run_attackers(resolved.only(_strongest(tried)), inputs, progress)
+    return replace(found, left_out=tried.left_out, screening=Screening(tuple(tried.outcomes), RECORDS))
+
+
+def screens(resolved: ResolvedConfig, inputs: Inputs) -> bool:
+    """Whether a quick look at these tables tries the attackers on a part of the release first."""
+    matches = inputs.evaluation.matches
+    many = len(resolved.attackers) > FINALISTS + 1 and inputs.pair.protected.rows > LARGE
+    return many and matches is not None and matches.complete and len(matches.original) > 0
+
+
+def _strongest(tried: EnsembleOutcome) -> list[str]:
+    """The attackers with the largest risk, and the one with the best top-1 hit rate, in the order of the family."""
+    able, rate = tried.counted, tried.reading.false_rate
+    strength = {name: (tried.outcomes[name].power_at(rate), tried.outcomes[name].top1) for name in able}
+    chosen = set(sorted(strength, key=lambda name: strength[name], reverse=True)[:FINALISTS])
+    if tried.best_candidate is not None:
+        chosen.add(tried.best_candidate[0])
+    return [name for name in tried.outcomes if name in chosen]
+
+
+def _part(inputs: Inputs, seed: int) -> Inputs:
+    """Some of the originals and of the control, with the true matches of these originals and other released records."""
+    pair, matches = inputs.pair, inputs.evaluation.matches
+    assert matches is not None  # noqa: S101 - checked in `screens`
+    rng = stream(seed, "screening")
+    people = _drawn(pair.original.rows, QUICK_PEOPLE, rng)
+    known = np.isin(matches.original, people)
+    others = _drawn(pair.protected.rows, RECORDS, rng)
+    released = np.union1d(matches.protected[known], others)
+    places = np.searchsorted(people, matches.original[known]), np.searchsorted(released, matches.protected[known])
+    control = None if pair.control is None else _some(pair.control, _drawn(pair.control.rows, RECORDS, rng))
+    part = Pair(_some(pair.original, people), _some(pair.protected, released), control)
+    evaluation = EvaluationOnly(replace(matches, original=places[0], protected=places[1]))
+    return replace(inputs, pair=part, evaluation=evaluation)
+
+
+def _some(table: Table, rows: Rows) -> Table:
+    return table if len(rows) == table.rows else table.take(rows)
+
+
+def _drawn(count: int, most: int, rng: np.random.Generator) -> Rows:
+    if count <= most:
+        return np.arange(count, dtype=np.int64)
+    return np.sort(rng.choice(count, size=most, replace=False)).astype(np.int64)
