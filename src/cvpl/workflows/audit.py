@@ -80,8 +80,8 @@ def audit(
     1 at the end. The share is None while the tables are read, since the work is not known before. It is a share of the
     time: after the seconds s at the share p, about s (1 - p) / p seconds are left.
 
-    `on_preflight` is called with the findings of the checks before the attacks of the full audit. `on_first_answer` is called with
-    the verdict of a quick look, if there are more than 10,000 originals; the full audit then refines it.
+    `on_preflight` is called with the findings of the checks before the full audit's attacks. `on_first_answer` is
+    called with the verdict of a quick look, if there are more than 10,000 originals; the full audit then refines it.
     """
     if fail_above is not None and not 0 <= fail_above <= 1:
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
