@@ -103,9 +103,9 @@ def summary(lines: list[dict[str, Any]], looks: str) -> str:
     below = [high < line["full"] for line in lines for _, _, high, _ in line[looks]]
     widths = [(high - low) / 2 for line in lines for _, low, high, _ in line[looks]]
     return (
-        f"{sum(bool(line[looks]) for line in lines)} releases, {len(held)} quick looks: {sum(held)} ({sum(held) / len(held):.1%}) hold the figure of "
-        f"the full audit (wanted: {WANTED:.0%}), {sum(below)} are below it. Half-width: {median(widths):.3f} in the "
-        f"middle, {max(widths):.3f} at most (wanted: {WIDEST:.2f})."
+        f"{sum(bool(line[looks]) for line in lines)} releases, {len(held)} quick looks: {sum(held)} "
+        f"({sum(held) / len(held):.1%}) hold the figure of the full audit (wanted: {WANTED:.0%}), {sum(below)} are "
+        f"below it. Half-width: {median(widths):.3f} in the middle, {max(widths):.3f} at most (wanted: {WIDEST:.2f})."
     )
 
 

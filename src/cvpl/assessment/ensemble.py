@@ -72,26 +72,18 @@ class AttackerOutcome:
         return best_candidate(self.measured) or 0.0
 
 
-@dataclass(frozen=True)
-class Screening:
-    """The attackers that were tried on a part of the release, and its records besides the true matches."""
-
-    attackers: tuple[str, ...]
-    records: int
-
-
 @dataclass(frozen=True, eq=False)
 class EnsembleOutcome:
     """All attackers, the headline's name, the false-positive rate used, and the attackers that could not be run.
 
-    With `screening` the attackers are the strongest of those that were tried before.
+    `screened` are attackers that were tried on a part of the release only, where others were stronger.
     """
 
     outcomes: Mapping[str, AttackerOutcome]
     headline: str
     reading: Reading
     left_out: tuple[str, ...] = ()
-    screening: Screening | None = None
+    screened: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -145,11 +137,8 @@ class EnsembleOutcome:
     @property
     def among(self) -> int:
         """The number of attackers that the headline was picked from by risk; 1 if none was picked, or none counts."""
-        return max(1, self._tried(len(self.counted))) if self.basis is not None and self.qualified else 1
-
-    def _tried(self, run: int) -> int:
-        """How many attackers there were to pick from if `run` of them searched the whole release."""
-        return run if self.screening is None else max(run, len(self.screening.attackers))
+        counted = len(self.counted) + len(self.screened)
+        return max(1, counted) if self.basis is not None and self.qualified else 1
 
     @property
     def confidence(self) -> float:
@@ -192,14 +181,16 @@ class EnsembleOutcome:
         if not known:
             return None
         name = max(known, key=lambda key: known[key])
-        among = self._tried(len(known))
+        among = len(known) + len(self.screened)
         interval = able[name].measured.top1_interval_at(1 - (1 - CONFIDENCE) / among)
         return name, known[name], interval or Interval(None, None, "none"), among
 
     @property
     def picked(self) -> out.Picked | None:
         """The pick as the result states it; None if there was none."""
-        return out.Picked(among=self.among, confidence=self.confidence) if self.among > 1 else None
+        if self.among == 1:
+            return None
+        return out.Picked(among=self.among, confidence=self.confidence, screened=list(self.screened))
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -43,9 +43,9 @@ _FINDING = 165
 """The same, with its evaluation."""
 _GROUPED = 1000
 """Bytes of a record whose block is being searched, with an embedding of medium width."""
-_COPIES = 3
-"""The number of copies of whole-table embeddings in memory, of the attacker whose are the widest: attackers run one
-after the other, and drop them."""
+_COPIES, _DISTANCE_COPIES = 3, 2
+"""The number of copies of whole-table embeddings in memory: the embeddings, at unit length, and in a tree; for a
+distance, also in single precision. Attackers run one after the other, and drop them."""
 _CODED = 32
 """Bytes of a released or a reference record's value, with its place in an index on rare values."""
 _LABELS = 16
@@ -119,25 +119,27 @@ def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: 
     tables = 0
     if not on_disk:
         tables = (records + rows["original"]) * (_cells(resolved) + features) + _aligned(resolved) * people
-    searching = records * _BLOCK + people * _FOUND + min(resolved.budget.group_bytes, records * _GROUPED)
     if labels is None:
         labels = _LABELS * sum(spec.type == "category" for spec in resolved.specs)
-    results, embeddings, coded = [0], 0, 0
+    # An attacker searches blocks, embeddings of whole tables, or an index on rare values.
+    results, searched = [0], min(resolved.budget.group_bytes, records * _GROUPED)
     for attacker in resolved.attackers.values():
         most = resolved.most_asked(attacker, rows["protected"])
         asked = sum(min(rows.get(table, 0), most or records) for table in ("original", "control"))
         compared = rows["protected"] + (rows.get("control", 0) // 2 if attacker.needs_reference else 0)
         results.append(asked * _FINDING)
         if attacker.compares_values:
-            coded = max(coded, _CODED * len(resolved.specs) * (compared + asked))
+            searched = max(searched, _CODED * len(resolved.specs) * (compared + asked))
         else:
             width = _whole_width(attacker, labels + _features(resolved))
-            embeddings = max(embeddings, _COPIES * 8 * width * (compared + asked))
+            copies = _DISTANCE_COPIES if attacker.similarity_operator.by_distance else _COPIES
+            searched = max(searched, copies * 8 * width * (compared + asked))
     compiler = _COMPILER if rows["original"] * rows["protected"] >= TREE_PAIRS else 0
     # The results of earlier attackers, and the blocks of other blockings, are held while the last one runs.
     before = sum(results) - max(results) + (_blockings(resolved) - 1) * records * _BLOCK
+    searching = records * _BLOCK + people * _FOUND + searched
     evaluating = records * _BLOCK + max(results)
-    return _BASE + compiler + tables + before + coded + max(records * _READING, searching + embeddings, evaluating)
+    return _BASE + compiler + tables + before + max(records * _READING, searching, evaluating)
 
 
 def disk_bytes(rows: Mapping[str, int], resolved: ResolvedConfig) -> int:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.ensemble import EnsembleOutcome, Screening, run_attackers
+from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.progress import SCREENING, ProgressCallback, prefix_progress
 from cvpl.config.resolved import QUICK_PEOPLE, ResolvedConfig
 from cvpl.randomness import stream
@@ -39,8 +39,10 @@ def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallb
     if not screens(resolved, inputs):
         return run_attackers(resolved, inputs, progress)
     tried = run_attackers(resolved, _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING))
-    found = run_attackers(resolved.only(_strongest(tried)), inputs, progress)
-    return replace(found, left_out=tried.left_out, screening=Screening(tuple(tried.outcomes), RECORDS))
+    chosen = _strongest(tried)
+    found = run_attackers(resolved.only(chosen), inputs, progress)
+    screened = tuple(name for name in tried.outcomes if name not in chosen)
+    return replace(found, left_out=tried.left_out, screened=screened)
 
 
 def screens(resolved: ResolvedConfig, inputs: Inputs) -> bool:

@@ -8,20 +8,21 @@ all workers. Attackers share work as the attack itself does (`shared_work`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
 
+from cvpl.assessment import screening
 from cvpl.assessment.diagnostics import canaries, power_drop, self_linkage, sensitivity
-from cvpl.assessment.progress import QUICK_LOOK, Phase, Step, labelled
+from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelled
 from cvpl.assessment.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.attack.table_blocks import assign_blocks
-from cvpl.config.resolved import ResolvedConfig
+from cvpl.config.resolved import QUICK_PEOPLE, ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
 from cvpl.operators.alignment import detect
 from cvpl.operators.vectorization import FeatureSpace
@@ -194,12 +195,36 @@ class Work:
 
     def audit(self, *, first_answer: bool = False) -> list[Step]:
         """The steps after reading; with `first_answer` a quick look comes first."""
-        steps = [self.checks()]
-        if first_answer and not self._resolved.quick:
-            quick = copy(self)
-            quick._resolved = self._resolved.quickly()
-            steps += [replace(step, phase=f"{QUICK_LOOK}: {step.phase}") for step in quick.attackers()]
-        return [*steps, *self.attackers(), *self.diagnostics()]
+        if self._resolved.quick:
+            look = self._quick_look()
+            return [self._checks_beside(look), *look, *self.diagnostics()]
+        if not first_answer:
+            return [self.checks(), *self.attackers(), *self.diagnostics()]
+        quick = copy(self)
+        quick._resolved = self._resolved.quickly()
+        look = [replace(step, phase=f"{QUICK_LOOK}: {step.phase}") for step in quick._quick_look()]
+        return [self._checks_beside(look), *look, *self.attackers(), *self.diagnostics()]
+
+    def _quick_look(self) -> list[Step]:
+        """The attackers of a quick look: all of them or, in a large release, a trial of all and then the strongest."""
+        if not screening.screens(self._resolved, self._inputs):
+            return self.attackers()
+        part = copy(self)
+        part._rows = min(self._rows, QUICK_PEOPLE)
+        part._released = min(self._released, screening.RECORDS + QUICK_PEOPLE)
+        part._control = min(self._control, screening.RECORDS)
+        tried = [replace(step, phase=f"{SCREENING}: {step.phase}") for step in part.attackers()]
+        share = screening.FINALISTS / len(self._resolved.able(self._control))
+        chosen = [Step(step.phase, share * step.seconds, share * step.processor) for step in self.attackers()]
+        return [*tried, *chosen]
+
+    def _checks_beside(self, look: Sequence[Step]) -> Step:
+        """The checks while a quick look runs: they take what is left of them when it is done."""
+        checks, seconds = self.checks(), sum(step.seconds for step in look)
+        if self._workers == 1:
+            return checks
+        together = (checks.processor + sum(step.processor for step in look)) / cores(self._workers) / self._speed.share
+        return replace(checks, seconds=max(checks.seconds - seconds, together - seconds, 0.0))
 
     def reading(self) -> Step:
         """Reading the tables, with the start of the program."""

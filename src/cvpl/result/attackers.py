@@ -40,10 +40,12 @@ class Picked(Section):
     """How the headline attacker was chosen: it has the largest risk of `among` attackers.
 
     Each interval has the confidence `confidence` = 1 - 0.05 / among, so that the one that was picked has at least 95%.
+    `screened` are those that a quick look tried on a part of a large release only: others were stronger there.
     """
 
     among: int
     confidence: float
+    screened: list[str] = Field(default_factory=list)
 
 
 class AttackerRow(Section):

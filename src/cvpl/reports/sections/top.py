@@ -29,9 +29,14 @@ def quick_section(result: AuditResult) -> Section:
     people = max((row.asked for row in result.attackers if row.asked is not None), default=0)
     text = (
         f"Quick look: {people:,} of {result.inputs['original'].rows:,} originals were searched, so the interval is "
-        "wider than in the full audit, and no attacker was tested on canaries. The full audit: "
-        f"{typed(command(result))}"
+        "wider than in the full audit, and no attacker was tested on canaries. "
     )
+    if result.picked is not None and result.picked.screened:
+        text += (
+            f"All {result.picked.among} attackers were tried on a part of the release, and the strongest "
+            f"{len(result.attackers)} searched all of it. "
+        )
+    text += f"The full audit: {typed(command(result))}"
     return Section("quick", sentences=(Remark(text, "notice"),), outputs=EVERYWHERE)
 
 
