@@ -21,10 +21,11 @@ __all__ = ["preflight"]
 
 def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
     """The findings of all checks on the tables of one audit; `likeness` compares the control with the originals."""
+    rng, workers = stream(resolved.config.seed, "copies"), resolved.budget.workers
     found = [
         *table_findings(resolved, inputs),
         *identifier_findings(resolved, inputs),
-        *copy_findings(inputs.pair, stream(resolved.config.seed, "copies"), inputs.whole.shared_rows),
+        *copy_findings(inputs.pair, rng, inputs.whole.shared_rows, workers),
         *control_findings(resolved, inputs, likeness),
         *correspondence_findings(resolved, inputs),
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -61,14 +62,14 @@ class _Copies:
 
 
 def copy_findings(
-    pair: Pair, rng: np.random.Generator, shared_rows: Mapping[str, Keys] | None = None
+    pair: Pair, rng: np.random.Generator, shared_rows: Mapping[str, Keys] | None = None, workers: int = 1
 ) -> list[out.Finding]:
     """Findings on exact and near copies; empty if the release has none.
 
     `shared_rows` are the rows as numbers over all columns that original and release share, if these are more than the
     compared ones; exact copies are then counted by them as well.
     """
-    found = _compared(pair, rng)
+    found = _compared(pair, rng, workers)
     whole = _whole_rows(shared_rows or {})
     if whole is None:
         return found
@@ -90,12 +91,14 @@ def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
     return _finding(EXACT, flags, controls, chance, len(doubles), where=" in all shared columns")
 
 
-def _compared(pair: Pair, rng: np.random.Generator) -> list[out.Finding]:
+def _compared(pair: Pair, rng: np.random.Generator, workers: int) -> list[out.Finding]:
     """Copies by the compared columns."""
     asked = [_asked(table, rng) for table in (pair.original, pair.control) if table is not None]
-    mine, *rest = _copies(asked, pair.protected)
+    with ThreadPoolExecutor(workers) as pool:
+        expected = pool.submit(_chance, pair.original, pair.protected.rows)
+        mine, *rest = pool.submit(_copies, asked, pair.protected).result()
+        chance = expected.result()
     others = rest[0] if rest else None
-    chance = _chance(pair.original, pair.protected.rows)
     kinds = (
         (EXACT, mine.exact, None if others is None else others.exact, 0),
         (NEAR, mine.near, None if others is None else others.near, 1),
