@@ -68,6 +68,13 @@ def test_it_leaves_out_canaries_and_sensitivity_and_says_so(both):
     assert "Quick look" not in full.to_html()
 
 
+def test_a_quick_look_at_few_people_searches_all_of_them_and_does_not_call_its_interval_wider(people):
+    original, released, control = people
+    page = cvpl.audit(original, released, CONFIG, control=control, attackers=["paper"], quick=True).to_markdown()
+    assert "Quick look: no attacker was tested on canaries" in page
+    assert "wider" not in page
+
+
 def test_a_gate_needs_the_full_audit(people):
     with pytest.raises(UsageError, match="a gate needs the full audit"):
         cvpl.audit(people[0], people[1], CONFIG, quick=True, fail_above=0.1)

@@ -26,11 +26,13 @@ def quick_section(result: AuditResult) -> Section:
     """What a quick look leaves out, and the command for the full audit; nothing for a full audit."""
     if not result.quick:
         return Section("quick")
-    people = max((row.asked for row in result.attackers if row.asked is not None), default=0)
-    text = (
-        f"Quick look: {people:,} of {result.inputs['original'].rows:,} originals were searched, so the interval is "
-        "wider than in the full audit, and no attacker was tested on canaries. "
-    )
+    people, rows = max((row.asked or 0 for row in result.attackers), default=0), result.inputs["original"].rows
+    text = "Quick look: no attacker was tested on canaries, and no other choices of encoding were tried. "
+    if people < rows:
+        text = (
+            f"Quick look: {people:,} of {rows:,} originals were searched, so the interval is wider than in the full "
+            "audit, and no attacker was tested on canaries. "
+        )
     if result.picked is not None and result.picked.screened:
         text += (
             f"All {result.picked.among} attackers were tried on a part of the release, and the strongest "
