@@ -59,7 +59,10 @@ def releases(study: Path | None) -> Iterator[tuple[str, Callable[[], Made]]]:
 def _world(setting: Setting) -> Made:
     world = draw(setting, np.random.default_rng(len(setting.key)))
     original, protected, control = (world.frame(name) for name in ("original", "protected", "control"))
-    return (original, protected, control), config_of(setting.kind, 0, canaries=False)
+    original["person"], protected["person"] = [f"p{at}" for at in range(len(original))], None
+    protected.loc[world.copies, "person"] = [f"p{at}" for at in world.planted]
+    config = config_of(setting.kind, 0, canaries=False)
+    return (original, protected, control), config | {"columns": {**config["columns"], "person": {"role": "id"}}}
 
 
 def _simulated(level: str) -> Made:
@@ -76,25 +79,28 @@ def _study(study: Path, name: str) -> Made:
 
 
 def compare(name: str, made: Made) -> dict[str, Any]:
-    """The full audit's figure, and the interval of every quick look."""
-    (original, protected, control), config = made
-    full = cvpl.audit(original, protected, config | {"seed": 0}, control=control)
-
-    def look(seed: int) -> list[Any]:
-        risk = cvpl.audit(original, protected, config | {"seed": seed}, control=control, quick=True).risk
-        if risk is None:
-            raise SystemExit(f"{name} has no risk to compare")
-        return [risk.estimate, risk.low, risk.high, risk.attacker]
-
+    """The full audit's figure, and the intervals of the quick looks; of those that choose, if matches are known."""
+    tables, config = made
+    full = cvpl.audit(*tables[:2], config | {"seed": 0}, control=tables[2])
     if full.risk is None:
         raise SystemExit(f"{name} has no risk to compare")
     found: dict[str, Any] = {"release": name, "full": full.risk.estimate, "attacker": full.risk.attacker}
-    found["looks"] = [look(seed) for seed in SEEDS]
-    found["chosen"] = []
-    if full.scenario != "blind":
-        with patch.multiple(screening, LARGE=0, RECORDS=full.inputs["protected"].rows // 10):
-            found["chosen"] = [look(seed) for seed in SEEDS]
+    found["looks"] = [look(made, seed) for seed in SEEDS]
+    found["chosen"] = [] if full.scenario == "blind" else chosen(made)
     return found
+
+
+def chosen(made: Made) -> list[list[Any]]:
+    """The quick looks that choose their attackers on a tenth of the release."""
+    with patch.multiple(screening, LARGE=0, RECORDS=PEOPLE // 10):
+        return [look(made, seed) for seed in SEEDS]
+
+
+def look(made: Made, seed: int) -> list[Any]:
+    """The estimate, the interval and the attacker of a quick look."""
+    (original, protected, control), config = made
+    risk = cvpl.audit(original, protected, config | {"seed": seed}, control=control, quick=True).risk
+    return [None] * 4 if risk is None else [risk.estimate, risk.low, risk.high, risk.attacker]
 
 
 def summary(lines: list[dict[str, Any]], looks: str) -> str:
