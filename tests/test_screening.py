@@ -41,8 +41,8 @@ def tables():
 def large(monkeypatch):
     monkeypatch.setattr(screening, "LARGE", LARGE)
     monkeypatch.setattr(screening, "RECORDS", RECORDS)
-    for place in (screening, resolved):
-        monkeypatch.setattr(place, "QUICK_PEOPLE", ASKED)
+    monkeypatch.setattr(screening, "PEOPLE", ASKED)
+    monkeypatch.setattr(resolved, "QUICK_PEOPLE", ASKED)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.progress import SCREENING, ProgressCallback, prefix_progress
-from cvpl.config.resolved import QUICK_PEOPLE, ResolvedConfig
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.evaluation_only import EvaluationOnly
@@ -25,8 +25,8 @@ from cvpl.tables.pair import Inputs
 
 LARGE = 50_000
 """Attackers are tried first if the release has more records than this, ..."""
-RECORDS = 10_000
-"""... on this many other records besides the true matches, ..."""
+PEOPLE, RECORDS = 1_000, 5_000
+"""... with so many people, on this many other records besides their true matches, ..."""
 FINALISTS = 3
 """... and this many of the strongest search the whole release, besides the one with the best top-1 hit rate."""
 
@@ -67,7 +67,7 @@ def _part(inputs: Inputs, seed: int) -> Inputs:
     pair, matches = inputs.pair, inputs.evaluation.matches
     assert matches is not None  # noqa: S101 - checked in `screens`
     rng = stream(seed, "screening")
-    people = _drawn(pair.original.rows, QUICK_PEOPLE, rng)
+    people = _drawn(pair.original.rows, PEOPLE, rng)
     known = np.isin(matches.original, people)
     others = _drawn(pair.protected.rows, RECORDS, rng)
     released = np.union1d(matches.protected[known], others)

@@ -13,7 +13,7 @@ from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelle
 from cvpl.assessment.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
-from cvpl.config.resolved import QUICK_PEOPLE, ResolvedConfig
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
 from cvpl.tables.pair import Inputs
 
@@ -55,9 +55,9 @@ class Work:
             return self.attackers()
         part = self._resized(
             self._resolved,
-            min(self._costs.rows, QUICK_PEOPLE),
+            min(self._costs.rows, screening.PEOPLE),
             min(self._costs.control, screening.RECORDS),
-            min(self._costs.released, screening.RECORDS + QUICK_PEOPLE),
+            min(self._costs.released, screening.RECORDS + screening.PEOPLE),
         )
         tried = [replace(step, phase=f"{SCREENING}: {step.phase}") for step in part.attackers()]
         share = screening.FINALISTS / len(self._resolved.able(self._costs.control))

@@ -129,6 +129,26 @@ def _fill(
 
 
 @njit(nogil=True, cache=True)
+def _look_up(joined: Array, tables: Array, begin: int, size: int, product: Array) -> None:
+    """The products of the groups' factors for some candidates.
+
+    Two groups at a time, since each pass over the products takes as long as a look-up.
+    """
+    groups = len(joined)
+    product[:] = 1.0
+    if groups % 2:
+        table, there = tables[0], joined[0, begin : begin + size]
+        for place in range(size):
+            product[natural(place)] = table[natural(there[natural(place)])]
+    for group in range(groups % 2, groups, 2):
+        table, there = tables[group], joined[group, begin : begin + size]
+        next_table, next_there = tables[group + 1], joined[group + 1, begin : begin + size]
+        for place in range(size):
+            factor = product[natural(place)] * table[natural(there[natural(place)])]
+            product[natural(place)] = factor * next_table[natural(next_there[natural(place)])]
+
+
+@njit(nogil=True, cache=True)
 def _sum(
     a: Array,
     start: Array,
@@ -153,11 +173,7 @@ def _sum(
         total[:] = 0.0
         for begin in range(0, count, _PIECE):
             size = min(_PIECE, count - begin)
-            product[:] = 1.0
-            for group in range(groups):
-                table, there = tables[group], joined[group, begin : begin + size]
-                for place in range(size):
-                    product[natural(place)] *= table[natural(there[natural(place)])]
+            _look_up(joined, tables, begin, size, product)
             for number in range(len(others)):
                 column = others[number]
                 code = a[query, column]
