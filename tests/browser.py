@@ -40,7 +40,7 @@ BEYOND = """() => [...document.querySelectorAll('svg.chart text')].filter(it => 
 
 
 @dataclass
-class WholeTableFacts:
+class OpenPage:
     """An open page, and what it asked for or complained of."""
 
     page: object
@@ -60,11 +60,11 @@ def chromium():
 
 
 @contextmanager
-def opened(browser, file, width: int = 1280, scheme: str = "light") -> Iterator[WholeTableFacts]:
+def opened(browser, file, width: int = 1280, scheme: str = "light") -> Iterator[OpenPage]:
     """The page in a window of this width and colour scheme; requests other than for itself are refused and noted."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
-    seen = WholeTableFacts(page)
+    seen = OpenPage(page)
 
     def on_request(route):
         if route.request.url == file.as_uri():

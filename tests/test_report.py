@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import cvpl
-from browser import needs_browser
+from browser import CHROMIUM, needs_browser
 from cvpl import charts
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
@@ -372,6 +372,21 @@ def test_another_ending_is_refused(result, tmp_path):
 @needs_browser
 def test_a_pdf_is_a_pdf(result, tmp_path):
     assert cvpl.write_report(result, tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
+
+
+@needs_browser
+def test_the_browser_that_prints_contacts_nobody(result, tmp_path, monkeypatch):
+    log, wrapper = tmp_path / "net.json", tmp_path / "chromium"
+    wrapper.write_text(f'#!/bin/sh\nexec "{CHROMIUM}" --log-net-log="{log}" "$@"\n', encoding="utf-8")
+    wrapper.chmod(0o755)
+    monkeypatch.setattr("cvpl.reports.pdf.shutil.which", lambda _: str(wrapper))
+    cvpl.write_report(result, tmp_path / "report.pdf")
+    text = log.read_text(encoding="utf-8").rstrip()
+    found = json.loads(text if text.endswith("}") else text.rstrip(",") + "]}")
+    names = {number: name for name, number in found["constants"]["logEventTypes"].items()}
+    sent = ("DNS_TRANSACTION", "DNS_TRANSACTION_QUERY", "UDP_BYTES_SENT", "SOCKET_BYTES_SENT", "TCP_CONNECT_ATTEMPT")
+    assert found["events"]
+    assert [event for event in found["events"] if names[event["type"]] in sent] == []
 
 
 def test_without_a_browser_and_the_extra_a_pdf_is_refused(result, tmp_path, monkeypatch):

@@ -44,6 +44,7 @@ def absent_as_control(inputs: Inputs) -> Inputs:
         inputs.descriptions
         | {"original": replace(whole, rows=len(present)), "control": replace(whole, rows=len(absent))},
         inputs.whole.parted(present, absent),
+        {**inputs.order, "original": inputs.order["original"][present], "control": inputs.order["original"][absent]},
     )
 
 

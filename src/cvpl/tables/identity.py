@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
+from cvpl.tables.record_order import places
 from cvpl.tables.source import Source
 from cvpl.tables.sql_text import quoted
 
@@ -44,6 +46,13 @@ class TrueMatches:
     protected: NDArray[np.int64]
     complete: bool
     scenario: Scenario
+
+    def kept_in(self, order: Mapping[str, NDArray[np.int64]]) -> TrueMatches:
+        """Return the same matches of records that are kept in another order, given the row numbers in it."""
+        original = places(order["original"])[self.original]
+        protected = places(order["protected"])[self.protected]
+        sorting = np.lexsort((protected, original))
+        return replace(self, original=original[sorting], protected=protected[sorting])
 
 
 def is_position(source: Source, key: str) -> bool:

@@ -44,6 +44,14 @@ class Unit:
             return self
         return Unit({"original": self.codes["original"][stay], "control": self.codes["original"][leave]})
 
+    def ordered(self, order: Mapping[str, Ints]) -> Unit:
+        """Return the units of records that are kept in another order, given the row numbers in it."""
+        if self.codes is None:
+            return self
+        parts = [codes[order[table]] for table, codes in self.codes.items()]
+        numbers = np.split(joined_codes([np.concatenate(parts)]), np.cumsum([len(part) for part in parts])[:-1])
+        return Unit(dict(zip(self.codes, numbers, strict=True)))
+
 
 EACH_ROW = Unit()
 

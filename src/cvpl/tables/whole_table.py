@@ -50,6 +50,10 @@ class WholeTableFacts:
             shared_rows=rows,
         )
 
+    def ordered(self, order: Mapping[str, NDArray[np.int64]]) -> WholeTableFacts:
+        """Return the facts of records that are kept in another order, given the row numbers in it."""
+        return replace(self, shared_rows={table: rows[order[table]] for table, rows in self.shared_rows.items()})
+
 
 def whole_table_facts(
     con: duckdb.DuckDBPyConnection,

@@ -18,6 +18,7 @@ from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
+from cvpl.tables.record_order import places
 from cvpl.wording import percent
 
 Ints = NDArray[np.int64]
@@ -35,7 +36,8 @@ MOST_ROWS = 200_000
 def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """Findings on a kept row order, and on the share of unchanged values by column."""
     pair, matches = inputs.pair, inputs.evaluation.matches
-    ordered = order_kept(pair)
+    by_row = rows_in_order(inputs)
+    ordered = order_kept(pair, *by_row)
     found = []
     declared = matches is not None and len(matches.original) > 0
     if ordered:
@@ -43,7 +45,7 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
             resolved.identity.original,
             resolved.identity.protected,
         )
-        if by_place or _same_as_order(matches, pair.original.rows):
+        if by_place or _same_as_order(matches, *by_row):
             message = "the order of rows is kept and used for evaluation; shuffle the rows before release"
             if not by_place:
                 message = "the order of rows is kept and matches the id; shuffle the rows before release"
@@ -61,25 +63,32 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
             found.append(out.Finding(check="truth_doubtful", closes_gate=pair.control is None, message=message))
         return found + _unchanged(pair, matches.original, matches.protected)
     if ordered:
-        rows = np.arange(pair.original.rows, dtype=np.int64)
-        return found + _unchanged(pair, rows, rows)
+        return found + _unchanged(pair, *by_row)
     return found
 
 
-def _same_as_order(matches: TrueMatches | None, rows: int) -> bool:
+def rows_in_order(inputs: Inputs) -> tuple[Ints, Ints]:
+    """The records of the originals and of the release, in the order of their files."""
+    original, protected = (np.argsort(inputs.order[table], kind="stable") for table in ("original", "protected"))
+    return original, protected
+
+
+def _same_as_order(matches: TrueMatches | None, original: Ints, protected: Ints) -> bool:
     """Whether the declared matches equal the row order: nearly all rows match the row at their position."""
     if matches is None:
         return False
-    return bool((matches.original == matches.protected).sum() >= SAME_PLACE * rows)
+    same = places(original)[matches.original] == places(protected)[matches.protected]
+    return bool(same.sum() >= SAME_PLACE * len(original))
 
 
-def order_kept(pair: Pair) -> bool:
-    """Whether the released rows are in the order of their originals; known only for tables of equal length."""
-    rows = pair.original.rows
-    if rows != pair.protected.rows or rows < FEWEST_RECORDS:
+def order_kept(pair: Pair, original: Ints, protected: Ints) -> bool:
+    """Whether the released rows are in the order of their originals; known only for tables of equal length.
+
+    `original` and `protected` are the records in the order of their files.
+    """
+    if len(original) != len(protected) or len(original) < FEWEST_RECORDS:
         return False
-    at = np.arange(rows, dtype=np.int64)
-    return _correspond(pair, at, at)
+    return _correspond(pair, original, protected)
 
 
 def corresponds(pair: Pair, original: Ints, protected: Ints) -> bool:

@@ -1,0 +1,71 @@
+"""Figures do not depend on the order in which a file lists its records."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
+from examples import examples
+
+CONFIG = {
+    "columns": {
+        "person_id": {"role": "id"},
+        "household": {"role": "group"},
+        "age": {"role": "quasi_identifier", "type": "numeric", "block": {"bin": 10}},
+        "gender": {"role": "quasi_identifier", "type": "category"},
+        "purchase_time": {"role": "attribute", "type": "datetime", "features": ["hour"]},
+        "days_after_ad": {"role": "attribute", "type": "numeric"},
+        "brand_product": {"role": "attribute", "type": "category"},
+    },
+    "attacker": "default",
+    "report": {"subgroups": ["gender"]},
+    "seed": 3,
+}
+
+
+def people(seed, rows=500):
+    table = pd.DataFrame(Touchpoints(records=rows).draw(np.random.default_rng(seed)).to_columns())
+    # Some are in the table twice: equal records have no order of their own.
+    table = pd.concat([table, table.head(20)], ignore_index=True)
+    return table.assign(household=np.arange(len(table)) // 2)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    drawn = Touchpoints(records=500).draw(np.random.default_rng(1))
+    released = pd.DataFrame(Perturbation("low").protect(drawn, np.random.default_rng(2)).to_columns())
+    return people(1), released.sample(frac=1.0, random_state=9, ignore_index=True), people(5)
+
+
+def figures(result):
+    found = json.loads(result.to_json())
+    for table in found["inputs"].values():
+        table.pop("sha256")
+    return found
+
+
+@pytest.fixture(scope="module")
+def as_they_are(tables):
+    return figures(cvpl.audit(tables[0], tables[1], CONFIG, control=tables[2]))
+
+
+@pytest.mark.parametrize("seed", range(examples(2)))
+def test_shuffled_rows_give_the_same_bytes(tables, as_they_are, seed):
+    original, released, control = (table.sample(frac=1.0, random_state=seed) for table in tables)
+    shuffled = figures(cvpl.audit(original, released, CONFIG, control=control))
+    assert shuffled == as_they_are
+
+
+def test_originals_without_a_match_as_the_control(tables):
+    original, released, _ = tables
+    config = CONFIG | {"control": "absent"}
+    some = released[released.person_id % 3 > 0]
+    before = figures(cvpl.audit(original, some, config, attackers=["paper", "rarity"]))
+    original, some = (table.sample(frac=1.0, random_state=4) for table in (original, some))
+    assert figures(cvpl.audit(original, some, config, attackers=["paper", "rarity"])) == before
