@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -114,8 +115,9 @@ def test_datetime_features_of_known_days():
     choice = {"t": ColumnChoice(features=("hour", "day_of_week", "month", "elapsed_days"))}
     space = Vectorization(scale="none", columns=choice).fit([pair.original, pair.protected])
     dense = space(pair.original).dense()
-    assert dense[0].tolist() == [0, 0, 5, 0]
-    assert dense[1].tolist() == pytest.approx([23, 6, 5, 6 + (23 * 60 + 59) / 1440])
+    since = 31 + 29 + 31 + 30 + 5  # days since the start of the year
+    assert dense[0].tolist() == [0, 0, 5, since]
+    assert dense[1].tolist() == pytest.approx([23, 6, 5, since + 6 + (23 * 60 + 59) / 1440])
     assert dense[2].tolist() == pytest.approx(dense[:2].mean(axis=0).tolist())
 
 
@@ -178,26 +180,60 @@ def test_a_category_with_too_many_labels_is_refused_with_a_way_out():
 @pytest.mark.parametrize("encode", ["one_hot", "frequency", "hierarchical"])
 def test_a_saved_projection_gives_the_same_space_again(encode, tmp_path):
     """Loaded for the same tables it finds the same; for others it keeps the scales it was fitted with."""
-    pair = random_pair(np.random.default_rng(6))
+    few = random_pair(np.random.default_rng(6))
+    pair = Pair(*(table.take(np.tile(np.arange(table.rows), 20)) for table in (few.original, few.protected)), None)
     vectorization = Vectorization(encode=encode, missing="indicator", columns=CHOICES)
     first = attack(pair, Attacker(vectorization=vectorization))
     path = tmp_path / "projection.json"
-    save_projection(path, first.representation.space, first.representation.projection)
+    records = pair.original.rows + pair.protected.rows
+    save_projection(path, first.representation.space, first.representation.projection, records)
     again = Attacker(vectorization=vectorization, projection=Saved(saved=str(path)))
-    assert attack(pair, again).found.best == pytest.approx(first.found.best, abs=1e-12)
+    assert attack(pair, again).found.best == pytest.approx(first.found.best, abs=0.01)
 
     other = Pair(pair.original.take(np.arange(30)), pair.protected, None)
     moved = attack(other, again)
-    assert moved.found.best == pytest.approx(first.found.best[:30], abs=1e-12)
+    assert moved.found.best == pytest.approx(first.found.best[:30], abs=0.01)
     text = path.read_text()
     assert "AA" not in text and "N/u" not in text
+
+
+@pytest.mark.parametrize("encode", ["one_hot", "frequency"])
+def test_a_saved_projection_counts_no_single_person_and_tells_no_ones_time(encode, tmp_path):
+    """One person has a label that nobody else has, and the earliest time of all."""
+    columns = {
+        "town": {"role": "attribute", "type": "category"},
+        "seen": {"role": "attribute", "type": "datetime", "features": ["elapsed_days"]},
+        "age": {"role": "attribute", "type": "numeric"},
+    }
+    rows = 500
+    seen = [datetime(2024, 5, 1 + at % 28, 10, 11, 12) for at in range(rows)]
+    values = {
+        "town": ["rare"] + ["north", "south"] * ((rows - 1) // 2) + ["west"] * ((rows - 1) % 2),
+        "seen": [datetime(2023, 3, 4, 5, 6, 7), *seen[1:]],
+        "age": [float(20 + at % 60) for at in range(rows)],
+    }
+    pair = make_pair(columns, values, values)
+    choices = {"seen": ColumnChoice(features=("elapsed_days",))}
+    done = attack(pair, Attacker(vectorization=Vectorization(encode=encode, columns=choices)))
+    path = tmp_path / "projection.json"
+    save_projection(path, done.representation.space, done.representation.projection, 2 * rows)
+    content = json.loads(path.read_text())
+    assert "2023-03-04" not in path.read_text()
+    town = next(part for part in content["parts"] if part["column"] == "town")
+    shares = [*town.get("mean", ()), *town.get("shares", {}).values()]
+    if encode == "one_hot":
+        shares += content["centre"][town["start"] : town["start"] + town["width"]]
+    counts = np.array(shares) * 2 * rows
+    assert counts.max() > 100
+    assert not np.any((counts > 0.5) & (counts < 9.5))
+    assert counts == pytest.approx(np.round(counts / 10) * 10)
 
 
 def test_a_saved_projection_of_other_columns_is_refused(tmp_path):
     pair = random_pair(np.random.default_rng(6))
     done = attack(pair, Attacker(vectorization=Vectorization(columns=CHOICES), knows=("age", "code")))
     path = tmp_path / "projection.json"
-    save_projection(path, done.representation.space, done.representation.projection)
+    save_projection(path, done.representation.space, done.representation.projection, 100)
     whole = Vectorization(columns=CHOICES).fit([pair.original, pair.protected])
     with pytest.raises(InputError) as caught:
         load_projection(str(path), whole)

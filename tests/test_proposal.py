@@ -536,6 +536,16 @@ REFUSED = {
         {"34": ["35"], "180": ["170"], SECRET: ["x"]},
         "header",
     ),
+    "no header, with texts": (
+        {SECRET: ["Miller", "Jones"], "34": ["51", "28"], "F": ["M", "F"], "8001": ["8002", "8003"]},
+        {SECRET: ["Miller", "Jones"], "34": ["51", "28"], "F": ["M", "F"], "8001": ["8002", "8003"]},
+        "header",
+    ),
+    "no header, with few numbers": (
+        {SECRET: ["Ann", "Bob"], "12.5": ["1", "2"], "F": ["M", "F"], "north": ["Jones", "x"]},
+        {SECRET: ["Ann", "Bob"], "12.5": ["1", "2"], "F": ["M", "F"], "north": ["Jones", "x"]},
+        "header",
+    ),
     "nothing in common": ({SECRET: ["a"]}, {"b": ["a"]}, "no column in common"),
 }
 

@@ -118,6 +118,16 @@ def test_people_keep_what_is_carried(folder, method):
         assert (row["salary"], row["illness"]) == (originals[row["who"]]["salary"], originals[row["who"]]["illness"])
 
 
+@pytest.mark.parametrize("method", FAMILIES)
+def test_no_release_has_the_group_of_its_people(folder, method):
+    """The name of a household tells who its people are; an audit needs it in the originals only."""
+    config = _absolute(CONFIG, folder)
+    config["columns"]["note"] = {"role": "group"}
+    made, left_out = Protector.read(folder / "people.csv", config)
+    assert "note" not in made.release(method, FAMILIES[method].usual[0]).to_columns()
+    assert "note" in left_out
+
+
 def test_synthetic_rows_are_nobodys(folder):
     """Synthetic rows have no id, and sensitive values of their own, drawn from the column's."""
     path = protector(folder).release("synthetic", 0.9).write(folder / "made.csv")

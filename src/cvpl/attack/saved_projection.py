@@ -1,7 +1,9 @@
 """A fitted linear projection as a file, so that a later audit compares records in the same space.
 
 The file is JSON: for each feature its column, its part in it, its scale and its loadings. A category's labels are cells
-of a table, so the file holds only salted hashes of them: enough to recognize a label, not to read it.
+of a table, so the file holds only salted hashes of them: enough to recognize a label, not to read it. Numbers are
+rounded to four digits, and the share of a label to tens of people, so that none of them counts single people: the space
+is the same up to that rounding.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.files import write_whole
@@ -21,10 +24,15 @@ from cvpl.operators.projection import FittedProjection, LinearProjection
 from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, NumberFeature
 
 SCHEMA = "cvpl/projection/1"
+_DIGITS = 4
+_PEOPLE = 10
+"""Shares are rounded to this many people; fewer count as none."""
+
+Floats = NDArray[np.float64]
 
 
-def save_projection(path: str | Path, space: FeatureSpace, projection: FittedProjection | None) -> None:
-    """Write a linear projection with the scales of its features."""
+def save_projection(path: str | Path, space: FeatureSpace, projection: FittedProjection | None, records: int) -> None:
+    """Write a linear projection with the scales of its features, fitted on so many records."""
     linear = None if projection is None else projection.linear
     if linear is None:
         raise UsageError("only a linear projection (pca, robust_pca, random) can be saved")
@@ -33,27 +41,32 @@ def save_projection(path: str | Path, space: FeatureSpace, projection: FittedPro
     for part in space.parts:
         entry: dict[str, Any] = {"column": part.spec.name, "start": part.start, "width": part.width}
         if isinstance(part, NumberFeature):
-            numbers = {name: getattr(part, name) for name in ("centre", "factor", "neutral", "median")}
+            numbers = {name: _rounded(getattr(part, name)) for name in ("centre", "factor", "neutral", "median")}
             entry |= {"kind": "number", "feature": part.name, **numbers}
             entry["origin"] = None if part.origin is None else str(part.origin)
             if part.shares is not None:
                 names = [_hash(salt, label) for label in part.labels]
-                entry["shares"] = dict(zip(names, part.shares.tolist(), strict=True))
+                entry["shares"] = dict(zip(names, _in_tens(part.shares, records).tolist(), strict=True))
         else:
-            entry |= {"kind": part.encoding, "mean": part.mean.tolist(), "table": {}}
+            entry |= {"kind": part.encoding, "mean": _in_tens(part.mean, records).tolist(), "table": {}}
             if part.encoding != "indicator":
                 names = [_hash(salt, label) for label in part.labels]
-                entry["table"] = dict(zip(names, part.table.tolist(), strict=True))
+                # Entries between 0 and 1 are shares of a level's labels.
+                entry["table"] = dict(zip(names, np.round(part.table, 1).tolist(), strict=True))
         parts.append(entry)
-    variances = None if linear.variances is None else linear.variances.tolist()
+    centre = _rounded(linear.centre)
+    for part in space.parts:
+        if isinstance(part, CategoryFeatures):
+            here = slice(part.start, part.start + part.width)
+            centre[here] = _in_tens(linear.centre[here], records)
     content = {
         "schema": SCHEMA,
         "salt": salt,
         "parts": parts,
-        "centre": linear.centre.tolist(),
-        "loadings": linear.loadings.tolist(),
-        "variances": variances,
-        "total_variance": linear.total_variance,
+        "centre": centre.tolist(),
+        "loadings": _rounded(linear.loadings).tolist(),
+        "variances": None if linear.variances is None else _rounded(linear.variances).tolist(),
+        "total_variance": None if linear.total_variance is None else float(_rounded(linear.total_variance)),
     }
     write_whole(Path(path), json.dumps(content))
 
@@ -117,6 +130,22 @@ def _category(part: CategoryFeatures, found: dict[str, Any], salt: str) -> Categ
     rows = [found["table"].get(_hash(salt, label)) for label in part.labels]
     table = np.array([unknown if row is None else row for row in rows]).reshape(len(rows), found["width"])
     return replace(part, start=found["start"], table=table, mean=mean, known=None)
+
+
+def _rounded(values: Any) -> Any:
+    """Numbers rounded to four significant digits."""
+    values = np.asarray(values, dtype=np.float64)
+    places = np.where(values == 0, 1.0, np.abs(values))
+    unit = 10.0 ** (np.floor(np.log10(places)) - (_DIGITS - 1))
+    found = np.round(values / unit) * unit
+    return found if found.ndim else float(found)
+
+
+def _in_tens(shares: Floats, records: int) -> Floats:
+    """Shares of so many records, rounded to tens of them; fewer than ten are none."""
+    counts = shares * records
+    tens = np.round(counts / _PEOPLE) * _PEOPLE
+    return np.where(counts < _PEOPLE, 0.0, tens / max(1, records))
 
 
 def _hash(salt: str, label: str) -> str:

@@ -124,7 +124,8 @@ def audit(
         result = audit_result(assessment, resolved, inputs, drawn, assumptions)
     if save_projection_to is not None:
         representation = ensemble.chosen.measured.attack.representation
-        save_projection(save_projection_to, representation.space, representation.projection)
+        records = representation.original.rows + representation.protected.rows
+        save_projection(save_projection_to, representation.space, representation.projection, records)
     whole.finish()
     return result
 

@@ -1,8 +1,9 @@
 """Protection of any table with an audit.yaml: the mechanisms, with their parameters derived from its columns.
 
-Only declared columns enter a release, except ignored ones. The id stays, so that the release can be audited; remove it
-before publishing. A table without an id gets `original_row` instead, the row of each record's person, counted from 0,
-since releases are shuffled.
+Only declared columns enter a release, except ignored ones and those of the role group: the name of a household or an
+account identifies its people, and an audit reads it from the originals. The id stays, so that the release can be
+audited; remove it before publishing. A table without an id gets `original_row` instead, the row of each record's
+person, counted from 0, since releases are shuffled.
 """
 
 from __future__ import annotations
@@ -140,14 +141,14 @@ class Protector:
         resolved = load(config)
         named = {
             role: [name for name, entry in resolved.config.columns.items() if entry.role == role]
-            for role in ("id", "sensitive", "group")
+            for role in ("id", "sensitive")
         }
         read = read_frame(table, resolved.specs, [*chain(*named.values())], resolved.reading)
 
         @cache
         def synthesized() -> Frame:
-            nobody = [*named["id"], *named["group"]]
-            whole = read_frame(table, resolved.specs, nobody, resolved.reading, guessed=named["sensitive"]).frame
+            guessed = named["sensitive"]
+            whole = read_frame(table, resolved.specs, named["id"], resolved.reading, guessed=guessed).frame
             return whole if named["id"] else _numbered(whole)
 
         return cls(resolved, read.frame if named["id"] else _numbered(read.frame), synthesized), read.left_out

@@ -109,7 +109,7 @@ def time_feature(column: Times, feature: Feature | None, origin: np.datetime64 |
     """One feature of times, NaN where it is not known.
 
     It is known only if it is the same in the whole span: "2024-05" has a month and no hour. Elapsed days are counted
-    from the earliest time of both tables to the midpoint.
+    from the start of the year of the earliest time of both tables to the midpoint.
     """
     if feature == "elapsed_days" and origin is not None:
         elapsed = (column.middle() - origin) / np.timedelta64(1, "us")

@@ -78,7 +78,8 @@ class Vectorization(Settings):
     def _fit_times(
         self, spec: ColumnSpec, column: ColumnSummary, choice: ColumnChoice, start: int
     ) -> list[NumberFeature | CategoryFeatures]:
-        origin = column.earliest()
+        # Days are counted from the start of a year: the earliest time itself is one person's.
+        origin = column.earliest().astype("datetime64[Y]").astype("datetime64[us]")
         return [
             self._scaled(NumberFeature(spec, name, start + offset, origin=origin), column)
             for offset, name in enumerate(choice.features)

@@ -19,8 +19,9 @@ from cvpl.tables.encoding import Encoding
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
-from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, is_plain, named_like_identity, words
+from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
 from cvpl.tables.proposal.facts import Column, Rows
+from cvpl.tables.proposal.header import lacks_header
 from cvpl.tables.proposal.looked_at import LookedAt
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
 from cvpl.tables.proposal.spellings import Spellings, guess_spellings
@@ -85,7 +86,7 @@ def propose_tables(original: object, protected: object, *, compare_sensitive: bo
         sources = open_all(con, {"original": original, "protected": protected}, reading, problems)
         if problems:
             raise InputError(problems)
-        _check_headers(sources)
+        _check_headers(con, sources)
         return _proposal(con, sources, reading, why, compare_sensitive)
     finally:
         con.close()
@@ -139,12 +140,12 @@ def _add_doubts(guesses: Mapping[str, ColumnProposal], spelled: Spellings) -> No
             guesses[name].doubt(doubt)
 
 
-def _check_headers(sources: Sequence[Source]) -> None:
+def _check_headers(con: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
     """Reject tables whose first line is not a header: its cells would become keys of the configuration."""
     problems = [
         Problem(source.name, "the first line looks like a record, not a header", "Add a header.")
         for source in sources
-        if sum(is_plain(name) for name in source.types) > len(source.types) / 2
+        if lacks_header(con, source)
     ]
     if not problems and not set(sources[0].types) & set(sources[1].types):
         where = " and ".join(source.name for source in sources)
