@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,8 @@ from cvpl.tables.columns import Pair, Table
 from cvpl.tables.identity import TrueMatches
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
+
+Ints = NDArray[np.int64]
 
 FEWEST = 2
 """The minimum number of people present, and of people absent: a control of one cannot be halved."""
@@ -44,8 +47,15 @@ def absent_as_control(inputs: Inputs) -> Inputs:
         inputs.descriptions
         | {"original": replace(whole, rows=len(present)), "control": replace(whole, rows=len(absent))},
         inputs.whole.parted(present, absent),
-        {**inputs.order, "original": inputs.order["original"][present], "control": inputs.order["original"][absent]},
+        _parted_order(inputs.order, present, absent),
     )
+
+
+def _parted_order(order: Mapping[str, Ints], present: Ints, absent: Ints) -> Mapping[str, Ints]:
+    """Return the row numbers after the split, where records are not in the order of their file."""
+    if not order:
+        return order
+    return {**order, "original": order["original"][present], "control": order["original"][absent]}
 
 
 def _only(table: Table, names: tuple[str, ...]) -> Table:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.record_order import places
 from cvpl.tables.source import Source
 from cvpl.tables.sql_text import quoted
 
@@ -49,8 +48,10 @@ class TrueMatches:
 
     def kept_in(self, order: Mapping[str, NDArray[np.int64]]) -> TrueMatches:
         """Return the same matches of records that are kept in another order, given the row numbers in it."""
-        original = places(order["original"])[self.original]
-        protected = places(order["protected"])[self.protected]
+        original, protected = (
+            np.argsort(order["original"])[self.original],
+            np.argsort(order["protected"])[self.protected],
+        )
         sorting = np.lexsort((protected, original))
         return replace(self, original=original[sorting], protected=protected[sorting])
 

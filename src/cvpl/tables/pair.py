@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cvpl.errors import CvplError, InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
@@ -18,7 +21,6 @@ from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_posit
 from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, undeclared, without_values
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
-from cvpl.tables.record_order import Ints, record_order
 from cvpl.tables.separator import other_separators
 from cvpl.tables.source import Source, display_name, is_whole, open_source
 from cvpl.tables.sql_text import literal
@@ -50,14 +52,14 @@ class InputDescription:
 class Inputs:
     """The tables as read: the pair for the attacker and, separately, the data that only evaluation reads.
 
-    Records are kept in an order of their own (`record_order`); `order` has the row numbers of the files.
+    `order` has the row numbers in the files, where records are kept in another order (`record_order`).
     """
 
     pair: Pair
     evaluation: EvaluationOnly
     descriptions: dict[str, InputDescription]
     whole: WholeTableFacts
-    order: Mapping[str, Ints]
+    order: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
 def read_inputs(
@@ -115,12 +117,11 @@ def read_inputs(
         notices.extend(undeclared(sources, named))
         notices.extend(nowhere(sources, declared, specs, identity))
         try:
-            order = {source.table: record_order(con, source) for source in sources}
-            read = {spec.name: _put(reader.read(spec, sources), places, list(order.values())) for spec in kept}
+            read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices, named)
-            unit = _unit(con, reader, sources, identity, groups).ordered(order)
+            unit = _unit(con, reader, sources, identity, groups)
             evaluated = ColumnReader(con, reading, problems, [])
-            columns = _evaluation_columns(evaluated, sources, subgroups, problems, named, order)
+            columns = _evaluation_columns(evaluated, sources, subgroups, problems, named)
             whole = WholeTableFacts() if problems else whole_table_facts(con, sources, reading, specs, identity)
         except duckdb.Error as error:
             raise _fault_of_reading(con, sources, error) from None
@@ -128,8 +129,9 @@ def read_inputs(
         if problems:
             raise InputError(problems)
         empty = without_values(kept, sources, read, notices)
-        texts = free_texts([spec for spec in kept if spec.name not in empty], read, notices)
-        kept = [spec for spec in kept if spec.name not in empty and spec.name not in texts]
+        kept = [spec for spec in kept if spec.name not in empty]
+        texts = free_texts(kept, read, notices)
+        kept = [spec for spec in kept if spec.name not in texts]
     except duckdb.OutOfMemoryException:
         raise LimitError(
             "not enough memory, or not enough space for temporary files, to read the tables. Raise the limit with "
@@ -146,10 +148,9 @@ def read_inputs(
     ]
     return Inputs(
         Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices)),
-        EvaluationOnly(None if matches is None else matches.kept_in(order), unit, columns),
+        EvaluationOnly(matches, unit, columns),
         _descriptions(tables, sources),
-        whole.ordered(order),
-        order,
+        whole,
     )
 
 
@@ -222,10 +223,9 @@ def open_all(
     return sources
 
 
-def _put(columns: Sequence[ColumnData], places: Sequence[Place], orders: Sequence[Ints]) -> list[Fetch]:
-    """Store one column of every table in its table's storage, in the order of its records."""
-    stored = zip(columns, places, orders, strict=True)
-    return [place.put(column.take(order)) for column, place, order in stored]
+def _put(columns: Sequence[ColumnData], places: Sequence[Place]) -> list[Fetch]:
+    """Store one column of every table in its table's storage."""
+    return [place.put(column) for column, place in zip(columns, places, strict=True)]
 
 
 def _no_control(sources: Sequence[Source]) -> list[Problem]:
@@ -283,7 +283,6 @@ def _evaluation_columns(
     specs: Sequence[ColumnSpec],
     problems: list[Problem],
     declared: Sequence[str],
-    order: Mapping[str, Ints],
 ) -> dict[str, tuple[ColumnData, ColumnData | None]]:
     """Read the columns that only evaluation uses; the release need not have them."""
     found: dict[str, tuple[ColumnData, ColumnData | None]] = {}
@@ -294,8 +293,7 @@ def _evaluation_columns(
             cure = f"{did_you_mean(spec.name, names_of(sources[0], declared))} {cure}".lstrip()
             problems.append(Problem(sources[0].name, "the table lacks this subgroup column", cure, spec.name))
             continue
-        read = zip(reader.read(spec, there), there, strict=True)
-        columns = [column.take(order[source.table]) for column, source in read]
+        columns = reader.read(spec, there)
         found[spec.name] = columns[0], columns[1] if len(columns) > 1 else None
     return found
 

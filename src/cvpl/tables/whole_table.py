@@ -13,6 +13,7 @@ from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.reading_settings import Reading
+from cvpl.tables.record_keys import record_keys
 from cvpl.tables.shared_rows import shared_row_keys
 from cvpl.tables.source import Source
 
@@ -28,13 +29,14 @@ class WholeTableFacts:
 
     `lacking` names the columns to compare that a table does not have, `present` all columns of a table. `identifying`
     are columns of the release that identify people directly, `shared_rows` the row keys over all columns that original
-    and release share (empty if these are all compared).
+    and release share (empty if these are all compared), `records` the keys of whole records of each table.
     """
 
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     present: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     identifying: tuple[IdentifyingColumn, ...] = ()
     shared_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
+    records: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     def parted(self, stay: Rows, leave: Rows) -> WholeTableFacts:
         """Return the facts after a split of the originals; the control has the original's columns."""
@@ -51,8 +53,9 @@ class WholeTableFacts:
         )
 
     def ordered(self, order: Mapping[str, NDArray[np.int64]]) -> WholeTableFacts:
-        """Return the facts of records that are kept in another order, given the row numbers in it."""
-        return replace(self, shared_rows={table: rows[order[table]] for table, rows in self.shared_rows.items()})
+        """Return the facts of records that are kept in another order; their keys have done their work."""
+        rows = {table: keys[order[table]] for table, keys in self.shared_rows.items()}
+        return replace(self, shared_rows=rows, records={})
 
 
 def whole_table_facts(
@@ -71,4 +74,5 @@ def whole_table_facts(
         present={source.table: tuple(source.types) for source in sources},
         identifying=identifying_columns(con, sources, reading),
         shared_rows=shared_row_keys(con, sources, [spec.name for spec in specs], keys),
+        records={source.table: record_keys(con, source) for source in sources},
     )

@@ -37,6 +37,7 @@ from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
+from cvpl.tables.record_order import in_record_order
 from cvpl.workflows.propose import Proposal, propose
 
 LONG = 10_000
@@ -227,6 +228,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),
     )
+    inputs = in_record_order(inputs)
     if control is None and resolved.control_is_absent:
         inputs = absent_as_control(inputs)
     if not inputs.pair.original.specs:

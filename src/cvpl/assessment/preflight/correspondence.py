@@ -18,7 +18,6 @@ from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
-from cvpl.tables.record_order import places
 from cvpl.wording import percent
 
 Ints = NDArray[np.int64]
@@ -69,15 +68,16 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
 
 def rows_in_order(inputs: Inputs) -> tuple[Ints, Ints]:
     """The records of the originals and of the release, in the order of their files."""
-    original, protected = (np.argsort(inputs.order[table], kind="stable") for table in ("original", "protected"))
-    return original, protected
+    if not inputs.order:
+        return np.arange(inputs.pair.original.rows), np.arange(inputs.pair.protected.rows)
+    return np.argsort(inputs.order["original"]), np.argsort(inputs.order["protected"])
 
 
 def _same_as_order(matches: TrueMatches | None, original: Ints, protected: Ints) -> bool:
     """Whether the declared matches equal the row order: nearly all rows match the row at their position."""
     if matches is None:
         return False
-    same = places(original)[matches.original] == places(protected)[matches.protected]
+    same = np.argsort(original)[matches.original] == np.argsort(protected)[matches.protected]
     return bool(same.sum() >= SAME_PLACE * len(original))
 
 
