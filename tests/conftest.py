@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 
 import pytest
 
@@ -64,6 +65,21 @@ def pytest_configure(config):
     if worker.startswith("gw") and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(worker[2:]) % len(cores)]})
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_network():
+    """A test that connects to another machine fails: the package opens no connection that was not asked for."""
+    connect = socket.socket.connect
+
+    def to_this_machine(opened, address):
+        if opened.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+            raise ConnectionRefusedError("no test may connect to another machine")
+        return connect(opened, address)
+
+    socket.socket.connect = to_this_machine
+    yield
+    socket.socket.connect = connect
 
 
 def pytest_collection_modifyitems(items):
