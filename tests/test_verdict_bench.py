@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.config.resolved import load
 from cvpl.evaluation.control import Roc
+from cvpl.tables.columns import Pair
+from cvpl.workflows.audit import read_plan
 from examples import TIMES
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -108,10 +109,12 @@ def test_the_truth_runs_the_attack_of_the_audit(parts):
     config = worlds.config_of("mixed", 4, canaries=False)
     frames = [world.frame(name) for name in ("original", "protected", "control")]
     result = cvpl.audit(frames[0], frames[1], config, control=frames[2])
-    resolved = load(config)
+    resolved, inputs = read_plan(*frames[:2], config, frames[2], None)
+    rows = {name: getattr(world, name)[inputs.order[name]] for name in ("original", "protected", "control")}
+    pair = Pair(*(worlds.table_of("mixed", name, rows[name]) for name in rows))
     for row in result.attackers:
-        done = truth.attack_as_audited(world.pair(), resolved, resolved.attackers[row.name])
-        again = truth.with_control(done, worlds.table_of("mixed", "control", world.control[done.control_rows]))
+        done = truth.attack_as_audited(pair, resolved, resolved.attackers[row.name])
+        again = truth.with_control(done, worlds.table_of("mixed", "control", rows["control"][done.control_rows]))
         base = again.evidence("control", again.search_control())
         assert np.array_equal(base, done.evidence("control", done.search_control())), row.name
         powers = {item.false_rate: item.power for item in row.power}
