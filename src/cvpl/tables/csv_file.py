@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import zlib
 from collections.abc import Sequence
 from itertools import islice
@@ -15,7 +14,9 @@ from cvpl.tables.decoded_csv import load_decoded
 from cvpl.tables.encoding import Encoding, encoding_of, likely_encoding, text_of
 from cvpl.tables.file_problems import checked_names, disk_trouble
 from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.record_count import exact_count, quick_count
 from cvpl.tables.sql_text import literal, only_file, quoted
+from cvpl.wording import counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +53,7 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     delimiter = delimiter_of(path, reading)
-    encoding, names = _header(path, delimiter, reading, name)
+    encoding, names, expected = _header(path, delimiter, reading, name)
     try:
         if encoding == "utf-8":
             rejected = _read_csv(con, path, role, len(names), delimiter)
@@ -70,9 +71,7 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
         )
         raise InputError([Problem(name, "the file cannot be read as CSV", cure)]) from None
     if rejected:
-        cure = "Correct the row, or set `reading.delimiter` if the fields are not separated by commas."
-        if is_tsv(path):
-            cure = "Correct the row; the fields of a .tsv file are separated by tabs."
+        cure = _row_cure(path)
         raise InputError(
             Problem(
                 name,
@@ -83,7 +82,27 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
             )
             for kind, record, count in rejected
         )
+    if encoding == "utf-8":
+        _check_count(con, path, role, delimiter, expected, name)
     return names
+
+
+def _check_count(
+    con: duckdb.DuckDBPyConnection, path: Path, role: str, delimiter: str, expected: int | None, name: str
+) -> None:
+    """Raise InputError if the table has another number of records than the file."""
+    read = int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
+    if read == expected:
+        return
+    found = exact_count(path, delimiter)
+    if read == found.records:
+        return
+    if found.too_long:
+        what = f"{_REJECTS['LINE SIZE OVER MAXIMUM']}: {found.records:,} records are in the file, {read:,} can be read"
+        raise InputError([Problem(name, what, _row_cure(path), row=found.too_long)])
+    what = f"{counted(read, 'record')} can be read, but the file has {found.records:,}"
+    cure = "Write it with one record per line, the same line end throughout, and every quote closed."
+    raise InputError([Problem(name, what, cure)])
 
 
 def _read_csv(
@@ -107,6 +126,12 @@ def _read_csv(
     return [(kind, _record(path, delimiter, line), count) for kind, line, count in found]
 
 
+def _row_cure(path: Path) -> str:
+    if is_tsv(path):
+        return "Correct the row; the fields of a .tsv file are separated by tabs."
+    return "Correct the row, or set `reading.delimiter` if the fields are not separated by commas."
+
+
 def _not_utf8(path: Path) -> str:
     """Say what to do with a file that is not UTF-8, by the encoding that its bytes suggest."""
     likely = likely_encoding(path)
@@ -116,14 +141,14 @@ def _not_utf8(path: Path) -> str:
     return f"It is {shown}, most likely: set `reading.encoding` to {likely}, or write the file as UTF-8."
 
 
-def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[Encoding, Sequence[str]]:
-    """The encoding of a CSV file, and its column names, checked."""
+def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[Encoding, Sequence[str], int | None]:
+    """The encoding of a CSV file, its column names, checked, and its number of records if easily counted."""
     if delimiter in '"\r\n':
         cure = "Name the character between the fields, such as a comma or a semicolon."
         raise InputError([Problem("configuration", "`reading.delimiter` cannot separate fields", cure)])
     try:
-        if path.suffix.lower() == ".gz":
-            _check_whole(path)
+        # This reads a compressed file to its checksum, too: DuckDB may read a truncated file as a shorter table.
+        expected = quick_count(path, delimiter)
         encoding = encoding_of(path, reading.encoding)
         header = _first_record(path, delimiter, encoding)
         # DuckDB allows spaces before a quoted field, so the header may have them too.
@@ -140,19 +165,12 @@ def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[En
     if not header:
         raise InputError([Problem(name, "the first line is empty", "It needs to be the header.")])
     names = [field.strip(BLANKS) for field in header] if reading.strip else header
-    return encoding, checked_names(names, name, "fields")
+    return encoding, checked_names(names, name, "fields"), expected
 
 
 def _first_record(path: Path, delimiter: str, encoding: Encoding, *, skip_blanks: bool = False) -> list[str] | None:
     with text_of(path, encoding) as file:
         return next(csv.reader(file, delimiter=delimiter, skipinitialspace=skip_blanks), None)
-
-
-def _check_whole(path: Path) -> None:
-    """Read a compressed file to its end and its checksum: DuckDB may read a truncated file as a shorter table."""
-    with gzip.open(path) as file:
-        while file.read(1 << 20):
-            pass
 
 
 def _record(path: Path, delimiter: str, line: int) -> int:

@@ -12,6 +12,8 @@ from typing import IO, Any, Literal, cast
 Encoding = Literal["utf-8", "latin-1", "windows-1252"]
 """The values of `reading.encoding`: the encoding of files that are not UTF-8."""
 
+CHUNK = 1 << 20
+"""How many bytes are read at a time."""
 _UNUSED = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D, *range(9), *range(14, 32)])
 """Bytes that a text in Latin-1 or Windows-1252 does not have."""
 _ONLY_WINDOWS = bytes(range(0x80, 0xA0))
@@ -25,7 +27,7 @@ def likely_encoding(path: Path) -> Encoding | None:
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     valid, odd, windows = True, False, False
-    for chunk in _chunks(path):
+    for chunk in chunks_of(path):
         if valid:
             try:
                 decoder.decode(chunk)
@@ -60,7 +62,8 @@ def _opened(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
+def chunks_of(path: Path) -> Iterator[bytes]:
+    """The bytes of the file in parts, decompressed if its name ends in .gz."""
     with _opened(path) as file:
-        while chunk := file.read(1 << 20):
+        while chunk := file.read(CHUNK):
             yield chunk

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
+from cvpl.tables.record_count import is_open, quoted_fields
+
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark that some programs write before UTF-8."""
 
@@ -14,40 +16,20 @@ _MARK = b"\xef\xbb\xbf"
 def raw_records(path: Path, delimiter: str) -> Iterator[bytes]:
     """Yield the header and the records, each with its line end; blank lines are skipped, as in reading."""
     with _opened(path) as file:
-        record, is_open, cut = b"", False, delimiter.encode()
+        record, inside = list[bytes](), False
+        fields = quoted_fields(delimiter)
         for line in file:
             if not record and not line.strip(b"\r\n"):
                 continue
-            record += line
-            if b'"' in line:
-                is_open = _is_open(record.removeprefix(_MARK), cut)
-            if not is_open:
-                yield record
-                record = b""
+            record.append(line)
+            if inside or b'"' in line:
+                inside = is_open(line.removeprefix(_MARK).decode("utf-8", "surrogateescape"), fields, inside)
+            if not inside:
+                yield b"".join(record)
+                record.clear()
         if record:
-            yield record
+            yield b"".join(record)
 
 
 def _opened(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _is_open(record: bytes, delimiter: bytes) -> bool:
-    """Whether a quoted field is not closed yet, so that the record continues on the next line.
-
-    Only a quote at the start of a field, after optional spaces, opens it; inside, two quotes mean one.
-    """
-    at = 0
-    while True:
-        while record[at : at + 1] == b" ":
-            at += 1
-        if record[at : at + 1] == b'"':
-            at = record.find(b'"', at + 1)
-            while at >= 0 and record[at + 1 : at + 2] == b'"':
-                at = record.find(b'"', at + 2)
-            if at < 0:
-                return True
-        at = record.find(delimiter, max(at, 0))
-        if at < 0:
-            return False
-        at += len(delimiter)
