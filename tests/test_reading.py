@@ -875,7 +875,7 @@ def test_a_missing_file_and_a_folder_are_no_files(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     problems = refused(tmp_path / "none.csv", tmp_path / "folder.csv", [spec("x")])
     assert [(problem.where, problem.what) for problem in problems] == [
-        ("none.csv", "there is no such file"), ("folder.csv", "there is no such file"),
+        ("none.csv", "there is no such file"), ("folder.csv", "this is a folder, not a file"),
     ]  # fmt: skip
 
 

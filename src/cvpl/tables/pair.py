@@ -125,7 +125,7 @@ def read_inputs(
             whole = WholeTableFacts() if problems else whole_table_facts(con, sources, reading, specs, identity)
         except duckdb.Error as error:
             raise _fault_of_reading(con, sources, error) from None
-        problems.extend(_no_control(sources))
+        problems = _changed(sources) or [*problems, *_no_control(sources)]
         if problems:
             raise InputError(problems)
         empty = without_values(kept, sources, read, notices)
@@ -172,10 +172,19 @@ def _fault_of_reading(
 
     if isinstance(error, duckdb.OutOfMemoryException):
         return error
+    changed = _changed(sources)
+    if changed:
+        return InputError(changed)
     damaged = [damaged_parquet(source.name) for source in sources if not is_whole(con, source)]
     if damaged:
         return InputError(damaged)
     return disk_trouble("the tables") if isinstance(error, duckdb.IOException) else error
+
+
+def _changed(sources: Sequence[Source]) -> list[Problem]:
+    """The files that changed since they were opened."""
+    found = (None if source.state is None else source.state.changed() for source in sources)
+    return [problem for problem in found if problem is not None]
 
 
 def _descriptions(tables: Mapping[str, object], sources: Sequence[Source]) -> dict[str, InputDescription]:

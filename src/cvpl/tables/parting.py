@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, LimitError, Problem
+from cvpl.input_file import FileState
 from cvpl.tables.csv_file import delimiter_of, is_csv
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.raw_records import raw_records
@@ -33,12 +34,16 @@ _COLUMN = "Name a column of the table, with the exact spelling."
 
 @dataclass(frozen=True, eq=False)
 class PeopleOfTable:
-    """The people of a table: each row's person number, by first appearance, and the SHA-256 of the file."""
+    """The people of a table: each row's person number, by first appearance, and the SHA-256 of the file.
+
+    `state` is the file as it was read.
+    """
 
     person: NDArray[np.int64]
     people: int
     reading: Reading
     sha256: str | None
+    state: FileState | None
 
 
 def read_people(path: Path, by: str | None) -> PeopleOfTable:
@@ -53,7 +58,7 @@ def read_people(path: Path, by: str | None) -> PeopleOfTable:
     with _connection() as con:
         source = open_source(con, path, "people", reading)
         if by is None:
-            return PeopleOfTable(np.arange(source.rows), source.rows, reading, source.fingerprint)
+            return PeopleOfTable(np.arange(source.rows), source.rows, reading, source.fingerprint, source.state)
         key = _key(source, by, reading)
         where = f"FROM {quoted(source.table)} WHERE {key} IS NULL OR {key} = ''"
         first, count = con.execute(f"SELECT min({source.position}), count(*) {where}").fetchall()[0]
@@ -69,7 +74,7 @@ def read_people(path: Path, by: str | None) -> PeopleOfTable:
             "JOIN persons USING (k) ORDER BY place"
         ).fetchnumpy()
         person = np.asarray(found["person"], dtype=np.int64)
-        return PeopleOfTable(person, int(person.max()) + 1, reading, source.fingerprint)
+        return PeopleOfTable(person, int(person.max()) + 1, reading, source.fingerprint, source.state)
 
 
 def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:

@@ -25,6 +25,8 @@ def smallest_class(data: object, columns: Sequence[str], reading: Reading | None
             raise InputError([Problem(source.name, "the table lacks this column", cure, name) for name in absent])
         fields = ", ".join(source.field(name) for name in columns)
         query = f"SELECT min(size) FROM (SELECT count(*) AS size FROM {quoted(source.table)} GROUP BY {fields})"
-        return int(con.execute(query).fetchall()[0][0])
+        smallest = int(con.execute(query).fetchall()[0][0])
+        source.check_unchanged()
+        return smallest
     finally:
         con.close()

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cvpl.errors import InputError, Problem
+from cvpl.errors import CvplError, InputError, Problem
+from cvpl.input_file import FileState, not_a_file
 from cvpl.tables.csv_file import is_csv, load_csv
 from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
@@ -48,10 +49,21 @@ class Source:
     rows: int
     fingerprint: str | None
     position: str = "rowid"
+    state: FileState | None = None
+    """The file before it was read; None for a dataframe."""
 
     def field(self, column: str) -> str:
         """The column's SQL name."""
         return f"c{list(self.types).index(column)}"
+
+    def check_unchanged(self) -> None:
+        """Raise InputError if the file has changed since it was opened.
+
+        To be called when everything is read: the columns of Parquet are read late, and the fingerprint is of the file
+        as it was opened.
+        """
+        if self.state is not None:
+            self.state.check()
 
 
 def display_name(data: object, fallback: str) -> str:
@@ -67,13 +79,21 @@ def open_source(
     Raises InputError with every problem of the file itself.
     """
     name = name or display_name(data, role)
-    fingerprint = None
+    fingerprint = state = None
     if isinstance(data, str | Path):
         path, part = located(data)
-        if not path.is_file():
-            raise InputError([Problem(name, "there is no such file", "Check the path.")])
-        columns = _load_file(con, path, part, role, reading, name)
-        fingerprint = _sha256(path, part)
+        problem = not_a_file(path, name)
+        if problem is not None:
+            raise InputError([problem])
+        state = FileState.of(path, name)
+        try:
+            columns = _load_file(con, path, part, role, reading, name)
+            fingerprint = _sha256(path, part)
+        except CvplError:
+            # Half of one file and half of another is no table; that the file changed is what there is to say.
+            state.check()
+            raise
+        state.check()
     else:
         columns = _load_frame(con, data, role, name)
     described = con.execute(f"DESCRIBE {quoted(role)}").fetchall()
@@ -82,7 +102,7 @@ def open_source(
         raise InputError([Problem(name, "the table has no rows", "A rate needs at least one record in each table.")])
     types = {column: str(row[1]) for column, row in zip(columns, described[: len(columns)], strict=True)}
     position = POSITION if len(described) > len(columns) else "rowid"
-    return Source(name, role, types, count, fingerprint, position)
+    return Source(name, role, types, count, fingerprint, position, state)
 
 
 def located(data: str | Path) -> tuple[Path, str | None]:

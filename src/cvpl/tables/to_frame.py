@@ -66,6 +66,7 @@ def read_frame(
             raise InputError(problems)
         read |= {name: _guess(con, reading, source, name) for name in guessed}
         kept = {name: _as_it_is(con, reader, source, name) for name in carried}
+        source.check_unchanged()
     finally:
         con.close()
     sorted_in = _ByKind({}, {}, {})

@@ -84,6 +84,8 @@ def split(
     drafts = draft_of(targets[0]), draft_of(targets[1])
     try:
         part(path, found.reading, mine, drafts)
+        if found.state is not None:
+            found.state.check()
         check_parts(drafts, found.reading, rows, by)
         for draft, target in zip(drafts, targets, strict=True):
             record_file(draft.replace(target))

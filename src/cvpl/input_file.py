@@ -1,0 +1,86 @@
+"""Files that are read: what kind of thing a path leads to, how much of it is read, and whether it stays the same."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from cvpl.errors import InputError, Problem
+
+_KINDS = (
+    (stat.S_ISDIR, "this is a folder, not a file", "Name a file in it."),
+    (stat.S_ISFIFO, "this is a pipe, not a file", "Write its content to a file, and name that."),
+    (stat.S_ISSOCK, "this is a socket, not a file", "Name a file."),
+    (stat.S_ISCHR, "this is a device, not a file", "Name a file."),
+    (stat.S_ISBLK, "this is a device, not a file", "Name a file."),
+)
+
+
+def not_a_file(path: Path, name: str, cure: str = "Check the path.") -> Problem | None:
+    """Why a path is not a regular file or a link to one; None if it is. `cure` is for a path that leads nowhere."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return Problem(name, "this is a link that leads back to itself", "Name the file itself.")
+        if isinstance(error, PermissionError):
+            return Problem(name, "the file cannot be opened: no permission", "Give yourself the right to read it.")
+        if error.errno == errno.ENOENT and path.is_symlink():
+            return Problem(name, "this is a link to a file that does not exist", cure)
+        return Problem(name, "there is no such file", cure)
+    except ValueError:
+        return Problem(name, "there is no such file", cure)
+    return next((Problem(name, what, advice) for is_kind, what, advice in _KINDS if is_kind(mode)), None)
+
+
+def read_bounded(path: Path, name: str, most: int, cure: str = "Check the path.") -> bytes:
+    """The content of a regular file of at most `most` megabytes. Raises InputError for anything else."""
+    problem = not_a_file(path, name, cure)
+    if problem is not None:
+        raise InputError([problem])
+    try:
+        with path.open("rb") as file:
+            content = file.read((most << 20) + 1)
+    except OSError:
+        what = "the file cannot be opened"
+        raise InputError([Problem(name, what, "Check the path, and that you may read it.")]) from None
+    if len(content) > most << 20:
+        raise InputError([Problem(name, f"the file is larger than {most:,} MB", "Check that it is the right file.")])
+    return content
+
+
+@dataclass(frozen=True)
+class FileState:
+    """A file at the moment before it is read, so that a change while it is read is found."""
+
+    path: Path
+    name: str
+    identity: tuple[int, int, int, int] | None
+
+    @classmethod
+    def of(cls, path: Path, name: str) -> FileState:
+        """The file as it is now; `name` is what messages call it."""
+        return cls(path, name, _identity(path))
+
+    def changed(self) -> Problem | None:
+        """The problem that the file was replaced, removed or written to since; None if it was not."""
+        if self.identity is not None and _identity(self.path) == self.identity:
+            return None
+        return Problem(self.name, "the file changed while it was read", "Run again when it is complete.")
+
+    def check(self) -> None:
+        """Raise InputError if the file has changed."""
+        problem = self.changed()
+        if problem is not None:
+            raise InputError([problem])
+
+
+def _identity(path: Path) -> tuple[int, int, int, int] | None:
+    """The device and number of a file, its size and the time of its last change; None if it is not there."""
+    try:
+        now = path.stat()
+    except OSError:
+        return None
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
