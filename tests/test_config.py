@@ -182,7 +182,7 @@ def test_what_is_wrong_is_reported_with_its_place(name):
 def test_a_file_that_is_not_yaml_is_reported_by_line(tmp_path):
     path = tmp_path / "audit.yaml"
     path.write_text("columns:\n  age: {role: id\nattacker: paper\n")
-    assert "audit.yaml: the configuration is not YAML (line 3)" in problems(path)[0]
+    assert "audit.yaml: the configuration is not YAML (line 3, column " in problems(path)[0]
     path.write_text("- just\n- a list\n")
     assert "not a mapping" in problems(path)[0]
     assert "cannot be opened" in problems(tmp_path / "gone.yaml")[0]

@@ -867,7 +867,7 @@ def test_a_parquet_file_that_is_damaged_inside_is_named_alone(tmp_path, harm):
     bad.write_bytes(content[:4] + middle + content[8_004:])
     problems = refused(good, bad, [spec("x", "numeric"), spec("y")])
     assert [(problem.where, problem.what) for problem in problems] == [
-        ("bad.parquet", "the file cannot be read as Parquet")
+        ("bad.parquet", "the file is damaged, or cannot be read as Parquet")
     ]
 
 

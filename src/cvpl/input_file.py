@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cvpl.errors import InputError, Problem
@@ -35,19 +35,23 @@ def not_a_file(path: Path, name: str, cure: str = "Check the path.") -> Problem 
     return next((Problem(name, what, advice) for is_kind, what, advice in _KINDS if is_kind(mode)), None)
 
 
-def read_bounded(path: Path, name: str, most: int, cure: str = "Check the path.") -> bytes:
-    """The content of a regular file of at most `most` megabytes. Raises InputError for anything else."""
+def read_bounded(path: Path, name: str, called: str, most: int, cure: str = "Check the path.") -> bytes:
+    """The content of a regular file of at most `most` megabytes. Raises InputError for anything else.
+
+    Messages call the file `name`, and what it should be `called`.
+    """
     problem = not_a_file(path, name, cure)
     if problem is not None:
-        raise InputError([problem])
+        raise InputError([replace(problem, what=f"the {called} cannot be opened: {problem.what}")])
     try:
         with path.open("rb") as file:
             content = file.read((most << 20) + 1)
     except OSError:
-        what = "the file cannot be opened"
+        what = f"the {called} cannot be opened"
         raise InputError([Problem(name, what, "Check the path, and that you may read it.")]) from None
     if len(content) > most << 20:
-        raise InputError([Problem(name, f"the file is larger than {most:,} MB", "Check that it is the right file.")])
+        what = f"the {called} is larger than {most:,} MB, which is the most that is read"
+        raise InputError([Problem(name, what, "Check that it is the right file.")])
     return content
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import sys
@@ -13,6 +12,7 @@ from typing import cast
 import typer
 
 from cvpl.cli import audit, benchmark, compare, demo, diff, init, protect, report, reproduce, simulate, split, surface
+from cvpl.cli.failures import disk_failure, is_full, is_interruption
 from cvpl.cli.output import tell
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
 from cvpl.files import recorded_files
@@ -32,7 +32,6 @@ _WrongCall = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 _TYPER_INTERRUPTED = 130
 """Typer's exception for Ctrl-C."""
 _FILES_SHOWN = 6
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @app.callback(invoke_without_command=True)
@@ -113,15 +112,27 @@ def _run(arguments: list[str], written: Sequence[Path]) -> int:
     except OSError as error:
         # A file or folder that cannot be written; the system's message contains a path, never a cell.
         tell(f"{error.filename or 'standard output'}: {error.strerror or 'the system refused'}.")
-        return ExitCode.LIMIT if error.errno in _FULL else ExitCode.USAGE
+        return ExitCode.LIMIT if is_full(error) else ExitCode.USAGE
     except Exception as error:
-        if os.environ.get("CVPL_DEBUG"):
-            raise
-        # The message of an unexpected error could contain a cell of the input, so only its type and place are reported.
-        tell(f"Internal error ({type(error).__name__} at {place_of(error)}). This is a bug in cvpl, not in your data.")
-        tell("Please report it. CVPL_DEBUG=1 shows the full traceback, which may contain values of your tables.")
-        return ExitCode.INTERNAL
+        return _unexpected(error, written)
     if code == _TYPER_INTERRUPTED:
         tell(_interrupted(written))
         return ExitCode.INTERRUPTED
     return int(code or 0)
+
+
+def _unexpected(error: Exception, written: Sequence[Path]) -> int:
+    """Tell of an error that no part of the program raised on purpose: of the system's doing, or a fault of its own."""
+    if is_interruption(error):
+        tell(_interrupted(written))
+        return ExitCode.INTERRUPTED
+    failed = disk_failure(error)
+    if failed is not None:
+        tell(str(failed))
+        return failed.exit_code
+    if os.environ.get("CVPL_DEBUG"):
+        raise error
+    # The message of an unexpected error could contain a cell of the input, so only its type and place are reported.
+    tell(f"Internal error ({type(error).__name__} at {place_of(error)}). This is a bug in cvpl, not in your data.")
+    tell("Please report it. CVPL_DEBUG=1 shows the full traceback, which may contain values of your tables.")
+    return ExitCode.INTERNAL

@@ -6,6 +6,8 @@ import re
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 LEAST = 1 << 20
+MOST = 1 << 50
+"""A petabyte: more than any machine has."""
 
 
 def parse_size(text: str) -> int:
@@ -13,7 +15,10 @@ def parse_size(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?i?b?)\s*", text.lower())
     if match is None or match[2] not in _UNITS:
         raise ValueError("write a size such as 512MB or 4GB")
-    size = int(float(match[1]) * _UNITS[match[2]])
+    amount = float(match[1]) * _UNITS[match[2]]
+    if amount > MOST:
+        raise ValueError("this is more than a petabyte; write a size such as 512MB or 4GB")
+    size = int(amount)
     if size < LEAST:
         raise ValueError("this is less than a megabyte; write a size such as 512MB or 4GB")
     return size

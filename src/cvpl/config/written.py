@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from cvpl.config.shorthands import RuleForm, one_of
-from cvpl.config.sizes import parse_size
+from cvpl.config.sizes import LEAST, MOST, parse_size
 from cvpl.config.written_attacker import AttackerForm, ThresholdForm
 from cvpl.evaluation.intervals.intervals import Method
 from cvpl.evaluation.policy import PRESETS, Bound, Figure
@@ -89,8 +89,8 @@ class SubBlockConfig(Settings):
 class SearchConfig(Settings):
     """Resources of the search, and options to search fewer pairs; without these options it is exact."""
 
-    memory: Annotated[int, BeforeValidator(_bytes), Field(ge=1 << 20)] | None = None
-    threads: Annotated[int, Field(ge=1)] | None = None
+    memory: Annotated[int, BeforeValidator(_bytes), Field(ge=LEAST, le=MOST)] | None = None
+    threads: Annotated[int, Field(ge=1, le=1_024)] | None = None
     max_block: Annotated[int, Field(ge=1)] | None = None
     sample: Annotated[float, Field(gt=0, lt=1)] | None = None
     sub_block: SubBlockConfig | None = None
@@ -191,4 +191,4 @@ class AuditConfig(Settings):
     report: ReportConfig = ReportConfig()
     canaries: bool | None = None
     sensitivity: bool | None = None
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from cvpl.errors import UsageError
+from cvpl.errors import InputError, Problem, UsageError
 from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName, added
 from cvpl.settings import Settings
 
@@ -181,10 +181,15 @@ class RobustPca(ProjectionOperator):
         return _components(self.robust_pca, centre, directions.second / sum(len(table) for table in tables))
 
 
+MOST_COMPONENTS = 2_000
+"""The most components of a random projection: more keep no more of the distances, and only take memory."""
+MOST_UMAP_COMPONENTS = 100
+
+
 class RandomSettings(Settings):
     """The dimension of a random projection; 20 is the paper's choice."""
 
-    components: Annotated[int, Field(ge=1)] = 20
+    components: Annotated[int, Field(ge=1, le=MOST_COMPONENTS)] = 20
 
 
 class RandomProjection(ProjectionOperator):
@@ -206,7 +211,7 @@ class RandomProjection(ProjectionOperator):
 class UmapSettings(Settings):
     """UMAP's size and neighbourhood; 15 neighbours is the paper's choice."""
 
-    components: Annotated[int, Field(ge=2)] = 5
+    components: Annotated[int, Field(ge=2, le=MOST_UMAP_COMPONENTS)] = 5
     neighbors: Annotated[int, Field(ge=2)] = 15
 
 
@@ -228,6 +233,9 @@ class Umap(ProjectionOperator):
             raise UsageError("the projection umap needs an extra: install cvpl[umap], or choose another") from None
         original, protected = vectors.tables["original"].dense(), vectors.tables["protected"].dense()
         both = np.vstack([original, protected])
+        if self.umap.components > len(both) - 2:
+            what = f"`umap.components` is {self.umap.components}, and both tables have {len(both):,} records together"
+            raise InputError([Problem("configuration", what, f"Set it to at most {max(2, len(both) - 2):,}.")])
         mapper = umap.UMAP(
             n_components=self.umap.components,
             n_neighbors=min(self.umap.neighbors, len(both) - 1),

@@ -59,7 +59,7 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
             rejected = _read_csv(con, path, role, len(names), delimiter)
         else:
             rejected = load_decoded(con, path, quoted(role), len(names), delimiter, encoding)
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.IOException:
         # The file was opened and its header read before: the trouble is with the disk, or with what is put aside there.

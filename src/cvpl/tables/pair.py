@@ -7,12 +7,12 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.errors import CvplError, InputError, LimitError, Problem
+from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.evaluation_only import EvaluationOnly
@@ -124,7 +124,7 @@ def read_inputs(
             columns = _evaluation_columns(evaluated, sources, subgroups, problems, named)
             whole = WholeTableFacts() if problems else whole_table_facts(con, sources, reading, specs, identity)
         except duckdb.Error as error:
-            raise _fault_of_reading(con, sources, error) from None
+            _refuse(con, sources, error)
         problems = _changed(sources) or [*problems, *_no_control(sources)]
         if problems:
             raise InputError(problems)
@@ -161,24 +161,21 @@ def _limit(con: duckdb.DuckDBPyConnection, memory: int, threads: int | None) -> 
     con.execute(f"SET threads = {max(1, min(threads or os.cpu_count() or 1, limit // _THREAD))}")
 
 
-def _fault_of_reading(
-    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], error: duckdb.Error
-) -> CvplError | duckdb.Error:
-    """What DuckDB's error says of the tables: which are damaged, or that the disk failed; else the error itself.
+def _refuse(con: duckdb.DuckDBPyConnection, sources: Sequence[Source], error: duckdb.Error) -> NoReturn:
+    """Raise what DuckDB's error says of the tables: they changed, are damaged, or the disk failed; else the error.
 
     Parquet is read column by column, so a damaged one may show itself only while columns are read.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return error
-    changed = _changed(sources)
-    if changed:
-        return InputError(changed)
-    damaged = [damaged_parquet(source.name) for source in sources if not is_whole(con, source)]
-    if damaged:
-        return InputError(damaged)
-    return disk_trouble("the tables") if isinstance(error, duckdb.IOException) else error
+    if isinstance(error, duckdb.OutOfMemoryException | duckdb.InterruptException):
+        raise error
+    problems = _changed(sources) or [damaged_parquet(source.name) for source in sources if not is_whole(con, source)]
+    if problems:
+        raise InputError(problems) from None
+    if isinstance(error, duckdb.IOException):
+        raise disk_trouble("the tables") from None
+    raise error
 
 
 def _changed(sources: Sequence[Source]) -> list[Problem]:

@@ -36,6 +36,8 @@ PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9
 _PLAIN_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAY = np.timedelta64(1, "D") - np.timedelta64(1, "us")
 """From the first to the last microsecond of a day."""
+LARGEST = 1e140
+"""The largest number that is compared: its variance and its distances are still numbers."""
 _WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOAT_TYPES = ("FLOAT", "DOUBLE")
 Meaning = TypeVar("Meaning")
@@ -69,9 +71,9 @@ class ColumnReader:
         if kind in _FLOAT_TYPES:
             # A whole float is written like an integer: a dataframe turns integers with missing values into floats.
             whole = f"isfinite({name}) AND {name} = trunc({name}) AND abs({name}) < 1e15"
-            text = (
-                f"CASE WHEN isnan({name}) THEN NULL WHEN {whole} THEN {name}::BIGINT::VARCHAR ELSE {name}::VARCHAR END"
-            )
+            # Both branches may be computed for every cell, and a cast must not fail where the other is taken.
+            number = f"WHEN {whole} THEN TRY_CAST({name} AS BIGINT)::VARCHAR"
+            text = f"CASE WHEN isnan({name}) THEN NULL {number} ELSE {name}::VARCHAR END"
         elif kind.startswith("DECIMAL") and not kind.endswith(",0)"):
             text = f"rtrim(rtrim({name}::VARCHAR, '0'), '.')"
         elif kind == "TIMESTAMP WITH TIME ZONE":
@@ -160,8 +162,20 @@ class ColumnReader:
                     numbers = Numbers(value, value.copy(), value.copy())
                 for rows, meant in found:
                     numbers.values[rows], numbers.low[rows], numbers.high[rows] = meant
+            self._check_size(spec, source, numbers)
             result.append(numbers)
         return result
+
+    def _check_size(self, spec: ColumnSpec, source: Source, numbers: Numbers) -> None:
+        """Report numbers whose squares, summed over a table, no double can hold."""
+        ends = (numbers.values,) if numbers.plain else (numbers.values, numbers.low, numbers.high)
+        huge = np.zeros(len(numbers.values), dtype=bool)
+        for end in ends:
+            huge |= np.isfinite(end) & (np.abs(end) > LARGEST)
+        if huge.any():
+            what, cure = f"found a number beyond {LARGEST:g} or -{LARGEST:g}", "Correct the row, or empty the cell."
+            first = int(np.flatnonzero(huge)[0]) + 1
+            self._problems.append(Problem(source.name, what, cure, spec.name, first, int(huge.sum())))
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
         ends: tuple[datetime, datetime] | tuple[None, None] = (None, None)

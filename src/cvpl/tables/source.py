@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from cvpl.errors import CvplError, InputError, Problem
 from cvpl.input_file import FileState, not_a_file
 from cvpl.tables.csv_file import is_csv, load_csv
-from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble
+from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble, is_unicode
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
 from cvpl.tables.reading_settings import BLANKS, Reading
 from cvpl.tables.sql_text import literal, only_file, quoted
@@ -83,6 +83,9 @@ def open_source(
     if isinstance(data, str | Path):
         path, part = located(data)
         problem = not_a_file(path, name)
+        if not is_unicode(str(data)):
+            what = "the name of the file or of its folder is not valid UTF-8"
+            problem = Problem(name, what, "Give it a name in UTF-8.")
         if problem is not None:
             raise InputError([problem])
         state = FileState.of(path, name)
@@ -96,13 +99,26 @@ def open_source(
         state.check()
     else:
         columns = _load_frame(con, data, role, name)
-    described = con.execute(f"DESCRIBE {quoted(role)}").fetchall()
-    count = int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
+    described, count = _described(con, role, name)
     if not count:
         raise InputError([Problem(name, "the table has no rows", "A rate needs at least one record in each table.")])
     types = {column: str(row[1]) for column, row in zip(columns, described[: len(columns)], strict=True)}
     position = POSITION if len(described) > len(columns) else "rowid"
     return Source(name, role, types, count, fingerprint, position, state)
+
+
+def _described(con: duckdb.DuckDBPyConnection, role: str, name: str) -> tuple[list[tuple[str, ...]], int]:
+    """The columns of a loaded table as DuckDB describes them, and its number of rows."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    try:
+        described = con.execute(f"DESCRIBE {quoted(role)}").fetchall()
+        return described, int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error:
+        # Only Parquet is read here; everything else was loaded before.
+        raise InputError([damaged_parquet(name)]) from None
 
 
 def located(data: str | Path) -> tuple[Path, str | None]:
@@ -140,6 +156,8 @@ def _load_database(con: duckdb.DuckDBPyConnection, path: Path, part: str | None,
     file = quoted(f"{role} file")
     try:
         con.execute(f"ATTACH {literal(str(path))} AS {file} (READ_ONLY, TYPE duckdb)")
+    except duckdb.InterruptException:
+        raise
     except duckdb.Error:
         cure = "Check that it is a DuckDB file, that no program is writing to it, and that DuckDB here is not older."
         raise InputError([Problem(name, "the file cannot be opened as a DuckDB database", cure)]) from None
@@ -159,7 +177,7 @@ def _load_database(con: duckdb.DuckDBPyConnection, path: Path, part: str | None,
         table = f"{file}.{quoted(wanted[0])}.{quoted(wanted[1])}"
         columns = [str(row[0]) for row in con.execute(f"DESCRIBE {table}").fetchall()]
         con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error:
         cure = "Check that the file is whole and that DuckDB can show the table; a view may need other files."
@@ -196,6 +214,8 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: s
         table = f"read_parquet({only_file(path)}, hive_partitioning=false, file_row_number=true)"
         aliases = f"{_aliases(columns)}, {POSITION}"
         con.execute(f"CREATE TEMP VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
     except duckdb.Error:
         raise InputError([damaged_parquet(name)]) from None
     return columns
@@ -247,7 +267,7 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
             columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]
         con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
         con.unregister(view)
-    except duckdb.OutOfMemoryException:
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.IOException:
         raise disk_trouble(name) from None
