@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
 from cvpl.result.data_frame import interval_columns
-from cvpl.result.document import Document
+from cvpl.result.document import FROM_FILE, Document, refused_as_invalid
 from cvpl.result.earlier import upgraded, with_interval_fields
 from cvpl.result.figures import (
     Attributable,
@@ -120,7 +120,14 @@ class AuditResult(Document):
     @model_validator(mode="before")
     @classmethod
     def _from_earlier(cls, data: Any) -> Any:
-        return upgraded(with_interval_fields(data))
+        with refused_as_invalid():
+            return upgraded(with_interval_fields(data))
+
+    @model_validator(mode="after")
+    def _has_tables(self, info: ValidationInfo) -> Self:
+        if info.context is FROM_FILE and not {"original", "protected"} <= self.inputs.keys():
+            raise ValueError("the tables of the audit are not described")
+        return self
 
     def power_at(self, false_rate: float) -> Power | None:
         """The headline attacker's power (true-positive rate) at a false-positive rate; None if not measured there."""

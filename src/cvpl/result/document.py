@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import model_validator
+from pydantic import ModelWrapValidatorHandler, ValidationInfo, model_validator
 
 from cvpl.files import write_whole
 from cvpl.result.data_frame import data_frame
@@ -16,6 +18,22 @@ from cvpl.result.section import Section
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+FROM_FILE = "from a file"
+"""The context of validation for a result that was read, which somebody may have changed."""
+LARGEST = 1e18
+_FREE = ("config", "seed", "settings")
+"""Keys with numbers that somebody chose: they are shown as text, and may be of any size."""
+
+
+@contextmanager
+def refused_as_invalid() -> Iterator[None]:
+    """Report what cannot be brought to the present form as invalid, like any other fault of a file."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ArithmeticError):
+        raise ValueError("the result of an earlier version is not complete") from None
 
 
 class Document(Section):
@@ -29,7 +47,16 @@ class Document(Section):
     @model_validator(mode="before")
     @classmethod
     def _from_earlier(cls, data: Any) -> Any:
-        return with_interval_fields(data)
+        with refused_as_invalid():
+            return with_interval_fields(data)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _of_file(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """Refuse a file with a figure beyond all bounds, which no chart could show."""
+        if info.context is FROM_FILE and _has_giants(data):
+            raise ValueError("a number is larger than any figure of a result")
+        return handler(data)
 
     def _repr_html_(self) -> str:
         """The answer and the main figures as HTML, for a notebook."""
@@ -45,8 +72,11 @@ class Document(Section):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read a result of this version or an earlier one."""
-        return cls.model_validate_json(text)
+        """Read a result of this version or an earlier one.
+
+        Raises ValidationError if it is none, or if a number in it is larger than any figure can be.
+        """
+        return cls.model_validate_json(text, context=FROM_FILE)
 
     def write(self, directory: str | Path) -> Path:
         """Write the JSON file to `directory`, atomically, and return its path."""
@@ -75,3 +105,17 @@ class Document(Section):
 
     def _columns(self) -> dict[str, list[Any]]:
         raise NotImplementedError
+
+
+def _has_giants(data: Any) -> bool:
+    """Whether a number anywhere in a JSON value is beyond the largest figure, or is none."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [inner for key, inner in value.items() if key not in _FREE]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, int | float) and not abs(value) <= LARGEST:
+            return True
+    return False

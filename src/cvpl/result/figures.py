@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, Self, TypeVar
+
+from pydantic import model_validator
 
 from cvpl.result.section import Section
+
+Checked = TypeVar("Checked", bound=Section)
 
 
 class Rate(Section):
@@ -102,6 +106,13 @@ def power_at(powers: Sequence[Power] | None, false_rate: float) -> Power | None:
     return next((power for power in powers or () if power.false_rate == false_rate), None)
 
 
+def _with_bins(section: Checked, edges: Sequence[float], *shares: Sequence[float]) -> Checked:
+    """The section, if every bin has an edge on either side and a share of each kind."""
+    if len(edges) < 2 or any(len(bins) != len(edges) - 1 for bins in shares):
+        raise ValueError("the bins and their edges do not fit")
+    return section
+
+
 class Overlap(Section):
     """Similarities of true matches and wrong candidates in equal bins; `overlap` is the shared area."""
 
@@ -112,6 +123,10 @@ class Overlap(Section):
     separation: float
     non_match_pairs: int
     sampled: bool
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        return _with_bins(self, self.edges, self.matches, self.non_matches)
 
 
 class EvidenceShares(Section):
@@ -128,6 +143,10 @@ class EvidenceShares(Section):
     originals_without: float
     controls_without: float | None
     read_at: float | None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        return _with_bins(self, self.edges, self.originals, *(() if self.controls is None else (self.controls,)))
 
 
 class TruthFigures(Section):

@@ -1,0 +1,114 @@
+"""A result file that somebody changed is shown or refused: its report never ends in a fault of the program."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import cvpl
+from cvpl.cli.demo import CONFIG
+from cvpl.cli.main import run
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
+from examples import examples
+
+EARLIER = Path(__file__).parent / "fixtures" / "result-0.1.json"
+NUMBERS = (math.nan, math.inf, 1e308, -1e308, -1, 0, 10**30, 1e17, 2)
+TYPES = (None, "x", 5, [], {}, True, [1], {"a": 1})
+NAMES = ("nobody", "", "\u202e", "x" * 5000, "<b>")
+
+
+@pytest.fixture(scope="module")
+def result():
+    rng = np.random.default_rng(1)
+    original, control = (Touchpoints(records=200).draw(rng) for _ in range(2))
+    tables = [
+        pd.DataFrame(table.to_columns()) for table in (original, Perturbation("low").protect(original, rng), control)
+    ]
+    config = yaml.safe_load(CONFIG) | {"attacker": "paper", "report": {"subgroups": ["region"]}}
+    return cvpl.audit(tables[0], tables[1], config, control=tables[2], fail_above=0.5).to_json()
+
+
+def places(value, above=()):
+    """The paths of everything in a JSON value; of a list only the first few, and of the configuration nothing."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value[:5]) if isinstance(value, list) else ()
+    for key, inner in parts:
+        if key != "config":
+            yield (*above, key), inner
+            yield from places(inner, (*above, key))
+
+
+def put(data, path, value):
+    for key in path[:-1]:
+        data = data[key]
+    if value is DROPPED:
+        del data[path[-1]]
+    else:
+        data[path[-1]] = value
+
+
+DROPPED = object()
+
+
+def changed(data, rng):
+    """Change one place of the data, in one of five ways."""
+    found = list(places(data))
+    way = rng.integers(5)
+    choices = {
+        2: [path for path, value in found if isinstance(value, int | float) and not isinstance(value, bool)],
+        3: [path for path, value in found if isinstance(value, list | dict)],
+        4: [path for path, value in found if isinstance(value, str)],
+    }.get(way, [path for path, _ in found])
+    path = choices[rng.integers(len(choices))]
+    value = dict(found)[path]
+    new = [DROPPED, TYPES, NUMBERS, type(value)() if way == 3 else None, NAMES][way]
+    put(data, path, new[rng.integers(len(new))] if isinstance(new, tuple) else new)
+
+
+def code(tmp_path, data, kind):
+    file = tmp_path / "result.json"
+    file.write_text(json.dumps(data))
+    return run(["report", str(file), "--format", kind])
+
+
+def test_random_changes_are_shown_or_refused(tmp_path, result, capsys):
+    rng = np.random.default_rng(8)
+    for number in range(examples(16)):
+        data = json.loads(EARLIER.read_text() if number % 4 == 0 else result)
+        changed(data, rng)
+        assert code(tmp_path, data, "md" if number % 4 else "html") in (0, 3)
+        assert "Internal error" not in capsys.readouterr().err
+
+
+CHANGES = {
+    "no edges": (("evidence", "edges"), []),
+    "no edges of similarities": (("truth", "similarities", "edges"), []),
+    "no shares": (("truth", "similarities", "matches"), []),
+    "one share less": (("evidence", "originals"), [1.0]),
+    "no tables": (("inputs",), {}),
+    "a number beyond all": (("linkage_rate", "estimate"), 1e300),
+    "no number": (("linkage_rate", "estimate"), math.nan),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_result_that_contradicts_itself_is_refused(tmp_path, result, capsys, name):
+    data = json.loads(result)
+    put(data, *CHANGES[name])
+    assert code(tmp_path, data, "html") == 3
+    assert "this is not a result" in capsys.readouterr().err
+
+
+def test_an_earlier_result_that_is_not_complete_is_refused(tmp_path, capsys):
+    data = json.loads(EARLIER.read_text())
+    data["attackers"][0]["power"][1].clear()
+    assert code(tmp_path, data, "md") == 3
+    assert "this is not a result" in capsys.readouterr().err
+
+
+def test_the_result_as_it_was_written_is_shown(tmp_path, result):
+    assert code(tmp_path, json.loads(result), "html") == 0
