@@ -437,7 +437,7 @@ WRONG = {
     ),
     "a missing hierarchy": (
         wrong(columns=CONFIG["columns"] | {"gender": {"role": "attribute", "type": "category", "hierarchy": "l/h"}}),
-        "wrong.yaml, l/h: there is no such hierarchy file",
+        "wrong.yaml, l/h: the hierarchy file cannot be opened: there is no such file",
     ),
     "no title": ({key: item for key, item in wrong().items() if key != "title"}, "`title`: this setting is required"),
     "a name with a slash": (wrong(name="a/b"), "a name has up to 60 letters"),

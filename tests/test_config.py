@@ -161,7 +161,7 @@ WRONG = {
     "levers of later": ({"search": {"sample": 100}}, ["`search.sample`"]),
     "hierarchy that is not there": (
         {"columns": {"gender": {"role": "attribute", "type": "category", "hierarchy": "gone.csv"}}},
-        ["configuration, gone.csv: there is no such hierarchy file"],
+        ["configuration, gone.csv: the hierarchy file cannot be opened: there is no such file"],
     ),
     "several at once": (
         {"attacker": "x", "seed": -1, "policy": {"figure": "luck", "max": 2}},

@@ -21,7 +21,10 @@ def problems(tmp_path, text, **settings):
 
 def test_a_file_that_is_not_there_is_no_unreadable_one(tmp_path):
     (tmp_path / "folder").mkdir()
-    text = {"gone.csv": "gone.csv: there is no such hierarchy file.", "folder": "cannot be read"}
+    text = {
+        "gone.csv": "gone.csv: the hierarchy file cannot be opened: there is no such",
+        "folder": "this is a folder",
+    }
     for name, expected in text.items():
         with pytest.raises(InputError) as caught:
             read_hierarchy(tmp_path / name)

@@ -2,14 +2,19 @@
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 
+from cvpl.attack.saved_projection import load_projection
 from cvpl.cli.main import run
 from cvpl.config.manifest import read_manifests
 from cvpl.config.policy_file import read_policy
 from cvpl.config.resolved import load
 from cvpl.errors import InputError
+from cvpl.operators.vectorization.space import FeatureSpace
+from cvpl.result.file import read_any, read_result
+from cvpl.tables.hierarchy import read_hierarchy
 
 COLUMNS = "columns: {age: {role: attribute, type: numeric}}\nattacker: paper\n"
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -89,6 +94,32 @@ def test_only_files_of_some_size_are_read(tmp_path, kind):
         with pytest.raises(InputError, match=f"the {kind} .*{answer}"):
             read(path)
         assert time.monotonic() - began < 1
+
+
+@pytest.mark.parametrize("kind", ["result", "hierarchy file", "saved projection"])
+def test_other_files_are_no_pipes_or_devices_either(tmp_path, kind):
+    readers = {
+        "result": [read_any, read_result],
+        "hierarchy file": [read_hierarchy],
+        "saved projection": [lambda path: load_projection(str(path), FeatureSpace((), 0))],
+    }
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for read in readers[kind]:
+        for path, answer in {pipe: "a pipe", Path("/dev/zero"): "a device"}.items():
+            with pytest.raises(InputError, match=f"the {kind} cannot be opened: this is {answer}, not a file"):
+                read(path)
+
+
+def test_components_have_a_bound(tmp_path):
+    path = tmp_path / "audit.yaml"
+    for projection, most in {"random": 2_000, "umap": 100}.items():
+        path.write_text(
+            f"columns: {{age: {{role: attribute, type: numeric}}}}\n"
+            f"attacker: {{projection: {{{projection}: {{components: 20000}}}}}}\n"
+        )
+        with pytest.raises(InputError, match=f"components`: input should be less than or equal to {most}"):
+            load(path)
 
 
 def test_a_link_to_a_file_is_read(tmp_path):

@@ -20,9 +20,12 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.files import write_whole
+from cvpl.input_file import read_bounded
 from cvpl.operators.projection import FittedProjection, LinearProjection
 from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, NumberFeature
 
+MOST_MEGABYTES = 1_000
+"""The largest saved projection that is read."""
 SCHEMA = "cvpl/projection/1"
 _DIGITS = 4
 _PEOPLE = 10
@@ -78,13 +81,14 @@ def load_projection(path: str, space: FeatureSpace) -> tuple[FeatureSpace, Linea
     problem.
     """
     name = Path(path).name
+    cure = "Name a file that `cvpl audit --save-projection` wrote."
+    text = read_bounded(Path(path), name, "saved projection", MOST_MEGABYTES, cure)
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(text)
         if content["schema"] != SCHEMA:
             raise KeyError("schema")  # noqa: TRY301 - reported like any other unreadable file
         saved = {(part["column"], part["kind"], part.get("feature")): part for part in content["parts"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        cure = "Name a file that `cvpl audit --save-projection` wrote."
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError([Problem(name, "the saved projection cannot be read", cure)]) from None
     parts: list[NumberFeature | CategoryFeatures] = []
     problems = []

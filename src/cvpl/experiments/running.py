@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from cvpl.experiments.journal import Figures, Journal
@@ -43,17 +48,46 @@ def run_all(
             journal.add(cell.key, *_timed(cell))
             tell(len(cells) - len(left) + number, len(cells))
     else:
-        # Fresh processes: a forked one would share the locks of threads that it does not have.
-        with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with _workers(count) as pool:
             waiting = {pool.submit(_timed, cell): cell for cell in left}
-            try:
-                for number, future in enumerate(as_completed(waiting), start=1):
-                    journal.add(waiting[future].key, *future.result())
-                    tell(len(cells) - len(left) + number, len(cells))
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            for number, future in enumerate(as_completed(waiting), start=1):
+                journal.add(waiting[future].key, *future.result())
+                tell(len(cells) - len(left) + number, len(cells))
     return {cell.key: journal.finished[cell.key] for cell in cells}
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with the block: after their work, at once if the block is left early, or if this one dies.
+
+    Each waits at a pipe whose other end is only here, and ends itself when that is closed. The system closes it for a
+    process that is killed.
+    """
+    # Fresh processes: a forked one would share the locks of threads that it does not have.
+    context = multiprocessing.get_context("spawn")
+    theirs, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_end_with, initargs=(theirs,))
+    try:
+        yield pool
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+        ours.close()
+        theirs.close()
+
+
+def _end_with(parent: Connection) -> None:
+    """Prepare a worker: Ctrl-C is for the parent, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_wait_for_end, args=(parent,), daemon=True).start()
+
+
+def _wait_for_end(parent: Connection) -> None:
+    with suppress(OSError):
+        parent.poll(None)
+    os._exit(1)
 
 
 def _timed(cell: Work) -> tuple[dict[str, Any], float]:

@@ -7,19 +7,22 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cvpl.errors import InputError, Problem
+from cvpl.input_file import read_bounded
 from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult
 
 AnyResult = AuditResult | ComparisonResult | SurfaceResult | BenchmarkResult
+
+MOST_MEGABYTES = 100
+"""The largest result that is read; it holds figures, never records."""
 
 
 def read_result(path: Path) -> AuditResult:
     """Read the result of an audit from a file, or from the `result.json` of a folder."""
     file = path / "result.json" if path.is_dir() else path
+    cure = "Name a result.json that `cvpl audit --out` wrote, or its folder."
+    content = read_bounded(file, str(file), "result", MOST_MEGABYTES, cure)
     try:
-        return AuditResult.from_json(file.read_bytes())
-    except OSError:
-        cure = "Name a result.json that `cvpl audit --out` wrote, or its folder."
-        raise InputError([Problem(str(file), "there is no such file, or it cannot be opened", cure)]) from None
+        return AuditResult.from_json(content)
     except ValidationError:
         cure = "Name a result.json that `cvpl audit --out` wrote with this version or an earlier one."
         raise InputError([Problem(str(file), "this is not the result of an audit", cure)]) from None
@@ -39,11 +42,8 @@ def read_any(path: Path) -> tuple[AnyResult, Path]:
     file = path
     if path.is_dir():
         file = next((path / name for name in KINDS if (path / name).is_file()), path / "result.json")
-    try:
-        content = file.read_bytes()
-    except OSError:
-        cure = f"Name a file that cvpl wrote ({', '.join(KINDS)}), or its folder."
-        raise InputError([Problem(str(file), "there is no such file, or it cannot be opened", cure)]) from None
+    cure = f"Name a file that cvpl wrote ({', '.join(KINDS)}), or its folder."
+    content = read_bounded(file, str(file), "result", MOST_MEGABYTES, cure)
     for kind in KINDS.values():
         try:
             return kind.from_json(content), file

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cvpl.errors import InputError, Problem
+from cvpl.input_file import read_bounded
 from cvpl.tables.protected_values import is_suppressed
 
+MOST_MEGABYTES = 100
+"""The largest hierarchy file that is read."""
 DELIMITERS = (";", "\t", ",")
 """The delimiters between label and groups, in the order in which they are tried: ARX writes a semicolon by default."""
 
@@ -43,12 +46,10 @@ def read_hierarchy(path: Path, *, delimiter: str | None = None) -> dict[str, Rou
 
 def _lines(path: Path, delimiters: Sequence[str]) -> list[list[str]]:
     """Return the fields of every line that is not blank, by the first delimiter that splits any line."""
+    cure = "Correct the path; in a configuration it is relative to its folder, or to --data."
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        cure = "Correct the path; in a configuration it is relative to its folder, or to --data."
-        raise InputError([Problem(path.name, "there is no such hierarchy file", cure)]) from None
-    except (OSError, UnicodeDecodeError):
+        text = read_bounded(path, path.name, "hierarchy file", MOST_MEGABYTES, cure).decode("utf-8-sig")
+    except UnicodeDecodeError:
         raise InputError([_unreadable(path)]) from None
     whole: list[list[str]] | None = None
     for delimiter in delimiters:
