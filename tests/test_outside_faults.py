@@ -70,6 +70,29 @@ def test_a_full_disk_is_a_limit(audited, monkeypatch):
     assert run(audited) == 4
 
 
+def test_a_full_disk_names_the_file_that_could_not_be_written(audited, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Path, "write_bytes", raising(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))
+    assert run([*audited, "--out", str(tmp_path / "out")]) == 4
+    assert f"{tmp_path / 'out' / 'result.json'}: No space left on device" in capsys.readouterr().err
+
+
+def test_what_is_no_file_is_named_for_what_it_is(tmp_path, audited, capsys):
+    folder, pipe, ring, gone = (tmp_path / f"{name}.csv" for name in ("folder", "pipe", "ring", "gone"))
+    folder.mkdir()
+    os.mkfifo(pipe)
+    ring.symlink_to(ring)
+    gone.symlink_to(tmp_path / "nothing.csv")
+    answers = {
+        folder: "a folder",
+        pipe: "a pipe",
+        ring: "a link that leads back",
+        gone: "a link to a file that does not",
+    }
+    for path, answer in answers.items():
+        assert run([*audited[:2], str(path), *audited[3:]]) == 3
+        assert f"{path.name}: this is {answer}" in capsys.readouterr().err
+
+
 def test_damaged_parquet_is_read_or_refused(tmp_path):
     """One bit is turned. Many such files are valid: Parquet needs no checksum, and a cell may just be another."""
     rng = np.random.default_rng(1)

@@ -48,5 +48,10 @@ def write_whole(file: Path, content: str | bytes) -> None:
         draft.write_bytes(content if isinstance(content, bytes) else content.encode())
         draft.replace(file)
         record_file(file)
+    except OSError as error:
+        # A full disk is met while writing, when the system no longer tells the name; the draft's name tells nobody.
+        if error.errno is not None:
+            error.filename = str(file)
+        raise
     finally:
         draft.unlink(missing_ok=True)

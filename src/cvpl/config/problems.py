@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,7 +12,7 @@ from pydantic import ValidationError
 from cvpl.config.places import Part, keys_at, nearest_places, places_of, same_meaning
 from cvpl.config.shorthands import QUESTION
 from cvpl.errors import Problem
-from cvpl.wording import likeness, nearest
+from cvpl.wording import did_you_mean, likeness, nearest
 
 SLIP = 0.75
 """Names at least this alike differ by a slip of the hand; less alike ones may be another word for the same thing."""
@@ -30,7 +32,7 @@ def problems_of(error: ValidationError, name: str, root: Any = None) -> list[Pro
     found: dict[tuple[Part, ...], Problem] = {}
     meant: set[tuple[Part, ...]] = set()
     missing: set[tuple[Part, ...]] = set()
-    for item in error.errors(include_url=False, include_input=False, include_context=False):
+    for item in error.errors(include_url=False):
         path = tuple(part for part in item["loc"] if not _is_type_name(part))
         if item["type"] == "extra_forbidden":
             cure, key = _answer(path, root)
@@ -38,6 +40,8 @@ def problems_of(error: ValidationError, name: str, root: Any = None) -> list[Pro
             meant |= {(*path[:-1], key)} if key is not None else set()
         else:
             problem = _problem(name, path, item["type"], item["msg"])
+            if item["type"] == "literal_error":
+                problem = replace(problem, cure=_value_meant(item["input"], item["ctx"]["expected"]) or problem.cure)
             missing |= {path} if item["type"] == "missing" else set()
         found.setdefault(path, problem)
     # A required setting that is misspelt is one problem, not two; so is a value with a fault inside.
@@ -51,6 +55,11 @@ def _problem(name: str, path: Sequence[Part], kind: str, message: str) -> Proble
     cure = "Add the setting." if kind == "missing" else "Correct the setting."
     what = f"`{_joined(path)}`: {message[0].lower()}{message[1:]}" if path else message
     return Problem(name, what, question or cure)
+
+
+def _value_meant(written: object, expected: str) -> str:
+    """A question that names the nearest of the allowed values, which pydantic lists in quotes; empty if none is."""
+    return did_you_mean(written, re.findall("'([^']*)'", expected)) if isinstance(written, str) else ""
 
 
 def _answer(path: Sequence[Part], root: Any) -> tuple[str, str | None]:

@@ -119,7 +119,7 @@ def _read_csv(
     try:
         con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({only_file(path)}, {options})")
         found = con.execute(
-            "SELECT error_type::VARCHAR, min(line), count(*) FROM reject_errors GROUP BY 1 ORDER BY 2"
+            "SELECT error_type::VARCHAR, min(line), count(DISTINCT line) FROM reject_errors GROUP BY 1 ORDER BY 2"
         ).fetchall()
     finally:
         con.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")

@@ -43,10 +43,10 @@ def _shown(separator: str) -> str:
 def _separator(data: object, reading: Reading, wanted: frozenset[str]) -> str | None:
     """The character that splits the header into the most declared columns; the configured one if it gives any.
 
-    None if the table is no CSV file, if it is a .tsv file, or if no character gives a declared column.
+    None if the table is no file or no CSV file, if it is a .tsv file, or if no character gives a declared column.
     """
     path = Path(data) if isinstance(data, str | Path) else None
-    if path is None or not is_csv(path) or is_tsv(path):
+    if path is None or not is_csv(path) or is_tsv(path) or not path.is_file():
         return None
     try:
         with text_of(path, reading.encoding) as file:

@@ -1,0 +1,81 @@
+"""A misspelt setting or value is answered with the right one."""
+
+import random
+
+import pytest
+
+from cvpl.config.places import NAME, keys_at, places_of
+from cvpl.config.problems import _answer
+from cvpl.config.resolved import load
+from cvpl.config.written import AuditConfig
+from cvpl.errors import InputError
+from cvpl.tables.csv_file import load_csv
+from cvpl.tables.reading_settings import Reading
+
+RIGHT = 0.97
+"""The share of misspelt settings that are answered with the right one. Others are as near to another setting."""
+
+
+def slip(word, rng):
+    """One slip of the hand: two letters swapped, one left out or one doubled."""
+    at = rng.randrange(len(word))
+    if at + 1 < len(word) and word[at] != word[at + 1] and rng.random() < 0.4:
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    if len(word) > 3 and rng.random() < 0.5:
+        return word[:at] + word[at + 1 :]
+    return word[:at] + word[at] + word[at:]
+
+
+def as_written(place, key):
+    """A place with the numbers of the items of lists, which are in the path of an error."""
+    tried = [()]
+    for part in place:
+        tried = [(*path, *between, part) for path in tried for between in ((), (0,), (0, 0))]
+    tried += [(*path, *end) for path in tried for end in ((0,), (0, 0))]
+    return next(path for path in tried if key in keys_at(AuditConfig, path))
+
+
+def test_nearly_every_misspelt_setting_is_answered_with_the_right_one():
+    rng = random.Random(3)  # noqa: S311 - examples, no secret
+    right, wrong = 0, []
+    for key, places in places_of(AuditConfig).items():
+        for place in {place for place, _ in places}:
+            if len(place) > 5 and NAME in place[:2]:
+                continue  # the same settings under `attackers.NAME` as under `attacker`
+            written = slip(key, rng)
+            if written in keys_at(AuditConfig, as_written(place, key)):
+                continue
+            cure, _ = _answer((*as_written(place, key), written), AuditConfig)
+            if f"`{key}`" in cure:
+                right += 1
+            else:
+                wrong.append((place, key, written, cure))
+    assert right > 100
+    assert right / (right + len(wrong)) >= RIGHT, wrong
+
+
+VALUES = {
+    "a role": ({"columns": {"a": {"role": "atribute"}}}, "`attribute`"),
+    "a type": ({"columns": {"a": {"role": "attribute", "type": "numric"}}}, "`numeric`"),
+    "an encoding": ({"reading": {"encoding": "latn-1"}}, "`latin-1`"),
+    "a figure": ({"policy": {"figure": "linkage_rat", "max": 0.1}}, "`linkage_rate`"),
+    "a method": ({"intervals": {"method": "block"}}, "`blocks`"),
+    "a similarity": ({"attacker": {"similarity": "cosin"}}, "`cosine`"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_misspelt_value_is_answered_with_the_nearest(name):
+    changes, meant = VALUES[name]
+    with pytest.raises(InputError, match=f"Did you mean {meant}"):
+        load({"columns": {"a": {"role": "attribute", "type": "numeric"}}, "attacker": "paper"} | changes)
+
+
+def test_a_row_with_several_faults_counts_once(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "p.csv"
+    path.write_bytes(b"a,b,c,d\n" + b"\xff,\xff,\xff,\xff\n" * 294)
+    with pytest.raises(InputError) as caught:
+        load_csv(duckdb.connect(), path, "t", Reading(), "p.csv")
+    assert caught.value.problems[0].count == 294
+    assert "(and 293 more rows)" in str(caught.value)
