@@ -102,7 +102,9 @@ def started(*arguments: object, **options) -> subprocess.CompletedProcess:
 
 def leftovers(folder: Path) -> list[str]:
     """Results and drafts in a folder."""
-    return sorted(path.name for path in folder.rglob("*") if path.name == "result.json" or ".part" in path.name)
+    return sorted(
+        path.name for path in folder.rglob("*") if path.name == "result.json" or path.name.startswith(".cvpl-")
+    )
 
 
 # Exit codes
@@ -479,7 +481,7 @@ def test_a_result_is_written_whole_or_not_at_all(files, error, code, monkeypatch
     def broken(*_):
         raise error
 
-    monkeypatch.setattr(Path, "replace", broken)
+    monkeypatch.setattr(os, "replace", broken)
     assert run(files.audit("--out", out)) == code
     assert list(out.iterdir()) == []
 

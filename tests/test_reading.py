@@ -1,9 +1,10 @@
 import gzip
 import sys
+import tempfile
+import threading
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import inf, nan, nextafter
-from types import SimpleNamespace
 
 import duckdb
 import numpy as np
@@ -843,18 +844,35 @@ def test_a_disk_that_fails_while_columns_are_read_is_no_fault_of_the_file(tmp_pa
     path = tmp_path / f"t.{ending}"
     pl.DataFrame({"x": [1, 2]}).write_csv(path) if ending == "csv" else pl.DataFrame({"x": [1, 2]}).write_parquet(path)
     monkeypatch.setattr(ColumnReader, "read", failing_disk)
-    with pytest.raises(LimitError, match="folder for temporary files") as caught:
+    with pytest.raises(LimitError, match="could not read from the disk") as caught:
         read(path, path, [spec("x")])
     assert "Parquet" not in str(caught.value) and "CSV" not in str(caught.value)
 
 
-def test_a_csv_file_that_cannot_be_put_aside_is_no_fault_of_the_file(tmp_path, monkeypatch):
-    rows = "\n".join(f"{number},{'text ' * 40}{number}" for number in range(400_000))
-    path = write(tmp_path, "large.csv", f"x,y\n{rows}\n")
-    monkeypatch.setattr("cvpl.tables.pair._folder", lambda: SimpleNamespace(name="/proc/none", cleanup=lambda: None))
+def test_a_csv_file_beyond_the_memory_is_refused_and_no_cell_is_put_aside_on_disk(tmp_path, monkeypatch):
+    written = []
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
     monkeypatch.setattr("cvpl.tables.pair._LEAST", 32 << 20)
-    with pytest.raises(LimitError, match=r"large\.csv.*folder for temporary files"):
-        read(path, path, [spec("x")], memory=1)
+    rows = "\n".join(f"{number},{'text ' * 40}{number}" for number in range(300_000))
+    path = write(tmp_path, "large.csv", f"x,y\n{rows}\n")
+    over = threading.Event()
+
+    def watch():
+        while not over.wait(0.005):
+            written.extend(place.rglob("*"))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        with pytest.raises(LimitError, match=r"no cell is put aside on disk.*Parquet"):
+            read(path, path, [spec("x")], memory=1)
+    finally:
+        over.set()
+        watching.join()
+    assert not written
 
 
 @pytest.mark.parametrize("harm", ["overwritten", "cut out"])

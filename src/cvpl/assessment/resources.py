@@ -8,7 +8,6 @@ estimated step by step in `work`. It depends on the machine and on how well the 
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.table_blocks import assign_blocks, narrowed
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError
+from cvpl.files import temporary_place
 from cvpl.operators.alignment import detect
 from cvpl.result import Finding
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
@@ -176,7 +176,7 @@ def place_for(rows: Mapping[str, int], resolved: ResolvedConfig) -> Place:
 def _free_bytes() -> int:
     """The free space in the folder for temporary files; 0 if there is no such folder."""
     try:
-        return shutil.disk_usage(tempfile.gettempdir()).free
+        return shutil.disk_usage(temporary_place()).free
     except OSError:
         return 0
 

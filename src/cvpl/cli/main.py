@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -15,7 +17,7 @@ from cvpl.cli import audit, benchmark, compare, demo, diff, init, protect, repor
 from cvpl.cli.failures import disk_failure, is_full, is_interruption
 from cvpl.cli.output import tell
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
-from cvpl.files import recorded_files
+from cvpl.files import recorded_files, remove_abandoned
 from cvpl.wording import counted
 
 app = typer.Typer(
@@ -32,6 +34,8 @@ _WrongCall = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 _TYPER_INTERRUPTED = 130
 """Typer's exception for Ctrl-C."""
 _FILES_SHOWN = 6
+_REPEATED = 2.0
+"""A signal within so many seconds of the last one is the same request."""
 
 
 @app.callback(invoke_without_command=True)
@@ -63,16 +67,51 @@ def main() -> None:
         # Characters that the terminal's encoding lacks are escaped; they must not end the program.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
+    _end_like_an_interruption()
+    code = run(sys.argv[1:])
+    if code == ExitCode.INTERRUPTED:
+        # A second signal must not change the exit code while Python shuts down.
+        for number in _ends():
+            signal.signal(number, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run with the given arguments, and return the exit code; a run cut short says which files it wrote."""
+    """Run with the given arguments, and return the exit code; a run cut short says which files it wrote.
+
+    Temporary files of runs that were killed are removed first.
+    """
+    remove_abandoned()
     with recorded_files() as written:
         code = _run(arguments, written)
         if code in (ExitCode.USAGE, ExitCode.LIMIT, ExitCode.INTERNAL) and written:
             tell(f"Written before that: {_listed(written)}.")
     return code
+
+
+def _end_like_an_interruption() -> None:
+    """Have the signals that end a process do what Ctrl-C does, so that files are cleaned up and the exit code is 5.
+
+    Some senders, such as `timeout`, send a signal twice: the second must not cut the cleaning short. A signal that was
+    ignored from the start, as under `nohup`, stays ignored.
+    """
+    last = -_REPEATED
+
+    def interrupt(*_: object) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _REPEATED:
+            last = now
+            raise KeyboardInterrupt
+
+    for number in _ends():
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, interrupt)
+
+
+def _ends() -> list[signal.Signals]:
+    """The signals other than Ctrl-C that end a process and let it clean up; Windows has fewer."""
+    return [item for item in signal.Signals if item.name in ("SIGTERM", "SIGHUP")]
 
 
 def _interrupted(written: Sequence[Path]) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +29,7 @@ from cvpl.evaluation.truth import (
 from cvpl.experiments.real_tables import TABLES, Change, RealTable
 from cvpl.experiments.weighed import weighed
 from cvpl.experiments.world import THRESHOLD
+from cvpl.files import private_folder
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.randomness import stream
 from cvpl.search.blas_threads import one_blas_thread
@@ -86,8 +86,8 @@ class RealCell:
 
     def run(self) -> Figures:
         """Its figures; the same on every call."""
-        with TemporaryDirectory() as place, one_blas_thread():
-            return _figures(self, Path(place))
+        with private_folder() as place, one_blas_thread():
+            return _figures(self, place)
 
 
 def _figures(cell: RealCell, place: Path) -> Figures:

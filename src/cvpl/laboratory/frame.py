@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.files import record_file
+from cvpl.files import whole_files
 from cvpl.wording import counted
 
 if TYPE_CHECKING:
@@ -139,8 +139,10 @@ class Frame:
             columns[self.id_name][self.people == NOBODY] = None
         return {name: columns[name] for name in self.order}
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, check: Callable[[Path], None] | None = None) -> None:
         """Write the rows in order, as `.csv`, `.csv.gz` or `.parquet` by the name of `path`; replace an existing file.
+
+        The file is there whole or not at all. `check` gets the written draft; if it raises, nothing is put in place.
 
         A missing value is an empty field (CSV) or NULL (Parquet). DuckDB looks up labels by their codes, so that no row
         becomes a Python string.
@@ -151,21 +153,18 @@ class Frame:
                 f"Frame.write: the file name ends in {path.suffix or 'nothing'!r}; "
                 "allowed are .csv, .csv.gz and .parquet. Rename the file."
             )
-        import duckdb  # noqa: PLC0415 - simulation must not pay for its import
-
-        with duckdb.connect() as connection:
+        with _in_memory() as connection, whole_files(path) as (draft,):
             rows = self._rows(connection)
             if name.endswith(".parquet"):
-                rows.write_parquet(str(path))
+                rows.write_parquet(str(draft))
             else:
-                rows.write_csv(str(path), compression="gzip" if name.endswith(".gz") else "none")
-        record_file(path)
+                rows.write_csv(str(draft), compression="gzip" if name.endswith(".gz") else "none")
+            if check is not None:
+                check(draft)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table for readers of Arrow: `cvpl.audit`, pandas, Polars, pyarrow, DuckDB."""
-        import duckdb  # noqa: PLC0415 - simulation must not pay for its import
-
-        return self._rows(duckdb.connect()).__arrow_c_stream__(requested_schema)
+        return self._rows(_in_memory()).__arrow_c_stream__(requested_schema)
 
     def _rows(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The rows with labels in place of codes, and NULL where a value is missing."""
@@ -187,6 +186,13 @@ class Frame:
         connection.register("drawn", self._arrays())
         query = f"SELECT {', '.join(fields)} FROM drawn"  # noqa: S608 - names are quoted, labels are parameters
         return connection.sql(query, params=labels or None)
+
+
+def _in_memory() -> duckdb.DuckDBPyConnection:
+    """Open DuckDB so that it puts nothing aside on disk, where a kill would leave it."""
+    import duckdb  # noqa: PLC0415 - simulation must not pay for its import
+
+    return duckdb.connect(config={"temp_directory": ""})
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -6,10 +6,9 @@ import os
 import shutil
 import subprocess
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from cvpl.errors import UsageError
+from cvpl.files import private_folder
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 _SECONDS = 120
@@ -46,8 +45,8 @@ def to_pdf(page: str) -> bytes:
 
 
 def _by_browser(browser: str, page: str) -> bytes:
-    with TemporaryDirectory() as folder:
-        source, target = Path(folder) / "report.html", Path(folder) / "report.pdf"
+    with private_folder() as folder:
+        source, target = folder / "report.html", folder / "report.pdf"
         source.write_bytes(page.encode())
         call = [browser, "--headless", "--disable-gpu", "--no-pdf-header-footer", "--no-first-run", *_OFFLINE]
         call += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}"]

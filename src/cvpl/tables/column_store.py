@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
+from cvpl.files import temporary_place, unnamed_file
 from cvpl.tables.columns import ColumnData, Fetch, Place
 from cvpl.tables.kinds.column import Make
 
@@ -44,7 +44,7 @@ class ColumnStore(Place):
 
     def __init__(self) -> None:
         try:
-            self._file = tempfile.TemporaryFile(prefix="cvpl-")  # noqa: SIM115 - closed with the store
+            self._file = unnamed_file()
         except OSError as error:
             raise _refused(error) from None
         weakref.finalize(self, self._file.close)
@@ -89,7 +89,7 @@ class ColumnStore(Place):
 
 def _refused(error: OSError) -> LimitError:
     return LimitError(
-        f"the tables exceed the memory limit and cannot be stored on disk in {tempfile.gettempdir()}: "
+        f"the tables exceed the memory limit and cannot be stored on disk in {temporary_place()}: "
         f"{error.strerror or 'the system refused'}. Free space there, set the environment variable TMPDIR to another "
         "folder, or raise the memory limit with --memory or `search.memory`."
     )

@@ -62,7 +62,7 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.IOException:
-        # The file was opened and its header read before: the trouble is with the disk, or with what is put aside there.
+        # The file was opened and its header read before: the trouble is with the disk.
         raise disk_trouble(name) from None
     except duckdb.Error:
         cure = (

@@ -61,8 +61,5 @@ def _temporary() -> str:
 
 
 def disk_trouble(what: str) -> LimitError:
-    """The system failed to read a file, or to keep aside what does not fit the memory."""
-    return LimitError(
-        f"{what}: the system could not read from the disk, or could not write to {_temporary()}. Check both, name "
-        "another folder in the environment variable TMPDIR, or allow more memory with --memory or `search.memory`."
-    )
+    """The system failed to read a file that it had opened."""
+    return LimitError(f"{what}: the system could not read from the disk. Check it, or copy the file to another one.")

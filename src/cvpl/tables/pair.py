@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.errors import InputError, LimitError, Problem
+from cvpl.errors import InputError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
+from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.file_problems import damaged_parquet, disk_trouble
@@ -23,7 +23,6 @@ from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.separator import other_separators
 from cvpl.tables.source import Source, display_name, is_whole, open_source
-from cvpl.tables.sql_text import literal
 from cvpl.tables.unit import Unit, read_unit
 from cvpl.tables.whole_table import WholeTableFacts, whole_table_facts
 from cvpl.wording import did_you_mean
@@ -31,7 +30,7 @@ from cvpl.wording import did_you_mean
 if TYPE_CHECKING:
     import duckdb
 
-_DUCKDB_SHARE = 3
+_DUCKDB_SHARE = 2
 _LEAST = 192 << 20
 """DuckDB cannot read a CSV file with much less memory, ..."""
 _THREAD = 96 << 20
@@ -62,6 +61,7 @@ class Inputs:
     order: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
+@within_memory
 def read_inputs(
     original: object,
     protected: object,
@@ -79,8 +79,9 @@ def read_inputs(
 ) -> Inputs:
     """Read and check the tables.
 
-    `memory` bounds what DuckDB may hold, in bytes; beyond it goes to disk. `threads` bounds its threads. `place` gets
-    the number of records of each table before any column is read, and says where columns are kept, or refuses.
+    `memory` bounds what DuckDB may hold, in bytes; what does not fit raises LimitError. `threads` bounds its threads.
+    `place` gets the number of records of each table before any column is read, and says where columns are kept, or
+    refuses.
 
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that undeclared ones can
     be reported. `groups` names columns whose equal values put rows in one unit (a household, an account); the identity
@@ -92,10 +93,8 @@ def read_inputs(
 
     reading = reading or Reading()
     problems: list[Problem] = []
-    con, spilled = duckdb.connect(), _folder()
+    con = connect()
     try:
-        con.execute("SET preserve_insertion_order = true")
-        con.execute(f"SET temp_directory = {literal(spilled.name if spilled else '')}")
         if memory is not None:
             _limit(con, memory, threads)
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
@@ -132,16 +131,8 @@ def read_inputs(
         kept = [spec for spec in kept if spec.name not in empty]
         texts = free_texts(kept, read, notices)
         kept = [spec for spec in kept if spec.name not in texts]
-    except duckdb.OutOfMemoryException:
-        raise LimitError(
-            "not enough memory, or not enough space for temporary files, to read the tables. Raise the limit with "
-            "--memory or `search.memory`, set the environment variable TMPDIR to another folder, or write the tables "
-            "as Parquet."
-        ) from None
     finally:
         con.close()
-        if spilled:
-            spilled.cleanup()
     read_tables = [
         Table(source.table, source.rows, tuple(kept), Columns({spec.name: read[spec.name][at] for spec in kept}), where)
         for at, (source, where) in enumerate(zip(sources, places, strict=True))
@@ -192,14 +183,6 @@ def _descriptions(tables: Mapping[str, object], sources: Sequence[Source]) -> di
         )
         for source in sources
     }
-
-
-def _folder() -> tempfile.TemporaryDirectory[str] | None:
-    """Make a folder for DuckDB's temporary files; None if the system has none, and everything must fit in memory."""
-    try:
-        return tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True)
-    except OSError:
-        return None
 
 
 def open_all(
@@ -317,12 +300,11 @@ def _unit(
     return read_unit(con, reader, drawn, columns, person)
 
 
+@within_memory
 def check_files(*tables: object | None) -> list[Problem]:
     """Find the problems of the files themselves, if there is no usable configuration to read them with."""
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
     problems: list[Problem] = []
-    con = duckdb.connect()
+    con = connect()
     try:
         for number, data in enumerate(tables):
             if isinstance(data, str | Path):

@@ -7,27 +7,24 @@ Parquet is copied by DuckDB, and the types are checked to be the same afterwards
 from __future__ import annotations
 
 import gzip
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.errors import InputError, LimitError, Problem
+from cvpl.errors import InputError, Problem
 from cvpl.input_file import FileState
+from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.csv_file import delimiter_of, is_csv
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.raw_records import raw_records
 from cvpl.tables.reading_settings import BLANKS, Reading
 from cvpl.tables.source import POSITION, Source, is_parquet, open_source
 from cvpl.tables.sql_text import literal, quoted
-
-if TYPE_CHECKING:
-    import duckdb
 
 _COLUMN = "Name a column of the table, with the exact spelling."
 
@@ -46,6 +43,7 @@ class PeopleOfTable:
     state: FileState | None
 
 
+@within_memory
 def read_people(path: Path, by: str | None) -> PeopleOfTable:
     """Read the person of each row: rows with equal `by` are one person; without `by` every row is one person.
 
@@ -55,7 +53,7 @@ def read_people(path: Path, by: str | None) -> PeopleOfTable:
         cure = "Name a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file; write the table as one of them."
         raise InputError([Problem(path.name, "a table of this file format cannot be split", cure)])
     reading = guess_dialect(path).reading
-    with _connection() as con:
+    with closing(connect()) as con:
         source = open_source(con, path, "people", reading)
         if by is None:
             return PeopleOfTable(np.arange(source.rows), source.rows, reading, source.fingerprint, source.state)
@@ -77,6 +75,7 @@ def read_people(path: Path, by: str | None) -> PeopleOfTable:
         return PeopleOfTable(person, int(person.max()) + 1, reading, source.fingerprint, source.state)
 
 
+@within_memory
 def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
     """Write the rows outside `second` to the first file, those inside to the second."""
     if is_csv(path):
@@ -85,9 +84,10 @@ def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Pa
         _part_parquet(path, second, into)
 
 
+@within_memory
 def check_parts(paths: tuple[Path, Path], reading: Reading, rows: tuple[int, int], by: str | None) -> None:
     """Read the written files again. Raises RuntimeError if a row count is wrong or a person is in both files."""
-    with _connection() as con:
+    with closing(connect()) as con:
         one, two = (open_source(con, path, f"part {path.name}", reading) for path in paths)
         if (one.rows, two.rows) != rows:
             raise RuntimeError("the written files do not have the expected number of rows")
@@ -137,7 +137,7 @@ def _written(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _part_parquet(path: Path, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
-    with _connection() as con:
+    with closing(connect()) as con:
         source = open_source(con, path, "people", Reading())
         _check_names(source)
         named = ", ".join(f"{source.field(name)} AS {quoted(name)}" for name in source.types)
@@ -163,31 +163,3 @@ def _check_names(source: Source) -> None:
     if twice:
         what = "the name differs from another column's only in upper and lower case"
         raise InputError(Problem(source.name, what, cure, name) for name in twice)
-
-
-@contextmanager
-def _connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open DuckDB so that it spills to disk and keeps the row order."""
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
-    with tempfile.TemporaryDirectory(prefix="cvpl-", ignore_cleanup_errors=True) as spilled:
-        con = duckdb.connect()
-        try:
-            con.execute(f"SET temp_directory = {literal(spilled)}")
-            con.execute("SET preserve_insertion_order = true")
-            con.execute("SET enable_progress_bar = false")
-            yield con
-        except duckdb.OutOfMemoryException:
-            raise LimitError(
-                "not enough memory, or not enough space for temporary files, to read the table. Set the environment "
-                "variable TMPDIR to another folder, or write the table as Parquet."
-            ) from None
-        finally:
-            con.close()
-
-
-def remove(paths: Sequence[Path]) -> None:
-    """Delete drafts that may exist."""
-    for path in paths:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl.errors import InputError, Problem
+from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import open_source
 from cvpl.tables.sql_text import quoted
 
 
+@within_memory
 def smallest_class(data: object, columns: Sequence[str], reading: Reading | None = None) -> int:
     """Return the size of the smallest class of rows that are equal in all of `columns`, as text and missing cells too.
 
     This is the largest k for which the table is k-anonymous in these columns. Raises InputError if a column is missing.
     """
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
-    con = duckdb.connect()
+    con = connect()
     try:
         source = open_source(con, data, "released", reading or Reading())
         if absent := [name for name in columns if name not in source.types]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cvpl.errors import InputError, Problem
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
+from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.left_out import names_of
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
@@ -32,6 +33,7 @@ class WholeTable:
     left_out: tuple[str, ...]
 
 
+@within_memory
 def read_frame(
     data: object, specs: Sequence[ColumnSpec], carried: Sequence[str], reading: Reading, guessed: Sequence[str] = ()
 ) -> WholeTable:
@@ -41,12 +43,9 @@ def read_frame(
     numbered from 0. Raises InputError with every problem: a missing column, a cell that cannot be read, or a cell that
     is already an interval.
     """
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
     problems: list[Problem] = []
-    con = duckdb.connect()
+    con = connect()
     try:
-        con.execute("SET preserve_insertion_order = true")
         source = open_source(con, data, "original", reading)
         reader = ColumnReader(con, reading, problems, [])
         wanted = (*(spec.name for spec in specs), *carried, *guessed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +47,12 @@ class MadeTable:
 
         An existing file is replaced. Raises UsageError for another extension.
         """
-        file = Path(path)
+        return self._write(Path(path))
+
+    def _write(self, file: Path, check: Callable[[Path], None] | None = None) -> Path:
+        """Write the table; `check` gets the written draft, and nothing is put in place if it raises."""
         try:
-            self.frame.write(file)
+            self.frame.write(file, check)
         except ValueError as error:
             raise UsageError(str(error)) from None
         return file

@@ -87,20 +87,24 @@ class Release(MadeTable):
         """Write the release as `.csv`, `.csv.gz` or `.parquet`, by the name of `path`, and return the path.
 
         An existing file is replaced. For k-anonymity, k is recounted from the file itself, so that a release that
-        violates it is never left behind. Raises UsageError for another extension.
+        violates it is never put in place. Raises UsageError for another extension.
         """
         return self.write_counted(path)[0]
 
     def write_counted(self, path: str | Path) -> tuple[Path, int | None]:
         """Write like `write`; for k-anonymity also return the size of the smallest class counted in the file."""
-        file = super().write(path)
         if self.method not in ("k-anonymity", "mondrian"):
-            return file, None
-        k = smallest_class(file, self.classed_by)
-        if k < int(self.strength):
-            file.unlink()
-            raise RuntimeError(f"the release has a class of {k} where at least {self.strength} are required")
-        return file, k
+            return self._write(Path(path)), None
+        counted: list[int] = []
+
+        def count(draft: Path) -> None:
+            counted.append(smallest_class(draft, self.classed_by))
+            if counted[0] < int(self.strength):
+                raise RuntimeError(
+                    f"the release has a class of {counted[0]} where at least {self.strength} are required"
+                )
+
+        return self._write(Path(path), count), counted[0]
 
 
 def protect(

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.files import draft_of, record_file, write_whole
+from cvpl.files import whole_files
 from cvpl.randomness import stream
-from cvpl.tables.parting import check_parts, part, read_people, remove
+from cvpl.tables.parting import check_parts, part, read_people
 
 USUAL_SHARE = 0.5
 """The default share set aside: for a given table it gives the narrowest interval of a difference."""
@@ -81,17 +81,12 @@ def split(
     rows = int((~mine).sum()), int(mine.sum())
     done = Split(*targets, record, found.people - wanted, wanted, *rows, by, seed, found.sha256)
     folder.mkdir(parents=True, exist_ok=True)
-    drafts = draft_of(targets[0]), draft_of(targets[1])
-    try:
-        part(path, found.reading, mine, drafts)
+    with whole_files(*targets, record) as (release, control, its_record):
+        part(path, found.reading, mine, (release, control))
         if found.state is not None:
             found.state.check()
-        check_parts(drafts, found.reading, rows, by)
-        for draft, target in zip(drafts, targets, strict=True):
-            record_file(draft.replace(target))
-        write_whole(record, _record(done, path.name))
-    finally:
-        remove(drafts)
+        check_parts((release, control), found.reading, rows, by)
+        its_record.write_bytes(_record(done, path.name).encode())
     return done
 
 

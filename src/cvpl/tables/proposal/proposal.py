@@ -14,6 +14,7 @@ import yaml
 
 from cvpl.errors import InputError, Problem
 from cvpl.tables.columns import OBSERVABLE
+from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.encoding import Encoding
 from cvpl.tables.identity import ROW_NUMBER
@@ -72,16 +73,15 @@ class TablesProposal:
         return "\n".join([*lines, *_truth_lines(self.truth), *_FOOT]) + "\n"
 
 
+@within_memory
 def propose_tables(original: object, protected: object, *, compare_sensitive: bool = False) -> TablesProposal:
     """Guess the settings for two tables. Raises InputError if they cannot be compared.
 
     A column that seems sensitive is proposed as such; with `compare_sensitive` it is compared nevertheless.
     """
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
     reading, why = _reading(original, protected)
     problems: list[Problem] = []
-    con = duckdb.connect()
+    con = connect()
     try:
         sources = open_all(con, {"original": original, "protected": protected}, reading, problems)
         if problems:

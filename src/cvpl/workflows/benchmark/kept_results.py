@@ -14,7 +14,6 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from pydantic import ValidationError
 
@@ -22,7 +21,7 @@ from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry
 from cvpl.config.written import ControlConfig
 from cvpl.errors import UsageError
-from cvpl.files import write_whole
+from cvpl.files import unnamed_file, write_whole
 from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
 from cvpl.tables.source import located
@@ -62,7 +61,7 @@ class KeptResults:
         place = self.folder / "results"
         try:
             place.mkdir(parents=True, exist_ok=True)
-            with TemporaryFile(dir=place):
+            with unnamed_file(place):
                 pass
         except OSError as error:
             why = error.strerror or "the system refused"

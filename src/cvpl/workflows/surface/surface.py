@@ -5,7 +5,6 @@ For each strength the release is made and attacked once; the whole curve uses th
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from cvpl.assessment.work import Work
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, UsageError
+from cvpl.files import private_folder
 from cvpl.operators.blocking import Lsh
 from cvpl.result.surface import Strength
 from cvpl.search.blas_threads import one_blas_thread
@@ -83,7 +83,7 @@ def surface(
         resolved = resolved.only([attacker])
     tables = _Tables(original, control)
     whole = RisingProgress(progress or ignore_progress)
-    with one_blas_thread(), tempfile.TemporaryDirectory(prefix="cvpl-") as folder:
+    with one_blas_thread(), private_folder() as folder:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None:
                 raise UsageError("a blocking sweep takes no strengths, and needs `release`, the table to attack")
@@ -94,7 +94,7 @@ def surface(
             raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
         whole(Phase.READING, None)
         dial = mechanism_sweep(mechanism, strengths, original, config, resolved)
-        swept = _over_strengths(dial, resolved, tables, target, attacker, Path(folder), whole)
+        swept = _over_strengths(dial, resolved, tables, target, attacker, folder, whole)
         whole.finish()
         return swept
 

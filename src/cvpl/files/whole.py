@@ -1,0 +1,105 @@
+"""Files that are whole or not there, and a record of those that were written.
+
+Every output is written in a private folder beside its target, flushed to disk, and then put in place in one step. A run
+that is killed leaves the old file or the new one; what it leaves in the private folder is removed by the next one that
+writes there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+
+from cvpl.files.temporary import private_folder, remove_abandoned
+
+_RECORD: ContextVar[list[Path] | None] = ContextVar("files written", default=None)
+
+
+@contextmanager
+def recorded_files() -> Iterator[list[Path]]:
+    """A list that grows by every file that is written inside the block, so that a run cut short can tell of them."""
+    written: list[Path] = []
+    token = _RECORD.set(written)
+    try:
+        yield written
+    finally:
+        _RECORD.reset(token)
+
+
+def record_file(file: Path) -> None:
+    """Put a file that is complete on the record, if one is kept; once, however often it is written."""
+    written = _RECORD.get()
+    if written is not None and file not in written:
+        written.append(file)
+
+
+@contextmanager
+def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
+    """Where to write what is to become these files of one folder; they are put in place at the end of the block.
+
+    The files are one set: at no moment, even if the process is killed, are files of an old set and of a new one in
+    place together. All but the first of an old set are removed before the new first one replaces the old. So `first` is
+    the file that must not get lost, and `others` are those that mean nothing without it. If the block fails, the old
+    set stays.
+    """
+    files, folder = (first, *others), first.parent
+    if any(file.parent != folder for file in others):
+        raise ValueError("the files of one set must be in one folder")
+    remove_abandoned(folder)
+    with _named(first), private_folder(folder) as drafts:
+        written = [drafts / file.name for file in files]
+        yield written
+        for draft in written:
+            _flush(draft)
+        if any(file.exists() for file in others):
+            for file in reversed(others):
+                file.unlink(missing_ok=True)
+            _flush_folder(folder)
+        for draft, file in zip(written, files, strict=True):
+            os.replace(draft, file)  # noqa: PTH105 - one name for what puts a file in place
+            _flush_folder(folder)
+            record_file(file)
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Have an error of the system name the file: a full disk is met when the system no longer tells it."""
+    try:
+        yield
+    except OSError as error:
+        # The name of a draft tells nobody anything.
+        if error.errno is not None and (error.filename is None or _is_draft(str(error.filename))):
+            error.filename = str(file)
+        raise
+
+
+def _is_draft(name: str) -> bool:
+    return "/.cvpl-" in name.replace("\\", "/")
+
+
+def write_whole(file: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all; text in UTF-8 with plain line ends, whatever the system.
+
+    Of two writers at the same time each writes a draft of its own, and the file is that of the last to finish.
+    """
+    with whole_files(file) as (draft,):
+        draft.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def _flush(file: Path) -> None:
+    """Have the system write a file to the disk."""
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have the system write the names in a folder to the disk, where it can."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
