@@ -64,7 +64,7 @@ docs: $(READY)
 
 # The paper's experiments, whole: minutes on two cores. Stopped, it goes on where it was.
 reproduction: $(READY)
-	$(BIN)/cvpl reproduce --out $(BENCH)/reproduction
+	$(BIN)/cvpl reproduce --out $(BENCH)/reproduction --overwrite
 	mkdir -p docs/reproduction
 	cp $(BENCH)/reproduction/*.md $(BENCH)/reproduction/*.csv $(BENCH)/reproduction/*.svg docs/reproduction
 
@@ -72,13 +72,13 @@ reproduction: $(READY)
 # could not be audited is a row that says so, and exit code 3.
 suite: $(READY)
 	rm -f $(BENCH)/suite/leaderboard.md
-	$(BIN)/cvpl benchmark benchmarks/manifests/*.yaml --data $(DATA) --out $(BENCH)/suite || [ $$? -eq 3 ]
+	$(BIN)/cvpl benchmark benchmarks/manifests/*.yaml --data $(DATA) --out $(BENCH)/suite --overwrite || [ $$? -eq 3 ]
 	mkdir -p docs/benchmark
 	cp $(BENCH)/suite/leaderboard.md docs/benchmark/leaderboard.md
 
 # The paper's protocol on real tables, where they are at hand.
 real-data: $(READY)
-	$(BIN)/cvpl reproduce --data $(DATA) --out $(BENCH)/real_data
+	$(BIN)/cvpl reproduce --data $(DATA) --out $(BENCH)/real_data --overwrite
 	mkdir -p docs/reproduction
 	cp $(BENCH)/real_data/real-data.md docs/reproduction
 

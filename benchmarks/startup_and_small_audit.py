@@ -38,7 +38,7 @@ def main() -> None:
         config = Path(folder) / "audit.yaml"
         config.write_text(config.read_text().replace("attacker: default", "attacker: paper"))
         tables = [str(Path(folder) / name) for name in ("original.csv", "released.csv")]
-        audit = [cvpl, "audit", *tables, "--config", str(Path(folder) / "audit.yaml"), "--out", folder]
+        audit = [cvpl, "audit", *tables, "--config", str(Path(folder) / "audit.yaml"), "--out", folder, "--overwrite"]
         control = ["--control", str(Path(folder) / "holdout.csv")]
         rows = {
             "python -c pass": [sys.executable, "-c", "pass"],

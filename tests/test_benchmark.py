@@ -235,7 +235,7 @@ def test_a_run_that_was_interrupted_goes_on_where_it_was(folders, tmp_path, monk
 
 def test_with_only_the_leaderboard_holds_what_is_named_and_other_results_stay(folders, tmp_path, capsys):
     for name in ("low", "high"):
-        assert run(["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", name]) == 0
+        assert run(["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", name, "--overwrite"]) == 0
     assert list(pd.read_csv(tmp_path / "leaderboard.csv").release) == ["high"]
     assert sorted(item.name for item in tmp_path.glob("results/first/*.run.json")) == ["high.run.json", "low.run.json"]
     capsys.readouterr()
@@ -546,7 +546,7 @@ def test_releases_that_are_compared_need_one_control(folders):
 
 def test_the_tables_fit_a_narrow_terminal(run_once, folders, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    run(["benchmark", *map(str, folders), "--out", str(run_once[0]), "--only", "low,high,sample"])
+    run(["benchmark", *map(str, folders), "--out", str(run_once[0]), "--only", "low,high,sample", "--overwrite"])
     said = capsys.readouterr().out
     assert "3 releases of 2 data sets." in said and "1 of 2" in said
     assert all(len(line) <= 80 for line in said.splitlines() if not line.startswith("Written"))

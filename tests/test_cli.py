@@ -205,7 +205,7 @@ def test_an_interruption_after_the_result_was_written_names_it(files, monkeypatc
         raise KeyboardInterrupt
 
     out = files.folder / "out"
-    monkeypatch.setattr("cvpl.reports.files.write_report", interrupted)
+    monkeypatch.setattr("cvpl.reports.files.report_page", interrupted)
     assert run(files.audit("--out", out)) == 5
     assert (out / "result.json").is_file()
     assert capsys.readouterr().err == f"Interrupted; written before that: {out / 'result.json'}.\n"
@@ -216,7 +216,7 @@ def test_a_fault_after_the_result_was_written_names_it(files, monkeypatch, capsy
         raise OSError(errno.ENOSPC, "No space left on device", "report.html")
 
     out = files.folder / "out"
-    monkeypatch.setattr("cvpl.reports.files.write_report", broken)
+    monkeypatch.setattr("cvpl.reports.files.report_page", broken)
     assert run(files.audit("--out", out)) == 4
     assert capsys.readouterr().err.endswith(f"Written before that: {out / 'result.json'}.\n")
 
@@ -490,7 +490,7 @@ def test_a_failed_audit_leaves_an_earlier_result_alone(files):
     out = files.folder / "out"
     assert run(files.audit("--out", out)) == 0
     before = (out / "result.json").read_bytes()
-    assert run(files.audit("--out", out, original=files.folder / "nobody.csv")) == 3
+    assert run(files.audit("--out", out, "--overwrite", original=files.folder / "nobody.csv")) == 3
     assert (out / "result.json").read_bytes() == before
 
 
@@ -650,9 +650,9 @@ def test_init_keeps_an_existing_file_unless_it_is_told_to_replace_it(files, monk
     files.config.write_text("mine")
     assert run(call) == 2
     message = capsys.readouterr().err
-    assert "audit.yaml already exists" in message and "--out" in message and "--force" in message
+    assert "audit.yaml already exists" in message and "--out" in message and "--overwrite" in message
     assert files.config.read_text() == "mine"
-    assert run([*call, "--force"]) == 0
+    assert run([*call, "--overwrite"]) == 0
     assert files.config.read_text() != "mine"
     assert leftovers(files.folder) == []
 
@@ -758,7 +758,7 @@ def test_diff_tells_what_is_wrong_with_both_files_at_once(files, capsys):
                 "10 the gate",
             ],
         ),
-        (["init"], ["ORIGINAL", "PROTECTED", "--out", "--force", "audit.yaml", "Check it before you audit"]),
+        (["init"], ["ORIGINAL", "PROTECTED", "--out", "--overwrite", "audit.yaml", "Check it before you audit"]),
         (["diff"], ["BEFORE", "AFTER", "result.json", "differ significantly"]),
         (["demo"], ["--out", "--records", "simulated tables", "5000"]),
     ],

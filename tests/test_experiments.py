@@ -191,9 +191,9 @@ def test_the_quick_run(quick, capsys):
     assert "nan" not in text.lower().split() and "nan" not in first[TABLES].decode()
     for title in ("R1", "R4", "R5", "R6", "R7", "R9", "R10", "R11", "R12", "R13"):
         assert f"({title})" in first[TABLES].decode()
-    assert command(["reproduce", "--quick", "--out", str(quick)]) == 0
+    assert command(["reproduce", "--quick", "--out", str(quick), "--overwrite"]) == 0
     assert {name: (quick / name).read_bytes() for name in first} == first
-    assert command(["reproduce", "--out", str(quick)]) == 2
+    assert command(["reproduce", "--out", str(quick), "--overwrite"]) == 2
     assert "journal of another run" in capsys.readouterr().err
 
 

@@ -76,12 +76,12 @@ def people(tmp_path_factory):
 
 
 CALLS = {
-    "split": lambda people, out: ["split", f"{people}/people.csv", "--out", str(out), "--force"],
+    "split": lambda people, out: ["split", f"{people}/people.csv", "--out", str(out), "--overwrite"],
     "protect": lambda people, out: [
         *("protect", f"{people}/people.csv", "--config", f"{people}/audit.yaml", "--out", str(out)),
-        *("--method", "mondrian", "--strength", "10"),
+        *("--method", "mondrian", "--strength", "10", "--overwrite"),
     ],
-    "simulate": lambda people, out: ["simulate", str(out / "new.csv"), "--records", "60000", "--force"],
+    "simulate": lambda people, out: ["simulate", str(out / "new.csv"), "--records", "60000", "--overwrite"],
 }
 
 

@@ -279,7 +279,7 @@ def test_simulate(tmp_path, capsys):
     first = out.read_bytes()
     assert len(read(out)) == 200 and (tmp_path / "audit.yaml").exists()
     assert run(["simulate", str(out), "--records", "200"]) == 2
-    assert run(["simulate", str(out), "--records", "200", "--anomaly-rate", "0.05", "--force"]) == 0
+    assert run(["simulate", str(out), "--records", "200", "--anomaly-rate", "0.05", "--overwrite"]) == 0
     assert out.read_bytes() == first
     assert run(["simulate", str(tmp_path / "a.csv"), "--anomaly-rate", "2"]) == 2
     assert "anomaly_rate is 2.0; allowed is a number from 0 to 1" in capsys.readouterr().err

@@ -192,7 +192,7 @@ def test_a_proposal_never_replaces_a_file_unasked(people, tmp_path):
     with pytest.raises(cvpl.UsageError, match="already exists"):
         proposal.write(path)
     assert path.read_text(encoding="utf-8") == "corrected by hand"
-    proposal.write(path, force=True)
+    proposal.write(path, overwrite=True)
     assert path.read_text(encoding="utf-8") == proposal.text
 
 

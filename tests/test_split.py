@@ -120,7 +120,7 @@ def test_every_person_is_as_likely_as_another_to_be_set_aside(visits, tmp_path):
     """Each of thirty people is set aside for half of the seeds, give or take 4.5 standard deviations."""
     found, seeds = np.zeros(30), examples(30)
     for seed in range(seeds):
-        done = cvpl.split(visits, by="who", seed=seed, out=tmp_path / "out", force=True)
+        done = cvpl.split(visits, by="who", seed=seed, out=tmp_path / "out", overwrite=True)
         found[[int(item[1:]) for item in {row[0] for row in rows(done.control)[1:]}]] += 1
     assert np.all(np.abs(found - seeds / 2) < 4.5 * np.sqrt(seeds / 4))
 
@@ -198,14 +198,14 @@ def test_a_table_that_cannot_be_split_is_bad_input(tmp_path, text, options, word
     assert [file.name for file in tmp_path.iterdir()] == ["t.csv"]
 
 
-def test_files_that_are_there_are_replaced_only_by_force(visits, capsys):
+def test_files_that_are_there_are_replaced_only_when_asked(visits, capsys):
     assert run(["split", str(visits)]) == 0
     assert "protect ONLY the first file" in capsys.readouterr().out
     before = (visits.parent / "visits_control.csv").read_bytes()
     assert run(["split", str(visits), "--seed", "1"]) == 2
     assert "visits_control.csv" in capsys.readouterr().err
     assert (visits.parent / "visits_control.csv").read_bytes() == before
-    assert run(["split", str(visits), "--seed", "1", "--force"]) == 0
+    assert run(["split", str(visits), "--seed", "1", "--overwrite"]) == 0
     assert (visits.parent / "visits_control.csv").read_bytes() != before
 
 

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import typer
 
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.cli.values import ORIGINAL_HELP, finite_rate, memory_bytes
+from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, finite_rate, memory_bytes
 from cvpl.errors import ExitCode, UsageError
+from cvpl.files import check_outputs
 
 if TYPE_CHECKING:
     from cvpl.config.resolved import WithPolicy
     from cvpl.result import AuditResult
     from cvpl.workflows.propose import Proposal
 
+FILES = ("result.json", "report.html")
 CONFIG = "audit.yaml"
 """The guessed configuration in the folder of the result."""
 
@@ -97,6 +99,7 @@ def command(
         help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
     plan: bool = typer.Option(False, "--plan", help="Print blocks, pairs, memory and expected time, and stop."),
+    overwrite: bool = OVERWRITE,
     as_json: bool = typer.Option(False, "--json", help="Print the content of result.json instead of the summary."),
 ) -> None:
     """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
@@ -105,21 +108,17 @@ def command(
         check_folder(out, "--out")
     if save_projection is not None:
         check_file(save_projection, "--save-projection")
+    if not plan:
+        _check_outputs(out, save_projection, [original, protected, control, policy], config, overwrite=overwrite)
 
     draw = randomize if randomize_seed is None else randomize_seed
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
-    gated = policy is not None or fail_above is not None
-    if quick and gated:
-        raise UsageError("a gate needs the full audit: a quick look leaves out canaries. Leave out --quick.")
-    if config is None and gated:
-        raise UsageError(
-            "a gate needs --config: a decision must not rest on guessed roles. Write a configuration with `cvpl init`, "
-            "check it, and pass it."
-        )
+    if policy is not None or fail_above is not None:
+        _check_gate(config, quick=quick)
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415
     from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
-    from cvpl.workflows.audit import audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.workflows.audit import ProjectionNotSavedError, audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     guessed = _guess(original, protected, silent=as_json) if config is None else None
     settings = guessed or _settings(config, policy)
@@ -143,40 +142,63 @@ def command(
         with reader_may_leave():
             show_plan(planned, page())
         return
-    with Progress() as progress:
-        result = audit(
-            original,
-            protected,
-            settings,
-            control=control,
-            fail_above=fail_above,
-            attackers=chosen,
-            randomize=draw,
-            quick=quick,
-            memory=allowed,
-            save_projection_to=save_projection,
-            progress=progress,
-            on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
-            on_first_answer=lambda first: progress.note(f"Quick look, to be refined: {first.sentence}"),
-        )
-    written = None if out is None else _write(result, out, guessed)
-    with reader_may_leave():
-        if as_json:
-            # Bytes, so that the terminal's encoding and line ends do not change them.
-            typer.echo(result.to_json().encode(), nl=False)
-        else:
-            from cvpl.reports.terminal import show  # noqa: PLC0415
+    unsaved = None
+    try:
+        with Progress() as progress:
+            result = audit(
+                original,
+                protected,
+                settings,
+                control=control,
+                fail_above=fail_above,
+                attackers=chosen,
+                randomize=draw,
+                quick=quick,
+                memory=allowed,
+                save_projection_to=save_projection,
+                progress=progress,
+                on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
+                on_first_answer=lambda first: progress.note(f"Quick look, to be refined: {first.sentence}"),
+            )
+    except ProjectionNotSavedError as error:
+        result, unsaved = error.result, error
+    wrote = None if out is None else _write(result, out, guessed)
+    told = [] if wrote is None else [f"\n{wrote}"]
+    if guessed is not None:
+        told.append(_next_command(original, protected, control, out))
+    _show(result, told, as_json=as_json)
+    if unsaved is not None:
+        tell(str(unsaved))
+    closed = [] if result.policy is None or result.policy.met else result.policy.reasons
+    for reason in closed if as_json else ():
+        tell(f"Policy not met: {reason}.")
+    if closed or unsaved is not None:
+        raise typer.Exit(ExitCode.GATE if closed else ExitCode.USAGE)
 
-            show(result, page())
-            if written is not None:
-                typer.echo(f"\n{written}")
-            if guessed is not None:
-                typer.echo(_next_command(original, protected, control, out))
-    if result.policy is not None and not result.policy.met:
-        if as_json:
-            for reason in result.policy.reasons:
-                tell(f"Policy not met: {reason}.")
-        raise typer.Exit(ExitCode.GATE)
+
+def _check_gate(config: Path | None, *, quick: bool) -> None:
+    """Refuse a gate without the full audit, or without a configuration."""
+    if quick:
+        raise UsageError("a gate needs the full audit: a quick look leaves out canaries. Leave out --quick.")
+    if config is None:
+        raise UsageError(
+            "a gate needs --config: a decision must not rest on guessed roles. Write a configuration with `cvpl init`, "
+            "check it, and pass it."
+        )
+
+
+def _check_outputs(
+    out: Path | None, projection: Path | None, read: list[object], config: Path | None, *, overwrite: bool
+) -> None:
+    """Refuse outputs that are inputs, or that exist."""
+    written = [] if projection is None else [projection]
+    if out is not None:
+        written += [out / name for name in (FILES if config is not None else (*FILES, CONFIG))]
+    if not written:
+        return
+    from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+
+    check_outputs(written, [*read, *([] if config is None else named_files(config))], overwrite=overwrite)
 
 
 def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
@@ -204,14 +226,26 @@ def _guess(original: Path, protected: Path, *, silent: bool) -> Proposal:
     return guessed
 
 
+def _show(result: AuditResult, told: list[str], *, as_json: bool) -> None:
+    """Print the result as JSON, or its summary and what else is told."""
+    with reader_may_leave():
+        if as_json:
+            # Bytes, so that the terminal's encoding and line ends do not change them.
+            typer.echo(result.to_json().encode(), nl=False)
+            return
+        from cvpl.reports.terminal import show  # noqa: PLC0415
+
+        show(result, page())
+        for text in told:
+            typer.echo(text)
+
+
 def _write(result: AuditResult, out: Path, guessed: Proposal | None) -> str:
     """Write the result, its page and the guessed configuration, and say where they are."""
-    from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
+    from cvpl.reports.files import write_result  # noqa: PLC0415 - only if a file is written
 
-    path = result.write(out)
-    page_at = write_report(result, out / "report.html")
-    if guessed is not None:
-        guessed.write(out / CONFIG, force=True)
+    more = {} if guessed is None else {CONFIG: guessed.text}
+    path, page_at, *_ = write_result(result, out, FILES[1], more=more)
     return f"Written: {path}, and the page to share: {page_at}"
 
 
@@ -221,5 +255,5 @@ def _next_command(original: Path, protected: Path, control: Path | None, out: Pa
     more = [] if control is None else ["--control", str(control)]
     if out is None:
         return f"Keep the result and the guessed configuration: {shlex.join([*words, *more, '--out', 'DIR'])}"
-    again = shlex.join([*words, "--config", str(out / CONFIG), *more, "--out", str(out)])
+    again = shlex.join([*words, "--config", str(out / CONFIG), *more, "--out", str(out), "--overwrite"])
     return f"Check the guesses in {out / CONFIG}, then run: {again}"

@@ -9,6 +9,9 @@ import typer
 from cvpl.cli.output import check_folder, page, reader_may_leave, tell
 from cvpl.cli.values import memory_bytes
 from cvpl.errors import ExitCode
+from cvpl.files import check_outputs
+
+FILES = ("benchmark.json", "leaderboard.md", "report.html", "leaderboard.csv")
 
 EXIT_CODES = (
     "Example: cvpl benchmark benchmarks/manifests/*.yaml --data tables --out suite. Exit codes: 0 done; 2 invalid "
@@ -44,6 +47,9 @@ def command(
         metavar="SIZE",
         help="The memory limit, such as 4GB; the work is split into pieces that fit, or the release fails.",
     ),
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Replace an existing leaderboard. Kept results of the same inputs are used again."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the content of benchmark.json instead of the tables."),
 ) -> None:
     """Audit every release of the manifests, and put them on one leaderboard.
@@ -52,7 +58,12 @@ def command(
     """
     allowed = memory_bytes(memory)
     if out is not None:
+        from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+
         check_folder(out, "--out")
+        described = [item / "benchmark.yaml" if item.is_dir() else item for item in manifests]
+        read = [file for item in described for file in named_files(item, data)]
+        check_outputs([out / name for name in FILES], read, overwrite=overwrite)
     chosen = None if only is None else [name.strip() for names in only for name in names.split(",")]
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415
@@ -67,13 +78,9 @@ def command(
             tell(f"Finished audits are kept in {out / 'results'}; run the same command to resume.")
         raise
     if out is not None:
-        from cvpl.files import write_whole  # noqa: PLC0415
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
-        from cvpl.reports.leaderboard import leaderboard_csv  # noqa: PLC0415
+        from cvpl.reports.files import write_result  # noqa: PLC0415 - only if a file is written
 
-        path = result.write(out)
-        write_whole(out / "leaderboard.csv", leaderboard_csv(result))
-        written = path, write_report(result, out / "leaderboard.md"), write_report(result, out / "report.html")
+        written = write_result(result, out, *FILES[1:])
     with reader_may_leave():
         if as_json:
             # Bytes, so that the terminal's encoding and line ends do not change them.
@@ -83,6 +90,6 @@ def command(
 
             show(result, page())
             if out is not None:
-                typer.echo("\nWritten: " + ", ".join(map(str, written)) + f", {out / 'leaderboard.csv'}")
+                typer.echo("\nWritten: " + ", ".join(map(str, written)))
     if any(row.status != "assessed" for row in result.rows):
         raise typer.Exit(ExitCode.BAD_INPUT)

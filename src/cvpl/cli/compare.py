@@ -7,7 +7,10 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
-from cvpl.cli.values import ORIGINAL_HELP, memory_bytes
+from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, memory_bytes
+from cvpl.files import check_outputs
+
+FILES = ("comparison.json", "comparison.html")
 
 EXIT_CODES = (
     "Exit codes: 0 done, whatever the ranking; 2 invalid call, or the output cannot be written; 3 a table or the "
@@ -42,12 +45,17 @@ def command(
         metavar="SIZE",
         help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
+    overwrite: bool = OVERWRITE,
     as_json: bool = typer.Option(False, "--json", help="Print the content of comparison.json instead of the summary."),
 ) -> None:
     """Compare several releases of ORIGINAL: risk, utility, their ranking, and which are efficient."""
     allowed = memory_bytes(memory)
     if out is not None:
+        from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+
         check_folder(out, "--out")
+        read = [original, *releases, control, *named_files(config)]
+        check_outputs([out / name for name in FILES], read, overwrite=overwrite)
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
@@ -59,9 +67,9 @@ def command(
         )
     path = page_at = None
     if out is not None:
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
+        from cvpl.reports.files import write_result  # noqa: PLC0415 - only if a file is written
 
-        path, page_at = result.write(out), write_report(result, out / "comparison.html")
+        path, page_at = write_result(result, out, FILES[1])
     with reader_may_leave():
         if as_json:
             # Bytes, so that the terminal's encoding and line ends do not change them.

@@ -29,11 +29,14 @@ def command(
     from cvpl.laboratory.mechanisms import Perturbation  # noqa: PLC0415
     from cvpl.laboratory.simulation import Touchpoints  # noqa: PLC0415
     from cvpl.randomness import stream  # noqa: PLC0415
-    from cvpl.reports.files import write_report  # noqa: PLC0415
+    from cvpl.reports.files import write_result  # noqa: PLC0415
     from cvpl.reports.terminal import show  # noqa: PLC0415
     from cvpl.workflows.audit import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     out.mkdir(parents=True, exist_ok=True)
+    # The result of an earlier demo must not stand beside the tables of this one.
+    for name in ("report.html", "result.json"):
+        (out / name).unlink(missing_ok=True)
     # The configuration comes first: a later demo recognizes the folder by it.
     original, released, holdout, config = (out / name for name in FILES[:4])
     write_whole(config, CONFIG)
@@ -43,11 +46,11 @@ def command(
     Touchpoints(records=records).draw(stream(42, "demo control")).write(holdout)
     with Progress() as progress:
         result = audit(original, released, config, control=holdout, progress=progress)
-    path, page_at = result.write(out), write_report(result, out / "report.html")
+    path, page_at = write_result(result, out, "report.html")
     text = (
         f"{records:,} simulated people, released with noise on ages, times and categories; as many others as control."
     )
-    call = ["cvpl", "audit", original, released, "--config", config, "--control", holdout, "--out", out]
+    call = ["cvpl", "audit", original, released, "--config", config, "--control", holdout, "--out", out, "--overwrite"]
     with reader_may_leave():
         console = page()
         console.print(text)

@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_file
-from cvpl.cli.values import ORIGINAL_HELP
-from cvpl.errors import UsageError
+from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE
+from cvpl.files import check_outputs
 
 
 def command(
@@ -20,16 +20,15 @@ def command(
     ),
     protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
     out: Path = typer.Option(Path("audit.yaml"), metavar="FILE", help="The file to write."),
-    force: bool = typer.Option(False, "--force", help="Replace the file if it exists."),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Propose a configuration for two tables, with the reasons as comments. Check it before you audit."""
     check_file(out, "--out")
-    if out.exists() and not force:
-        raise UsageError(f"{out} already exists. Name another file with --out, or replace it with --force.")
+    check_outputs([out], [original, protected], overwrite=overwrite)
 
     from cvpl.workflows.propose import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    propose(original, protected).write(out, force=force)
+    propose(original, protected).write(out, overwrite=overwrite)
     typer.echo(f"Written: {out}. Its roles and types are guesses: check them, then run")
     typer.echo("  " + shlex.join(["cvpl", "audit", str(original), str(protected), "--config", str(out)]))
     typer.echo("and add --control FILE if you have people who are known to be absent from the release.")

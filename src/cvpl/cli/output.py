@@ -66,5 +66,5 @@ def check_file(file: Path, option: str) -> None:
         raise UsageError(f"{option} {file}: this is a folder where a file is needed. Name a file in it.")
     if not file.parent.is_dir():
         raise UsageError(f"{option} {file}: there is no folder '{file.parent}'. Create it, or name another file.")
-    if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise UsageError(f"{option} {file}: this file is not writable. Name another file.")
+    if not os.access(file.parent, os.W_OK | os.X_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        raise UsageError(f"{option} {file}: this file, or its folder, is not writable. Name another file.")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
-from cvpl.cli.values import READ_FORMATS
+from cvpl.cli.values import OVERWRITE, READ_FORMATS
 from cvpl.errors import UsageError
+from cvpl.files import check_outputs
 
 
 class Method(StrEnum):
@@ -46,6 +48,7 @@ def command(
     out: Path = typer.Option(Path("releases"), metavar="DIR", help="Folder for the releases."),
     ending: TableFormat = typer.Option(TableFormat.csv, "--format", help="The file format."),
     seed: int | None = typer.Option(None, min=0, metavar="NUMBER", help="Replaces the configuration's seed."),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Protect a table: by k-anonymity (full-domain or Mondrian), by noise, or by synthetic rows.
 
@@ -54,11 +57,20 @@ def command(
     """
     check_folder(out, "--out")
 
+    from cvpl.config.named_files import named_files  # noqa: PLC0415
     from cvpl.reports.releases import show  # noqa: PLC0415
-    from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Protector  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Protector, release_name  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
+    strengths = strength or FAMILIES[method.value].usual
+    read = [table, *named_files(config)]
+
+    def check(names: Iterable[str]) -> None:
+        check_outputs([out / f"{name}.{ending.value}" for name in dict.fromkeys(names)], read, overwrite=overwrite)
+
+    check(release_name(method.value, item) for item in strengths)
     protector, left_out = Protector.read(table, config)
-    made = [protector.release(method.value, item, seed) for item in strength or FAMILIES[method.value].usual]
+    made = [protector.release(method.value, item, seed) for item in strengths]
+    check(release.name for release in made)
     twice = {release.name for release in made if sum(item.name == release.name for item in made) > 1}
     if twice:
         raise UsageError(f"--strength: {', '.join(sorted(twice))} would be written twice. Name each strength once.")

@@ -8,6 +8,8 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_file
+from cvpl.cli.values import OVERWRITE
+from cvpl.files import check_outputs
 
 
 class Format(StrEnum):
@@ -35,6 +37,7 @@ def command(
         metavar="FILE",
         help="The file; by default report.html (comparison.html, surface.html), .pdf or .md beside the result.",
     ),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Write the report of a finished audit, comparison, surface or benchmark: nothing is recomputed."""
     if out is not None and out.suffix.lower() != f".{kind}":
@@ -47,4 +50,5 @@ def command(
     stem = "report" if source.stem in ("result", "benchmark") else source.stem
     file = source.with_name(f"{stem}.{kind}") if out is None else out
     check_file(file, "--out")
+    check_outputs([file], [source], overwrite=overwrite)
     typer.echo(f"Written: {write_report(found, file)}")

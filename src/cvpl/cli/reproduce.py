@@ -7,7 +7,9 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder
+from cvpl.cli.values import OVERWRITE
 from cvpl.errors import UsageError
+from cvpl.files import check_outputs
 
 
 def command(
@@ -17,6 +19,7 @@ def command(
         None, metavar="FOLDER", help="Run the protocol on real tables instead: adult/ and german/ in this folder."
     ),
     workers: int | None = typer.Option(None, min=1, metavar="NUMBER", help="Processes; by default one per core."),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Run the paper's grid, ablations and findings, and compare its figures with ours.
 
@@ -32,6 +35,7 @@ def command(
     from cvpl.experiments.reproduction import Reproduction  # noqa: PLC0415
 
     run = RealData(data) if data is not None else Reproduction.quick() if quick else Reproduction()
+    check_outputs([out / name for name in run.files], overwrite=overwrite)
     with Progress() as bar:
         written = run.run(
             out, workers=workers, progress=lambda done, all_: bar(f"cells, {done} of {all_}", done / all_)

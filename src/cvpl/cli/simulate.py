@@ -7,8 +7,8 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_file
-from cvpl.errors import UsageError
-from cvpl.files import write_whole
+from cvpl.cli.values import OVERWRITE
+from cvpl.files import check_outputs, write_whole
 from cvpl.workflows.simulate import CONFIG, simulate
 
 
@@ -30,14 +30,15 @@ def command(
         help="The r-th most popular product has a share proportional to r to the power of -alpha.",
     ),
     seed: int = typer.Option(42, min=0, metavar="NUMBER", help="The same seed gives the same people."),
-    force: bool = typer.Option(False, "--force", help="Replace existing files."),
+    overwrite: bool = OVERWRITE,
 ) -> None:
     """Simulate people who saw an advertisement and bought something, as in the paper."""
     config = out.with_name("audit.yaml")
     for file in (out, config):
         check_file(file, "FILE")
-        if file.exists() and not force and not (file == config and file.read_text(encoding="utf-8") == CONFIG):
-            raise UsageError(f"{file} already exists. Name another file, or replace it with --force.")
+    # The configuration is always the same: one that an earlier call wrote may stay.
+    same = config.is_file() and config.read_bytes() == CONFIG.encode()
+    check_outputs([out] if same else [out, config], overwrite=overwrite)
 
     people = simulate(
         records,

@@ -7,8 +7,11 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
-from cvpl.cli.values import ORIGINAL_HELP, finite_rate, memory_bytes
+from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, finite_rate, memory_bytes
 from cvpl.errors import UsageError
+from cvpl.files import check_outputs
+
+FILES = ("surface.json", "surface.html")
 
 
 def command(
@@ -60,6 +63,7 @@ def command(
         help="Folder for surface.json and surface.html; created if needed. Without it nothing is written.",
     ),
     memory: str | None = typer.Option(None, metavar="SIZE", help="The memory limit, such as 4GB."),
+    overwrite: bool = OVERWRITE,
     as_json: bool = typer.Option(False, "--json", help="Print the content of surface.json instead of the summary."),
 ) -> None:
     """Sweep the strength of a mechanism: how the risk falls with stronger protection, at every threshold.
@@ -75,7 +79,11 @@ def command(
         raise UsageError("--release is for --blocking: a mechanism makes its releases from ORIGINAL. Remove it.")
     allowed = memory_bytes(memory)
     if out is not None:
+        from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+
         check_folder(out, "--out")
+        read = [original, release, control, *named_files(config)]
+        check_outputs([out / name for name in FILES], read, overwrite=overwrite)
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.workflows.surface.surface import BLOCKING, surface  # noqa: PLC0415
@@ -96,10 +104,9 @@ def command(
         )
     path = page_at = None
     if out is not None:
-        from cvpl.reports.files import write_report  # noqa: PLC0415 - only if a file is written
+        from cvpl.reports.files import write_result  # noqa: PLC0415 - only if a file is written
 
-        path = result.write(out)
-        page_at = write_report(result, out / "surface.html")
+        path, page_at = write_result(result, out, FILES[1])
     with reader_may_leave():
         if as_json:
             # Bytes, so that the terminal's encoding and line ends do not change them.

@@ -12,6 +12,8 @@ READ_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet, .xlsx, FILE.duckdb#TABLE
 """The tables that every command reads, for help texts."""
 SPLIT_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet"
 """The tables that can be written back as they are."""
+OVERWRITE = typer.Option(False, "--overwrite", help="Replace existing files.")
+"""The option of every command that writes."""
 ORIGINAL_HELP = f"The table before protection ({READ_FORMATS})."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -18,16 +18,20 @@ BLUE, ORANGE, GREY, RED, GREEN = "#2b6cb0", "#dd6b20", "#718096", "#c53030", "#2
 WIDTH, HEIGHT = 460, 260
 
 
+CHARTS = (
+    "existential_against_1_over_k.svg",
+    "risk_surface.svg",
+    "similarity_distributions.svg",
+    "cvpl_against_fellegi_sunter.svg",
+    "synthetic_data.svg",
+)
+"""The files of the charts."""
+
+
 def all_charts(run: Collected) -> dict[str, str]:
     """Every figure as SVG, by the name of its file."""
-    charts: Mapping[str, Callable[[Collected], Any]] = {
-        "existential_against_1_over_k": _existential,
-        "risk_surface": _surface,
-        "similarity_distributions": _distributions,
-        "cvpl_against_fellegi_sunter": _against_fellegi_sunter,
-        "synthetic_data": _synthetic,
-    }
-    return {f"{name}.svg": _svg(draw(run)) for name, draw in charts.items()}
+    charts = (_existential, _surface, _distributions, _against_fellegi_sunter, _synthetic)
+    return {name: _svg(draw(run)) for name, draw in zip(CHARTS, charts, strict=True)}
 
 
 def _svg(chart: Any) -> str:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from cvpl.assessment.provenance import installed_version
 from cvpl.errors import InputError, Problem
@@ -28,6 +29,7 @@ class RealData:
     """A run of the protocol on the tables in the folder `data`."""
 
     data: Path
+    files: ClassVar[Sequence[str]] = (PAGE, FIGURES)
 
     def tables(self) -> list[RealTable]:
         """The tables with all files present; raises InputError if there are none."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 from cvpl.assessment.provenance import installed_version
 from cvpl.experiments.cells import VARIANTS, Cell
-from cvpl.experiments.charts import all_charts
+from cvpl.experiments.charts import CHARTS, all_charts
 from cvpl.experiments.collected import Collected
 from cvpl.experiments.findings import findings_page
 from cvpl.experiments.journal import Journal
@@ -29,6 +30,7 @@ class Reproduction:
     records: int = RECORDS
     seeds: tuple[int, ...] = SEEDS
     outliers: tuple[float, ...] = OUTLIER_RATES
+    files: ClassVar[Sequence[str]] = (TABLES, TABLES_CSV, FINDINGS, *CHARTS)
 
     @classmethod
     def quick(cls) -> Reproduction:

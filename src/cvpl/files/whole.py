@@ -42,8 +42,8 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
 
     The files are one set: at no moment, even if the process is killed, are files of an old set and of a new one in
     place together. All but the first of an old set are removed before the new first one replaces the old. So `first` is
-    the file that must not get lost, and `others` are those that mean nothing without it. If the block fails, the old
-    set stays.
+    the file that must not get lost, and `others` are those that mean nothing without it; one of them that the block
+    does not write is not there afterwards. If the block fails, the old set stays.
     """
     files, folder = (first, *others), first.parent
     if any(file.parent != folder for file in others):
@@ -52,13 +52,14 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
     with _named(first), private_folder(folder) as drafts:
         written = [drafts / file.name for file in files]
         yield written
-        for draft in written:
+        made = [(draft, file) for draft, file in zip(written, files, strict=True) if file == first or draft.exists()]
+        for draft, _ in made:
             _flush(draft)
         if any(file.exists() for file in others):
             for file in reversed(others):
                 file.unlink(missing_ok=True)
             _flush_folder(folder)
-        for draft, file in zip(written, files, strict=True):
+        for draft, file in made:
             os.replace(draft, file)  # noqa: PTH105 - one name for what puts a file in place
             _flush_folder(folder)
             record_file(file)

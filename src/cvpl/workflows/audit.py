@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,11 +35,21 @@ from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.calibration import check_calibration
 from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.files import check_outputs
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
 from cvpl.tables.record_order import in_record_order
 from cvpl.workflows.propose import Proposal, propose
+
+
+class ProjectionNotSavedError(UsageError):
+    """The audit is finished, but its projection could not be saved. `result` is the result of the audit."""
+
+    def __init__(self, why: str, result: out.AuditResult) -> None:
+        super().__init__(f"The projection was not saved: {why}")
+        self.result = result
+
 
 LONG = 10_000
 """With more originals than this, a caller who asks for it gets the answer of a quick look first."""
@@ -81,6 +92,9 @@ def audit(
     1 at the end. The share is None while the tables are read, since the work is not known before. It is a share of the
     time: after the seconds s at the share p, about s (1 - p) / p seconds are left.
 
+    `save_projection_to` names a file for the linear projection of the strongest attacker. If that one has none, or the
+    file cannot be written, ProjectionNotSavedError is raised after the audit; it holds the `result`.
+
     `on_preflight` is called with the findings of the checks before the full audit's attacks. `on_first_answer` is
     called with the verdict of a quick look, if there are more than 10,000 originals; the full audit then refines it.
     """
@@ -101,6 +115,8 @@ def audit(
     resolved, inputs = read_plan(
         original, protected, config, control, memory, attackers=attackers, draw_seed=seed, quick=quick
     )
+    if save_projection_to is not None:
+        _check_can_save(Path(save_projection_to), resolved, [original, protected, control, config])
     drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
     first_answer = on_first_answer is not None and not quick and takes_quick_look_first(inputs)
     if progress is not None:
@@ -123,11 +139,20 @@ def audit(
         policies = gate(ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings)
         assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies)
         result = audit_result(assessment, resolved, inputs, drawn, assumptions)
+    whole.finish()
     if save_projection_to is not None:
         representation = ensemble.chosen.measured.attack.representation
-        records = representation.original.rows + representation.protected.rows
-        save_projection(save_projection_to, representation.space, representation.projection, records)
-    whole.finish()
+        try:
+            records = representation.original.rows + representation.protected.rows
+            save_projection(save_projection_to, representation.space, representation.projection, records)
+        except UsageError:
+            why = (
+                f"the strongest attacker, '{ensemble.headline}', has no linear projection. Run only attackers with one."
+            )
+            raise ProjectionNotSavedError(why, result) from None
+        except OSError as error:
+            why = f"{save_projection_to}: {error.strerror or 'the system refused'}. Name another file."
+            raise ProjectionNotSavedError(why, result) from None
     return result
 
 
@@ -135,6 +160,18 @@ def _check(resolved: ResolvedConfig, inputs: Inputs) -> tuple[ControlLikeness | 
     """The comparison of the control with the originals, and the findings of the checks before the attack."""
     likeness = compare_control(inputs, resolved.config.seed)
     return likeness, preflight(resolved, inputs, likeness)
+
+
+def _check_can_save(file: Path, resolved: ResolvedConfig, inputs: Sequence[object]) -> None:
+    """Refuse a file for the projection that cannot be written or is an input, and attackers without a projection."""
+    check_outputs([file], inputs, overwrite=True)
+    if not file.parent.is_dir() or not os.access(file.parent, os.W_OK | os.X_OK):
+        raise UsageError(f"{file}: there is no such folder, or it is not writable. Name another file.")
+    if not any(item.projects and item.projection_operator.is_linear for item in resolved.attackers.values()):
+        raise UsageError(
+            "none of the attackers has a linear projection (pca, robust_pca, random, saved), so there is none to save. "
+            "Name an attacker that has one, such as `paper`, or do not ask for the projection."
+        )
 
 
 def takes_quick_look_first(inputs: Inputs) -> bool:

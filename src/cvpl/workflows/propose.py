@@ -7,8 +7,7 @@ from pathlib import Path
 
 from cvpl.config.text import parse_config
 from cvpl.config.written import AuditConfig
-from cvpl.errors import UsageError
-from cvpl.files import write_whole
+from cvpl.files import check_outputs, write_whole
 from cvpl.result.assumptions import AssumedColumn, Assumptions
 from cvpl.tables.proposal.proposal import TablesProposal, propose_tables
 
@@ -24,14 +23,13 @@ class Proposal:
     config: AuditConfig
     assumptions: Assumptions
 
-    def write(self, path: str | Path, *, force: bool = False) -> Path:
+    def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the text to a file atomically, and return its path.
 
-        Raises UsageError if the file already exists, unless `force`.
+        Raises UsageError if the file already exists, unless `overwrite`.
         """
         file = Path(path)
-        if file.exists() and not force:
-            raise UsageError(f"{file} already exists. Name another file, or replace it with force=True.")
+        check_outputs([file], overwrite=overwrite)
         write_whole(file, self.text)
         return file
 

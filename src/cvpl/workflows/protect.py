@@ -81,7 +81,7 @@ class Release(MadeTable):
     @property
     def name(self) -> str:
         """A name for its file."""
-        return f"{self.method.replace('-', '_')}_{self.strength}"
+        return release_name(self.method, self.strength)
 
     def write(self, path: str | Path) -> Path:
         """Write the release as `.csv`, `.csv.gz` or `.parquet`, by the name of `path`, and return the path.
@@ -105,6 +105,11 @@ class Release(MadeTable):
                 )
 
         return self._write(Path(path), count), counted[0]
+
+
+def release_name(method: Method, strength: Strength) -> str:
+    """A name for the file of a release."""
+    return f"{method.replace('-', '_')}_{strength}"
 
 
 def protect(

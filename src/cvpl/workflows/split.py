@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.files import whole_files
+from cvpl.files import check_outputs, whole_files
 from cvpl.randomness import stream
 from cvpl.tables.parting import check_parts, part, read_people
 
@@ -46,7 +46,7 @@ def split(
     by: str | None = None,
     seed: int = 0,
     out: str | Path | None = None,
-    force: bool = False,
+    overwrite: bool = False,
 ) -> Split:
     """Draw people of `table` at random as a control; write them and the rest to separate files.
 
@@ -54,8 +54,8 @@ def split(
     them by default), or `people` of them; NAME_split.json records the split. Rows with equal `by` are one person or
     household and stay together; without it every row is a person. Files are CSV, gzipped CSV or Parquet like the table,
     and are written next to it or to the folder `out`, with unchanged cells in their order. The same table and seed give
-    the same bytes. Raises UsageError for a side without people, or existing files (unless `force`), and InputError for
-    a table or column that cannot be used.
+    the same bytes. Raises UsageError for a side without people, or existing files (unless `overwrite`), and InputError
+    for a table or column that cannot be used.
     """
     path = Path(table)
     if share is not None and people is not None:
@@ -70,9 +70,7 @@ def split(
     name, ending = _parts_of_name(path)
     targets = folder / f"{name}_release{ending}", folder / f"{name}_control{ending}"
     record = folder / f"{name}_split.json"
-    there = [file.name for file in (*targets, record) if file.exists()]
-    if there and not force:
-        raise UsageError(f"{folder}: {', '.join(there)} would be replaced. Name another folder, or force it.")
+    check_outputs([*targets, record], [table], overwrite=overwrite)
     found = read_people(path, by)
     wanted = _wanted(found.people, share, people, path.name)
     aside = np.zeros(found.people, dtype=bool)
