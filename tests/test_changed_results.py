@@ -72,7 +72,7 @@ def changed(data, rng):
 def code(tmp_path, data, kind):
     file = tmp_path / "result.json"
     file.write_text(json.dumps(data))
-    return run(["report", str(file), "--format", kind])
+    return run(["report", str(file), "--format", kind, "--overwrite"])
 
 
 def test_random_changes_are_shown_or_refused(tmp_path, result, capsys):

@@ -650,7 +650,7 @@ def test_init_keeps_an_existing_file_unless_it_is_told_to_replace_it(files, monk
     files.config.write_text("mine")
     assert run(call) == 2
     message = capsys.readouterr().err
-    assert "audit.yaml already exists" in message and "--out" in message and "--overwrite" in message
+    assert "audit.yaml already exists" in message and "another output" in message and "--overwrite" in message
     assert files.config.read_text() == "mine"
     assert run([*call, "--overwrite"]) == 0
     assert files.config.read_text() != "mine"
