@@ -55,7 +55,7 @@ def as_they_are(tables):
     return figures(cvpl.audit(tables[0], tables[1], CONFIG, control=tables[2]))
 
 
-@pytest.mark.parametrize("seed", range(examples(2)))
+@pytest.mark.parametrize("seed", range(examples(1)))
 def test_shuffled_rows_give_the_same_bytes(tables, as_they_are, seed):
     original, released, control = (table.sample(frac=1.0, random_state=seed) for table in tables)
     shuffled = figures(cvpl.audit(original, released, CONFIG, control=control))
