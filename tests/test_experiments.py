@@ -155,7 +155,7 @@ def test_neither_order_nor_workers_show(tmp_path):
 
 
 def test_a_killed_run_ends_with_the_same_tables(tmp_path):
-    """Killed without warning, at several moments in a full run, and taken up again, it ends with the very same files."""
+    """Killed without warning (in a full run several times) and taken up again, it ends with the very same files."""
     source = Path(__file__).parents[1] / "src"
     code = (
         f"import sys; sys.path.insert(0, {str(source)!r})\n"
