@@ -61,10 +61,11 @@ def test_no_module_runs_code_from_a_file_or_opens_a_connection(file):
 
 
 def test_yaml_makes_no_object_of_a_tag(tmp_path):
-    path = tmp_path / "audit.yaml"
-    path.write_text("columns: !!python/object/apply:os.system ['true']\n", encoding="utf-8")
-    with pytest.raises(cvpl.InputError):
+    path, made = tmp_path / "audit.yaml", tmp_path / "made"
+    path.write_text(f"columns: !!python/object/apply:os.mkdir ['{made}']\n", encoding="utf-8")
+    with pytest.raises(cvpl.InputError, match="not YAML"):
         cvpl.audit(tmp_path / "a.csv", tmp_path / "b.csv", path)
+    assert not made.exists()
 
 
 def test_the_tests_themselves_reach_nobody():

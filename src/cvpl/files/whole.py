@@ -49,7 +49,7 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
     if any(file.parent != folder for file in others):
         raise ValueError("the files of one set must be in one folder")
     remove_abandoned(folder)
-    with _named(first), private_folder(folder) as drafts:
+    with _naming(first, folder), private_folder(folder) as drafts:
         written = [drafts / file.name for file in files]
         yield written
         made = [(draft, file) for draft, file in zip(written, files, strict=True) if file == first or draft.exists()]
@@ -66,19 +66,16 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
 
 
 @contextmanager
-def _named(file: Path) -> Iterator[None]:
-    """Have an error of the system name the file: a full disk is met when the system no longer tells it."""
+def _naming(file: Path, folder: Path) -> Iterator[None]:
+    """Have an error of the system name the file: it names a draft, or nothing if the disk is full."""
     try:
         yield
     except OSError as error:
-        # The name of a draft tells nobody anything.
-        if error.errno is not None and (error.filename is None or _is_draft(str(error.filename))):
+        named = None if error.filename is None else Path(os.fsdecode(error.filename))
+        # A draft is in a folder of its own beside the file, which may be what cannot be made.
+        if error.errno is not None and (named is None or folder in (named.parent, named.parent.parent)):
             error.filename = str(file)
         raise
-
-
-def _is_draft(name: str) -> bool:
-    return "/.cvpl-" in name.replace("\\", "/")
 
 
 def write_whole(file: Path, content: str | bytes) -> None:
