@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvpl.tables.identifiers import unique_columns
+from cvpl.tables.identifiers import known_texts
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identifiers.names import person, share_of_names
 from cvpl.tables.identifiers.numbers import is_card_number, is_checked_number, is_national_id
@@ -68,10 +68,33 @@ def test_the_order_of_rows_and_the_number_of_threads_do_not_matter(planted):
 
 
 def test_a_part_of_the_values_of_a_large_table_gives_the_same_findings(planted, monkeypatch):
-    monkeypatch.setattr(unique_columns, "_MOST_VALUES", ROWS // 2)
+    monkeypatch.setattr(known_texts, "MOST_VALUES", ROWS // 2)
     for file, seen in planted[:: examples_apart(5)]:
         part = found(file.tables)
         assert [(one.column, one.kind) for one in part] == [(one.column, one.kind) for one in seen]
+
+
+@pytest.mark.parametrize("kinds", [("int64", "int64"), ("int64", "float64"), ("float64", "str")])
+def test_a_part_of_the_values_is_the_same_values_in_tables_of_other_types(monkeypatch, kinds):
+    # Seven-digit numbers with gaps, many of which end in zeros: 700 is 700.0 is "700.00".
+    numbers = np.random.default_rng(1).choice(900_000, 6_000, replace=False) * 10 + 1_000_000
+    tables = {"original": numbers, "protected": numbers[::-1]}
+    frames = {
+        name: pd.DataFrame({"code": pd.Series(tables[name]).astype(kind)})
+        for name, kind in zip(tables, kinds, strict=True)
+    }
+    whole = found(frames)
+    monkeypatch.setattr(known_texts, "MOST_VALUES", 1_500)
+    part = found(frames)
+    assert [(one.column, one.kind, one.share) for one in whole + part] == 2 * [("code", "unique_values", 1.0)]
+
+
+def test_the_key_of_the_evaluation_is_not_checked():
+    table = pd.DataFrame({"key": [f"k{at**3:x}q" for at in range(200)], "mail": [f"a{at}@b.org" for at in range(200)]})
+    con = duckdb.connect()
+    sources = open_all(con, {"original": table, "protected": table}, READING, [])
+    assert [one.column for one in identifying_columns(con, sources, READING)] == ["key", "mail"]
+    assert [one.column for one in identifying_columns(con, sources, READING, "key")] == ["mail"]
 
 
 EMAILS = ["a.b@example.org", "Jo <jo@mail.co.uk>", "mailto:x_y+1@web.de", "müller@straße.de"]

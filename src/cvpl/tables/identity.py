@@ -48,12 +48,17 @@ class TrueMatches:
 
     def kept_in(self, order: Mapping[str, NDArray[np.int64]]) -> TrueMatches:
         """Return the same matches of records that are kept in another order, given the row numbers in it."""
-        original, protected = (
-            np.argsort(order["original"])[self.original],
-            np.argsort(order["protected"])[self.protected],
-        )
-        sorting = np.lexsort((protected, original))
+        original = _places(order["original"])[self.original]
+        protected = _places(order["protected"])[self.protected]
+        sorting = np.argsort(original * len(order["protected"]) + protected)
         return replace(self, original=original[sorting], protected=protected[sorting])
+
+
+def _places(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each record is kept: the inverse of the order."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def is_position(source: Source, key: str) -> bool:

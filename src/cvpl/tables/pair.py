@@ -121,7 +121,10 @@ def read_inputs(
             unit = _unit(con, reader, sources, identity, groups)
             evaluated = ColumnReader(con, reading, problems, [])
             columns = _evaluation_columns(evaluated, sources, subgroups, problems, named)
-            whole = WholeTableFacts() if problems else whole_table_facts(con, sources, reading, specs, identity)
+            matched = matches is not None and len(matches.original) > 0
+            whole = WholeTableFacts()
+            if not problems:
+                whole = whole_table_facts(con, sources, reading, specs, identity, matched=matched)
         except duckdb.Error as error:
             _refuse(con, sources, error)
         problems = _changed(sources) or [*problems, *_no_control(sources)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.source import Source
+from cvpl.tables.source import Source, has_one_type
 from cvpl.tables.sql_text import quoted
 
 if TYPE_CHECKING:
@@ -33,11 +33,16 @@ def shared_row_keys(
     if set(shared) <= set(compared):
         return {}
     whole = [source for source in sources if all(name in source.types for name in shared)]
-    return {source.table: _keys(con, source, shared) for source in whole}
+    same = {name for name in shared if has_one_type(whole, name)}
+    return {source.table: _keys(con, source, shared, same) for source in whole}
 
 
-def _keys(con: duckdb.DuckDBPyConnection, source: Source, columns: Sequence[str]) -> Keys:
-    texts = ", ".join(f"trim(coalesce(CAST({source.field(name)} AS VARCHAR), ''))" for name in columns)
-    query = f"SELECT hash({texts}) AS key FROM {quoted(source.table)}"
+def _keys(con: duckdb.DuckDBPyConnection, source: Source, columns: Sequence[str], same: Collection[str]) -> Keys:
+    """Return the keys of a table's rows; the columns in `same` have one type of numbers or times in all tables."""
+    fields = {name: source.field(name) for name in columns}
+    cells = ", ".join(
+        field if name in same else f"trim(coalesce(CAST({field} AS VARCHAR), ''))" for name, field in fields.items()
+    )
+    query = f"SELECT hash({cells}) AS key FROM {quoted(source.table)}"
     found = con.execute(query).fetchnumpy()["key"]
     return np.asarray(np.ma.getdata(found), dtype=np.uint64)

@@ -35,6 +35,12 @@ _PART = re.compile(r"(.+\.(?:xlsx|duckdb))#(.+)", re.IGNORECASE | re.DOTALL)
 POSITION = "place_in_file"
 """The DuckDB name of a record's position in a Parquet file."""
 
+_EXACT = frozenset(
+    {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+    | {"FLOAT", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+)
+"""DuckDB's types whose values are equal if and only if their texts are."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -64,6 +70,12 @@ class Source:
         """
         if self.state is not None:
             self.state.check()
+
+
+def has_one_type(sources: Sequence[Source], column: str) -> bool:
+    """Whether all tables with this column hold it as numbers or times of one type, so that equal values are equal."""
+    types = {source.types[column] for source in sources if column in source.types}
+    return len(types) == 1 and types < _EXACT
 
 
 def display_name(data: object, fallback: str) -> str:

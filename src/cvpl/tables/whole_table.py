@@ -64,15 +64,17 @@ def whole_table_facts(
     reading: Reading,
     specs: Sequence[ColumnSpec],
     identity: IdentityKeys | None,
+    *,
+    matched: bool,
 ) -> WholeTableFacts:
-    """Collect the facts from every column of the opened tables."""
+    """Collect the facts from every column of the opened tables; `matched` if `identity` has found true matches."""
     keys = () if identity is None else (identity.original, identity.protected)
     return WholeTableFacts(
         lacking={
             source.table: tuple(spec.name for spec in specs if spec.name not in source.types) for source in sources
         },
         present={source.table: tuple(source.types) for source in sources},
-        identifying=identifying_columns(con, sources, reading),
+        identifying=identifying_columns(con, sources, reading, keys[1] if keys and matched else None),
         shared_rows=shared_row_keys(con, sources, [spec.name for spec in specs], keys),
         records={source.table: record_keys(con, source) for source in sources},
     )

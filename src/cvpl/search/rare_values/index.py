@@ -66,10 +66,15 @@ class RareValues:
     def of(cls, b: Words) -> RareValues:
         """Index the rows of `b`, one code per column."""
         count, columns = b.shape
-        order = np.lexsort([b[:, column] for column in _sorted_by(b)[::-1]]) if columns else np.arange(count)
+        order = np.arange(count, dtype=np.int32)
+        for column in _sorted_by(b)[::-1]:
+            order = _stable_order(np.ascontiguousarray(b[:, column]), order)
         records = np.ascontiguousarray(b[order])
         codes = np.ascontiguousarray(records.T)
-        lists = np.argsort(codes, axis=1, kind="stable").astype(np.int32)
+        places = np.arange(count, dtype=np.int32)
+        lists = np.empty((columns, count), dtype=np.int32)
+        for column in range(columns):
+            lists[column] = _stable_order(codes[column], places)
         zones = -(-count // ZONE)
         padded = np.full((zones * ZONE, columns), -1, dtype=np.int32)
         padded[:count] = records
@@ -154,6 +159,22 @@ def _sorted_by(b: Words) -> list[int]:
         entropy = float(np.log(len(b)) - (counts * np.log(counts)).sum() / len(b))
         (rare if entropy > np.log(len(b)) - np.log(max(1.0, RARE * zones)) else informative).append((-entropy, column))
     return [column for _, column in sorted(informative) + sorted(rare)]
+
+
+@njit(nogil=True, cache=True)
+def _stable_order(codes: Array, order: Array) -> Array:
+    """The places in `order`, sorted by their codes, from -1 on; equal codes keep their order (a counting sort)."""
+    starts = np.zeros(codes.max() + 3, dtype=np.int64) if len(codes) else np.zeros(2, dtype=np.int64)
+    for code in codes:
+        starts[code + 2] += 1
+    for code in range(1, len(starts)):
+        starts[code] += starts[code - 1]
+    found = np.empty_like(order)
+    for place in order:
+        code = codes[place] + 1
+        found[starts[code]] = place
+        starts[code] += 1
+    return found
 
 
 @njit(nogil=True, cache=True)

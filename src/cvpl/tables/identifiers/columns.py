@@ -52,7 +52,7 @@ class IdentifyingColumn:
 
 @dataclass(frozen=True, repr=False)
 class _Sample:
-    """A sample of a released column's distinct values with their counts, and its numbers of values and cells."""
+    """Some of a released column's distinct values with their counts, and how many values and cells were looked at."""
 
     texts: tuple[str, ...]
     counts: tuple[int, ...]
@@ -109,29 +109,32 @@ _NOTES = (
 
 
 def identifying_columns(
-    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], reading: Reading
+    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], reading: Reading, key: str | None = None
 ) -> tuple[IdentifyingColumn, ...]:
     """Find the columns of the release that identify people directly, in table order, each with its most specific kind.
 
     `sources` are the opened tables, named "original", "protected" and optionally "control". The findings depend neither
-    on the row order nor on the number of threads. A column without values is never a finding.
+    on the row order nor on the number of threads. A column without values is never a finding. `key` names the column
+    that the evaluation uses, which is not checked.
     """
-    read = KnownTexts(con, reading)
+    read = KnownTexts(con, reading, sources)
     release = next(source for source in sources if source.table == "protected")
     found: dict[str, IdentifyingColumn] = {}
-    nearly_unique = set()
-    for column in release.types:
-        sample = _sample(con, read.kept_distinct(release, column))
+    nearly_unique = {}
+    for column, part in read.parts(release).items():
+        if column == key:
+            continue
+        sample = _sample(con, read.kept_distinct(release, column, part))
         finding = _by_content(column, sample)
         if finding is not None:
             found[column] = finding
         if sample.cells >= LEAST_ROWS and sample.different >= NEARLY_UNIQUE:
-            nearly_unique.add(column)
+            nearly_unique[column] = part
         if finding is not None or column not in nearly_unique:
             read.forget(column)
-    if nearly_unique - found.keys() and any(source.table == "original" for source in sources):
-        unique = UniqueColumns(con, read, sources, nearly_unique)
-        for column in nearly_unique - found.keys():
+    if nearly_unique.keys() - found.keys() and any(source.table == "original" for source in sources):
+        unique = UniqueColumns(con, read, sources, nearly_unique, key)
+        for column in nearly_unique.keys() - found.keys():
             share = unique.share(column)
             read.forget(column)
             if share is not None:

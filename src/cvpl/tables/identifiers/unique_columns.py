@@ -7,13 +7,13 @@ does. A numbering counts only if the records it pairs agree in the other columns
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.identifiers.known_texts import KnownTexts
+from cvpl.tables.identifiers.known_texts import KnownTexts, as_value
 from cvpl.tables.source import Source
 
 if TYPE_CHECKING:
@@ -30,18 +30,22 @@ _LEAST_EFFECT = 0.05
 _MOST_PAIRS = 20_000
 _SOME = 2_000
 _MOST_COLUMNS = 20
-_MOST_VALUES = 200_000
-"""Of larger tables, a part of the values is compared, chosen by hash."""
 
 
 class UniqueColumns:
     """A search for nearly unique columns of a release whose values are also in the original.
 
-    `nearly_unique` names the columns of the release whose values are nearly all distinct.
+    `nearly_unique` has the columns of the release whose values are nearly all distinct. Of each, one value in so many
+    is compared: the same values in every table. `key` is the column that the evaluation uses.
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, texts: KnownTexts, sources: Sequence[Source], nearly_unique: set[str]
+        self,
+        con: duckdb.DuckDBPyConnection,
+        texts: KnownTexts,
+        sources: Sequence[Source],
+        nearly_unique: Mapping[str, int],
+        key: str | None = None,
     ) -> None:
         self._con = con
         self._texts = texts
@@ -49,8 +53,7 @@ class UniqueColumns:
         self._original, self._released = by_table["original"], by_table["protected"]
         self._control = by_table.get("control")
         self._unique = nearly_unique
-        # Of a large table only the values with some hashes are compared: the same values in every table.
-        self._part = 1 + max(source.rows for source in sources) // _MOST_VALUES
+        self._not_compared = {*nearly_unique, key}
 
     def share(self, column: str) -> float | None:
         """Return the share of the released values that are in the original column if they identify people, else None.
@@ -64,9 +67,9 @@ class UniqueColumns:
         if not released or both < _CARRIED_OVER * released:
             return None
         sources = self._original, self._released
-        if any(_is_dense(self._numbers(source, column), self._part) for source in sources):
+        if any(_is_dense(self._numbers(source, column), self._unique[column]) for source in sources):
             others = [
-                name for name in self._released.types if name in self._original.types and name not in self._unique
+                name for name in self._released.types if name in self._original.types and name not in self._not_compared
             ]
             return both / released if self._agrees(column, others[:_MOST_COLUMNS]) else None
         if self._control is not None and column in self._control.types:
@@ -78,28 +81,23 @@ class UniqueColumns:
         return both / released
 
     def _values(self, source: Source, column: str, part: int = 1) -> str:
-        """Return SQL for the distinct values, or one in `part` of them, each with its first row.
-
-        Values do not depend on how a tool writes decimals: 7 and 7.0 are one value, and so are 0.5 and 0.50.
-        """
-        decimals = "contains(text, '.') AND regexp_full_match(text, '[+-]?[0-9]+[.][0-9]+')"
-        value = f"CASE WHEN {decimals} THEN rtrim(rtrim(text, '0'), '.') ELSE text END"
-        read = f"(SELECT {value} AS value, place FROM {self._texts.kept_distinct(source, column)})"
-        some = f"WHERE hash(value) % {part} = 0 " if part > 1 else ""
-        return f"(SELECT value, min(place) AS place FROM {read} {some}GROUP BY 1)"
+        """Return SQL for the distinct values, or one in `part` of them, each with its first row."""
+        read = self._texts.kept_distinct(source, column, part)
+        return f"(SELECT {as_value('text')} AS value, min(place) AS place FROM {read} GROUP BY 1)"
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return tuple(self._con.execute(query).fetchall()[0])
 
     def _is_unique(self, column: str) -> bool:
         """Whether the original's values are nearly all distinct, and enough."""
-        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {self._texts.kept_distinct(self._original, column)}"
+        read = self._texts.kept_distinct(self._original, column, self._unique[column])
+        query = f"SELECT count(*), coalesce(sum(n), 0) FROM {read}"
         distinct, cells = (int(number) for number in self._row(query))
         return cells >= LEAST_ROWS and distinct >= NEARLY_UNIQUE * cells
 
     def _overlap(self, other: Source, column: str) -> tuple[int, int, int]:
         """Count the distinct values of the other table, of the release, and of both, among those compared."""
-        o, p = (self._values(source, column, self._part) for source in (other, self._released))
+        o, p = (self._values(source, column, self._unique[column]) for source in (other, self._released))
         query = (
             "SELECT count(o.place), count(p.place), count(*) FILTER (o.place IS NOT NULL AND p.place IS NOT NULL) "
             f"FROM {o} AS o FULL JOIN {p} AS p USING (value)"
@@ -110,10 +108,11 @@ class UniqueColumns:
     def _numbers(self, source: Source, column: str) -> NDArray[np.float64] | None:
         """Return the compared values as sorted numbers if they are numbers, times, or numbers after one fixed text."""
         number, start = _as_number("value"), _before_number("value")
-        values = self._values(source, column, self._part)
-        some = f"(SELECT text AS value FROM {self._texts.kept_distinct(source, column)})"
+        part = self._unique[column]
+        values = self._values(source, column, part)
+        some = f"(SELECT text AS value FROM {self._texts.kept_distinct(source, column, part)})"
         # Check a sample first: most text columns have no number.
-        for looked_at in (f"{some} WHERE hash(value) % {1 + source.rows // _SOME} = 0", values):
+        for looked_at in (f"{some} WHERE hash(value) // {part} % {1 + source.rows // part // _SOME} = 0", values):
             counts = f"count({number}), count(*), min({start}) IS NOT DISTINCT FROM max({start})"
             readable, all_values, one_start = self._row(f"SELECT {counts} FROM {looked_at}")
             if readable < NEARLY_UNIQUE * all_values or not one_start:
