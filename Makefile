@@ -14,7 +14,7 @@ SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $
 TESTS := -n auto --dist loadfile --no-loadscope-reorder
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test test-full lint compiled bench peers docs reproduction real-data suite lock clean
+.PHONY: demo test test-full lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -93,6 +93,13 @@ $(READY): pyproject.toml requirements/dev.txt
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements/dev.txt
+	$(BIN)/python requirements/sbom.py
+
+# Known vulnerabilities of the locked versions; it asks an advisory database, so it needs the network.
+audit-dependencies: $(READY)
+	$(PYTHON) -m venv $(BENCH)/audit
+	$(BENCH)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BENCH)/audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) $(BENCH) demo dist build

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import runpy
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
@@ -41,3 +43,23 @@ def test_every_package_that_is_imported_is_declared():
         if not {item.lower() for item in known.get(name, [extras.get(name, name)])} & declared()
     }
     assert missing == set()
+
+
+def test_every_locked_package_has_hashes():
+    blocks = re.split(r"\n(?=[\w.-]+==)", (ROOT / "requirements" / "dev.txt").read_text(encoding="utf-8"))
+    assert len(blocks) > 50
+    assert [block.splitlines()[0] for block in blocks if "--hash=sha256:" not in block] == []
+
+
+def test_the_bill_of_materials_is_that_of_the_lock():
+    made = runpy.run_path(str(ROOT / "requirements" / "sbom.py"))
+    written = (ROOT / "requirements" / "cvpl.cdx.json").read_text(encoding="utf-8")
+    assert written == made["text"](), "run python requirements/sbom.py"
+    found = json.loads(written)
+    names = {component["name"] for component in found["components"]}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {re.match(r"[\w.-]+", item)[0] for item in project["dependencies"]} < names
+    assert "pytest" not in names
+    known = {component["bom-ref"] for component in found["components"]}
+    assert {needed for entry in found["dependencies"] for needed in entry["dependsOn"]} <= known
+    assert all(component["properties"] for component in found["components"])
