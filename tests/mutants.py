@@ -1,0 +1,382 @@
+"""Mutation testing: would the tests notice if a line were wrong?
+
+    python tests/mutants.py evaluation --count 300 --seed 1 --out mutants.jsonl
+    python tests/mutants.py --summary mutants.jsonl
+
+A mutant is the package with one small fault: a comparison, an operator, a constant or a condition is changed. The
+mutants are drawn at random from all places of some modules, and the tests of these modules run on each until one
+fails. A mutant that no test notices survives. What is in the output is not run again, so a stopped run goes on.
+
+Each mutant runs in a fork of a process that has loaded the other packages, with its fault in one module's source.
+Modules with compiled functions get a cache of their own, or the compiled code of the sound module would be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib.abc
+import importlib.util
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src"
+PATIENCE = 400
+"""Seconds until a mutant counts as noticed: it hangs."""
+PACKAGES = {
+    "operators": (
+        "cvpl/operators",
+        "operators alignment rarity fellegi_sunter hierarchy column_kinds against_oracle figures_by_hand levers edges "
+        "metamorphic properties laws",
+    ),
+    "search": (
+        "cvpl/search",
+        "search_ways rarity compatible row_hash engines levers machine against_oracle figures_by_hand properties quick",
+    ),
+    "evaluation": (
+        "cvpl/evaluation",
+        "intervals groups subgroups people policy contradictions control_likeness contribution_by_power "
+        "figures_by_hand edges against_oracle verdict laws ensemble surface compare small_counts",
+    ),
+    "verdict": (
+        "cvpl/assessment/verdict.py cvpl/assessment/gate.py cvpl/assessment/warnings.py cvpl/result/verdict.py "
+        "cvpl/evaluation/risk.py cvpl/evaluation/contradictions.py",
+        "verdict contradictions policy ensemble edges sections figures_by_hand cli",
+    ),
+}
+"""The modules of each package, and the tests that look at them."""
+
+_COMPARED = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_COMPUTED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+_CALLED = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "any": "all", "all": "any"}
+_CALLED |= {"minimum": "maximum", "maximum": "minimum", "argmax": "argmin", "argmin": "argmax"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: in which module, at which place of its tree, and what is changed."""
+
+    package: str
+    file: str
+    place: int
+    line: int
+    what: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.package}:{self.file}:{self.place}"
+
+
+def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """The nodes that can be changed, in the order of the source, each with what is done to it."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
+            continue
+        if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARED:
+            yield node, f"{type(node.ops[0]).__name__} -> {_COMPARED[type(node.ops[0])].__name__}"
+        elif isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in _COMPUTED:
+            yield node, f"{type(node.op).__name__} -> {_COMPUTED[type(node.op)].__name__}"
+        elif isinstance(node, ast.BoolOp):
+            yield node, "and <-> or"
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+            yield node, f"{type(node.op).__name__} removed"
+        elif isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
+            yield node, f"constant {node.value!r} changed"
+        elif isinstance(node, ast.If | ast.IfExp):
+            yield node, "condition negated"
+        elif isinstance(node, ast.Call) and _name(node.func) in _CALLED:
+            yield node, f"{_name(node.func)} -> {_CALLED[_name(node.func)]}"
+        waiting[:0] = [child for child in ast.iter_child_nodes(node) if not _is_description(node, child)]
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _is_description(parent: ast.AST, child: ast.AST) -> bool:
+    """Annotations and decorators describe the code; they do not compute."""
+    described = [getattr(parent, "annotation", None), getattr(parent, "returns", None)]
+    return child in described or child in getattr(parent, "decorator_list", [])
+
+
+def changed(source: str, place: int) -> str:
+    """The source with the fault at one of its places."""
+    tree = ast.parse(source)
+    node = next(node for at, (node, _) in enumerate(places(tree)) if at == place)
+    if isinstance(node, ast.Compare):
+        node.ops[0] = _COMPARED[type(node.ops[0])]()
+    elif isinstance(node, ast.BinOp | ast.AugAssign):
+        node.op = _COMPUTED[type(node.op)]()
+    elif isinstance(node, ast.BoolOp):
+        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    elif isinstance(node, ast.UnaryOp):
+        _replace(tree, node, node.operand)
+    elif isinstance(node, ast.Constant):
+        value = node.value
+        node.value = (
+            not value if isinstance(value, bool) else value + 1 if isinstance(value, int) else value * 1.5 + 0.1
+        )
+    elif isinstance(node, ast.If | ast.IfExp):
+        node.test = ast.UnaryOp(ast.Not(), node.test)
+    elif isinstance(node, ast.Call):
+        other = _CALLED[_name(node.func)]
+        if isinstance(node.func, ast.Name):
+            node.func.id = other
+        elif isinstance(node.func, ast.Attribute):
+            node.func.attr = other
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _replace(tree: ast.Module, old: ast.AST, new: ast.AST) -> None:
+    class Swap(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> Any:
+            return copy.copy(new) if node is old else self.generic_visit(node)
+
+    Swap().visit(tree)
+
+
+def mutants(package: str) -> list[Mutant]:
+    """Every mutant of a package."""
+    found = []
+    for part in PACKAGES[package][0].split():
+        files = sorted((SOURCE / part).rglob("*.py")) if (SOURCE / part).is_dir() else [SOURCE / part]
+        for file in files:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            name = str(file.relative_to(SOURCE))
+            found += [
+                Mutant(package, name, at, getattr(node, "lineno", 0), what)
+                for at, (node, what) in enumerate(places(tree))
+            ]
+    return found
+
+
+class _OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads one module from a changed source."""
+
+    def __init__(self, module: str, file: Path, source: str) -> None:
+        self.module, self.file, self.source = module, file, source
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        if fullname != self.module:
+            return None
+        return importlib.util.spec_from_file_location(fullname, self.file, loader=self)
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: Any) -> None:
+        exec(compile(self.source, str(self.file), "exec"), module.__dict__)  # noqa: S102 - the changed source
+
+
+class _QuickestFirst:
+    """A plugin of pytest that runs quick tests first, times them, and remembers the first that failed."""
+
+    name = ""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.known, self.seconds = seconds, {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        # The tests of a file stay together, since they share what is slow to make.
+        files: dict[str, float] = {}
+        for name, seconds in self.known.items():
+            files[name.split("::")[0]] = files.get(name.split("::")[0], 0.0) + seconds
+        items.sort(key=lambda item: (files.get(item.nodeid.split("::")[0], 0.0), self.known.get(item.nodeid, 0.0)))
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+        if report.failed and not self.name:
+            self.name = report.nodeid
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and not self.name:
+            self.name = f"{report.nodeid} (does not load)"
+
+
+def _child(mutant: Mutant, seconds: dict[str, float], report: int, scratch: str) -> None:
+    """In the fork: run the tests on the mutant, and write what was found to the pipe."""
+    if mutant.place >= 0:
+        file = SOURCE / mutant.file
+        source = file.read_text(encoding="utf-8")
+        if "njit" in source:
+            os.environ["NUMBA_CACHE_DIR"] = scratch
+        module = mutant.file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        sys.meta_path.insert(0, _OneModule(module, file, changed(source, mutant.place)))
+    sys.path[:0] = [str(SOURCE), str(ROOT / "tests")]
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(ROOT / "tests")])
+    os.environ["TMPDIR"] = tempfile.tempdir = scratch
+    os.chdir(ROOT)
+    plugin = _QuickestFirst(seconds)
+    files = [ROOT / "tests" / f"test_{name}.py" for name in PACKAGES[mutant.package][1].split()]
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", f"--basetemp={scratch}/tests"]
+        code = pytest.main([*options, *(str(file) for file in files if file.exists())], plugins=[plugin])
+    told = {"code": int(code), "by": plugin.name}
+    if mutant.place < 0:
+        told["tests"] = plugin.seconds
+    with os.fdopen(report, "wb") as pipe:
+        pipe.write(json.dumps(told).encode())
+
+
+def sound(package: str) -> dict[str, float]:
+    """The seconds of every test of a package on the sound code; raises RuntimeError if a test fails there."""
+    told = _run(Mutant(package, "", -1, 0, ""), {})
+    if told["code"] != 0:
+        raise RuntimeError(f"{package}: a test fails without a mutant: {told['by']}")
+    seconds: dict[str, float] = told["tests"]
+    return seconds
+
+
+def run(mutant: Mutant, seconds: dict[str, float]) -> dict[str, Any]:
+    """Whether the tests notice a mutant, by which test, and after how many seconds."""
+    begin = time.monotonic()
+    told = _run(mutant, seconds)
+    return {
+        **{name: getattr(mutant, name) for name in ("package", "file", "place", "line", "what")},
+        "dead": told["code"] != 0,
+        "by": told["by"],
+        "seconds": round(time.monotonic() - begin, 1),
+    }
+
+
+def _run(mutant: Mutant, seconds: dict[str, float]) -> dict[str, Any]:
+    """Run the tests in a fork, and return what it wrote."""
+    mine, theirs = os.pipe()
+    scratch = tempfile.mkdtemp(prefix="mutant-")
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.close(mine)
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        try:
+            _child(mutant, seconds, theirs, scratch)
+        except BaseException as error:  # told by the parent
+            os.write(theirs, json.dumps({"code": None, "by": repr(error)}).encode())
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    late = threading.Timer(PATIENCE, os.killpg, (child, signal.SIGKILL))
+    late.start()
+    with os.fdopen(mine, "rb") as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    hangs = not late.is_alive()
+    late.cancel()
+    shutil.rmtree(scratch, ignore_errors=True)
+    told: dict[str, Any] = json.loads(said) if said else {"code": -1, "by": "hangs" if hangs else "ends the process"}
+    if told["code"] not in (-1, 0, 1, 2):
+        raise RuntimeError(f"{mutant.key}: the tests did not run: {told}")
+    return told
+
+
+def _preload() -> None:
+    """Load what every mutant needs and no mutant changes."""
+    import duckdb  # noqa: F401, PLC0415
+    import pandas as pd  # noqa: F401, PLC0415
+    import polars as pl  # noqa: F401, PLC0415
+    import pyarrow as pa  # noqa: F401, PLC0415
+    import pydantic  # noqa: F401, PLC0415
+    import rich.console  # noqa: F401, PLC0415
+    import scipy.stats  # noqa: F401, PLC0415
+    import sklearn.ensemble  # noqa: F401, PLC0415
+    import typer  # noqa: F401, PLC0415
+    import yaml  # noqa: F401, PLC0415
+
+
+def drawn(package: str, count: int, seed: int) -> list[Mutant]:
+    """Some of the package's mutants, the same for the same seed."""
+    every = mutants(package)
+    rng = np.random.default_rng([seed, sorted(PACKAGES).index(package)])
+    return [every[at] for at in rng.permutation(len(every))[:count]]
+
+
+def main() -> None:
+    """Run mutants, or sum up what was run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="*", choices=[*PACKAGES, []], default=[])
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
+    parser.add_argument("--part", default="1/1", help="such as 1/2 and 2/2, for two processes side by side")
+    parser.add_argument("--summary", type=Path)
+    given = parser.parse_args()
+    if given.summary is not None:
+        print(summary(given.summary))  # noqa: T201
+        return
+    _preload()
+    known = _lines(given.out)
+    done = {f"{line['package']}:{line['file']}:{line['place']}" for line in known}
+    number, parts = map(int, given.part.split("/"))
+    for package in given.packages or PACKAGES:
+        wanted = [one for one in drawn(package, given.count, given.seed)[number - 1 :: parts] if one.key not in done]
+        seconds = sound(package) if wanted else {}
+        for mutant in wanted:
+            line = json.dumps(run(mutant, seconds)) + "\n"
+            with given.out.open("a", encoding="utf-8") as out:
+                out.write(line)
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+
+
+def summary(file: Path) -> str:
+    """How many mutants of each package were noticed, and the survivors."""
+    lines = _lines(file)
+    told = []
+    for package in PACKAGES:
+        mine = [line for line in lines if line["package"] == package]
+        if mine:
+            dead = sum(line["dead"] for line in mine)
+            told.append(f"{package}: {dead} of {len(mine)} noticed ({dead / len(mine):.1%})")
+            told += [
+                f"  {line['file']}:{line['line']}: {line['what']}"
+                for line in sorted(mine, key=lambda line: (line["file"], line["line"]))
+                if not line["dead"]
+            ]
+    return "\n".join(told)
+
+
+if __name__ == "__main__":
+    main()
