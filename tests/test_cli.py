@@ -197,7 +197,7 @@ def test_every_kind_of_end_has_its_exit_code_and_a_message_but_no_traceback(file
 def test_an_interrupted_audit_exits_with_5_and_says_that_no_result_was_written(files, monkeypatch, capsys):
     failing(monkeypatch, KeyboardInterrupt())
     assert run(files.audit("--out", files.folder / "out")) == 5
-    assert capsys.readouterr().err == "Interrupted; no result was written.\n"
+    assert capsys.readouterr().err == "Interrupted; no result was written. Run the same command to start again.\n"
 
 
 def test_an_interruption_after_the_result_was_written_names_it(files, monkeypatch, capsys):
@@ -208,7 +208,8 @@ def test_an_interruption_after_the_result_was_written_names_it(files, monkeypatc
     monkeypatch.setattr("cvpl.reports.files.report_page", interrupted)
     assert run(files.audit("--out", out)) == 5
     assert (out / "result.json").is_file()
-    assert capsys.readouterr().err == f"Interrupted; written before that: {out / 'result.json'}.\n"
+    sentence = f"Interrupted; written before that: {out / 'result.json'}."
+    assert capsys.readouterr().err == f"{sentence} Run the same command with --overwrite to start again.\n"
 
 
 def test_a_fault_after_the_result_was_written_names_it(files, monkeypatch, capsys):

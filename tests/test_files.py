@@ -56,18 +56,18 @@ def test_a_failed_write_leaves_the_file_and_the_folder_alone(tmp_path, monkeypat
     file = tmp_path / "file"
     file.write_text("before", encoding="utf-8")
     monkeypatch.setattr(os, "replace", broken)
-    with recorded_files() as written, pytest.raises(OSError, match="no space"):
+    with recorded_files() as record, pytest.raises(OSError, match="no space"):
         write_whole(file, "after")
-    assert (written, file.read_text(encoding="utf-8"), list(tmp_path.iterdir())) == ([], "before", [file])
+    assert (record.files, file.read_text(encoding="utf-8"), list(tmp_path.iterdir())) == ([], "before", [file])
 
 
 def test_a_record_holds_each_file_once_and_only_those_of_its_block(tmp_path):
     write_whole(tmp_path / "before", "")
-    with recorded_files() as written:
+    with recorded_files() as record:
         for name in ("a", "b", "a"):
             write_whole(tmp_path / name, name)
     write_whole(tmp_path / "after", "")
-    assert written == [tmp_path / "a", tmp_path / "b"]
+    assert record.files == [tmp_path / "a", tmp_path / "b"]
 
 
 LOCKED = pytest.mark.skipif(os.name != "posix", reason="folders are locked on a POSIX system only")

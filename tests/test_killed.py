@@ -138,5 +138,8 @@ def test_a_signal_that_ends_a_run_is_an_interruption(people, tmp_path, signal, t
             process.send_signal(getattr(signals, signal))
             time.sleep(0.002)
         _, message = process.communicate(timeout=30)
-    assert (process.returncode, message) == (5, "Interrupted; no result was written.\n")
+    assert (process.returncode, message) == (
+        5,
+        "Interrupted; no result was written. Run the same command to start again.\n",
+    )
     assert not list(tmp_path.iterdir())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave, tell
+from cvpl.cli.output import check_folder, page, reader_may_leave
 from cvpl.cli.values import memory_bytes
 from cvpl.errors import ExitCode
 from cvpl.files import check_outputs
@@ -68,15 +68,9 @@ def command(
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415
     from cvpl.workflows.benchmark.benchmark import benchmark  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.workflows.benchmark.kept_results import KeptResults  # noqa: PLC0415
 
-    try:
-        with Progress() as progress:
-            result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, progress=progress)
-    except KeyboardInterrupt:
-        if out is not None and KeptResults(out).any_there:
-            tell(f"Finished audits are kept in {out / 'results'}; run the same command to resume.")
-        raise
+    with Progress() as progress:
+        result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, progress=progress)
     if out is not None:
         from cvpl.reports.files import write_result  # noqa: PLC0415 - only if a file is written
 

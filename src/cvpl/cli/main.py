@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -14,10 +12,12 @@ from typing import cast
 import typer
 
 from cvpl.cli import audit, benchmark, compare, demo, diff, init, protect, report, reproduce, simulate, split, surface
-from cvpl.cli.failures import disk_failure, is_full, is_interruption
+from cvpl.cli.failures import disk_failure, is_full
 from cvpl.cli.output import tell
+from cvpl.cli.stopping import STOPPING
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
-from cvpl.files import recorded_files, remove_abandoned
+from cvpl.files import Record, recorded_files, remove_abandoned, remove_own
+from cvpl.interruption import is_interruption
 from cvpl.wording import counted
 
 app = typer.Typer(
@@ -34,8 +34,6 @@ _WrongCall = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 _TYPER_INTERRUPTED = 130
 """Typer's exception for Ctrl-C."""
 _FILES_SHOWN = 6
-_REPEATED = 2.0
-"""A signal within so many seconds of the last one is the same request."""
 
 
 @app.callback(invoke_without_command=True)
@@ -67,12 +65,11 @@ def main() -> None:
         # Characters that the terminal's encoding lacks are escaped; they must not end the program.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    _end_like_an_interruption()
+    STOPPING.listen()
     code = run(sys.argv[1:])
-    if code == ExitCode.INTERRUPTED:
-        # A second signal must not change the exit code while Python shuts down.
-        for number in _ends():
-            signal.signal(number, signal.SIG_IGN)
+    STOPPING.over()
+    # An interruption may fall between the making of a folder and its use.
+    remove_own()
     sys.exit(code)
 
 
@@ -82,40 +79,22 @@ def run(arguments: list[str]) -> int:
     Temporary files of runs that were killed are removed first.
     """
     remove_abandoned()
-    with recorded_files() as written:
-        code = _run(arguments, written)
-        if code in (ExitCode.USAGE, ExitCode.LIMIT, ExitCode.INTERNAL) and written:
-            tell(f"Written before that: {_listed(written)}.")
+    with recorded_files() as record:
+        STOPPING.says(lambda: tell(_interrupted(record)))
+        code = _run(arguments)
+        if code in (ExitCode.USAGE, ExitCode.LIMIT, ExitCode.INTERNAL) and record.files:
+            tell(f"Written before that: {_listed(record.files)}.")
     return code
 
 
-def _end_like_an_interruption() -> None:
-    """Have the signals that end a process do what Ctrl-C does, so that files are cleaned up and the exit code is 5.
-
-    Some senders, such as `timeout`, send a signal twice: the second must not cut the cleaning short. A signal that was
-    ignored from the start, as under `nohup`, stays ignored.
-    """
-    last = -_REPEATED
-
-    def interrupt(*_: object) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _REPEATED:
-            last = now
-            raise KeyboardInterrupt
-
-    for number in _ends():
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, interrupt)
-
-
-def _ends() -> list[signal.Signals]:
-    """The signals other than Ctrl-C that end a process and let it clean up; Windows has fewer."""
-    return [item for item in signal.Signals if item.name in ("SIGTERM", "SIGHUP")]
-
-
-def _interrupted(written: Sequence[Path]) -> str:
-    return f"Interrupted; {f'written before that: {_listed(written)}' if written else 'no result was written'}."
+def _interrupted(record: Record) -> str:
+    """What a stopped run has written, and how to go on."""
+    kept = record.kept
+    written = [file for file in record.files if kept is None or kept not in (file, *file.parents)]
+    done = f"written before that: {_listed(written)}" if written else "no result was written"
+    if kept is not None:
+        return f"Interrupted; {done}. What is finished is kept in {kept}; run the same command to resume."
+    return f"Interrupted; {done}. Run the same command{' with --overwrite' if written else ''} to start again."
 
 
 def _listed(written: Sequence[Path]) -> str:
@@ -125,46 +104,51 @@ def _listed(written: Sequence[Path]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _run(arguments: list[str], written: Sequence[Path]) -> int:
+def _run(arguments: list[str]) -> int:
     try:
         code = app(args=arguments, prog_name="cvpl", standalone_mode=False)
-    except _WrongCall as error:
-        error.show()
-        return ExitCode.USAGE
     except (typer.Abort, KeyboardInterrupt):
         code = _TYPER_INTERRUPTED
     except SystemExit as stop:
         # Typer and Rich exit in this way if the reader of a help text closes the pipe early.
         return ExitCode.INTERRUPTED if stop.code else ExitCode.DONE
-    except InputError as error:
+    except Exception as error:
+        # An interruption may come up as any error: in compiled code, in a worker process, while a module is loaded.
+        if not STOPPING.asked and not is_interruption(error):
+            return _failed(error)
+        code = _TYPER_INTERRUPTED
+    if code == _TYPER_INTERRUPTED:
+        STOPPING.say()
+        return ExitCode.INTERRUPTED
+    return int(code or 0)
+
+
+def _failed(error: Exception) -> int:
+    """Tell of an error, and return its exit code."""
+    if isinstance(error, _WrongCall):
+        error.show()
+        return ExitCode.USAGE
+    if isinstance(error, InputError):
         count = len(error.problems)
         tell(f"{counted(count, 'problem')} found, and nothing was done:")
         for problem in error.problems:
             tell(f"  - {problem}")
         return error.exit_code
-    except CvplError as error:
+    if isinstance(error, CvplError):
         tell(str(error))
         return error.exit_code
-    except MemoryError:
+    if isinstance(error, MemoryError):
         tell("Not enough memory on this machine. Lower `search.memory`, or audit a sample of the tables.")
         return ExitCode.LIMIT
-    except OSError as error:
+    if isinstance(error, OSError):
         # A file or folder that cannot be written; the system's message contains a path, never a cell.
         tell(f"{error.filename or 'standard output'}: {error.strerror or 'the system refused'}.")
         return ExitCode.LIMIT if is_full(error) else ExitCode.USAGE
-    except Exception as error:
-        return _unexpected(error, written)
-    if code == _TYPER_INTERRUPTED:
-        tell(_interrupted(written))
-        return ExitCode.INTERRUPTED
-    return int(code or 0)
+    return _unexpected(error)
 
 
-def _unexpected(error: Exception, written: Sequence[Path]) -> int:
+def _unexpected(error: Exception) -> int:
     """Tell of an error that no part of the program raised on purpose: of the system's doing, or a fault of its own."""
-    if is_interruption(error):
-        tell(_interrupted(written))
-        return ExitCode.INTERRUPTED
     failed = disk_failure(error)
     if failed is not None:
         tell(str(failed))

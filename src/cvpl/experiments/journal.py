@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cvpl.errors import UsageError
+from cvpl.files import record_kept
 
 Figures = Mapping[str, Any]
 
@@ -43,12 +44,15 @@ class Journal:
         for line in lines[1:]:
             entry = json.loads(line)
             self.finished[entry["key"]] = entry["figures"]
+        if self.finished:
+            record_kept(self._file)
 
     def add(self, key: str, figures: Figures, seconds: float) -> Figures:
         """Record a finished cell, and return its figures as they will be read back."""
         line = json.dumps({"key": key, "figures": figures}, sort_keys=True, allow_nan=False)
         _append(self._timings, json.dumps({"key": key, "seconds": round(seconds, 4)}))
         _append(self._file, line)
+        record_kept(self._file)
         self.finished[key] = json.loads(line)["figures"]
         return self.finished[key]
 

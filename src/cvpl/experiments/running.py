@@ -49,7 +49,8 @@ def run_all(
             tell(len(cells) - len(left) + number, len(cells))
     else:
         with _workers(count) as pool:
-            waiting = {pool.submit(_timed, cell): cell for cell in left}
+            with _no_interruption_of_new_processes():
+                waiting = {pool.submit(_timed, cell): cell for cell in left}
             for number, future in enumerate(as_completed(waiting), start=1):
                 journal.add(waiting[future].key, *future.result())
                 tell(len(cells) - len(left) + number, len(cells))
@@ -76,6 +77,22 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
         ours.close()
         theirs.close()
+
+
+@contextmanager
+def _no_interruption_of_new_processes() -> Iterator[None]:
+    """Have processes that are started inside the block never see Ctrl-C, not even while they load their modules.
+
+    They inherit what this thread blocks. Here, a signal that is blocked comes when the block is left.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with(parent: Connection) -> None:

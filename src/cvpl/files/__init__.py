@@ -1,15 +1,18 @@
 """Files that are whole or not there, temporary files that leave nothing behind, and what may be replaced."""
 
 from cvpl.files.outputs import check_outputs
-from cvpl.files.temporary import private_folder, remove_abandoned, temporary_place, unnamed_file
-from cvpl.files.whole import record_file, recorded_files, whole_files, write_whole
+from cvpl.files.temporary import private_folder, remove_abandoned, remove_own, temporary_place, unnamed_file
+from cvpl.files.whole import Record, record_file, record_kept, recorded_files, whole_files, write_whole
 
 __all__ = [
+    "Record",
     "check_outputs",
     "private_folder",
     "record_file",
+    "record_kept",
     "recorded_files",
     "remove_abandoned",
+    "remove_own",
     "temporary_place",
     "unnamed_file",
     "whole_files",

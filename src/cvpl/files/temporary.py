@@ -25,6 +25,8 @@ if sys.platform != "win32":
 
 _PREFIX = ".cvpl-"
 _OURS = re.compile(r"\.cvpl-[0-9a-f]{16}")
+_OPEN: set[Path] = set()
+"""The private folders of this process."""
 
 
 def temporary_place() -> Path:
@@ -45,8 +47,15 @@ def private_folder(place: Path | None = None) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        _OPEN.discard(folder)
         if lock is not None:
             os.close(lock)
+
+
+def remove_own() -> None:
+    """Remove the private folders of this process, which is about to end without leaving their blocks."""
+    for folder in list(_OPEN):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_abandoned(place: Path | None = None) -> None:
@@ -71,11 +80,16 @@ def _made(place: Path) -> tuple[Path, int | None]:
     """A new folder and its lock. Another process may find it before it is locked, and remove it: then make another."""
     while True:
         folder = place / f"{_PREFIX}{secrets.token_hex(8)}"
-        folder.mkdir(mode=0o700)
+        _OPEN.add(folder)
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError:
+            _OPEN.discard(folder)
+            raise
         try:
             return folder, _locked(folder)
         except (BlockingIOError, FileNotFoundError):
-            continue
+            _OPEN.discard(folder)
 
 
 def _locked(folder: Path) -> int | None:

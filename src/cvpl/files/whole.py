@@ -11,29 +11,46 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cvpl.files.temporary import private_folder, remove_abandoned
 
-_RECORD: ContextVar[list[Path] | None] = ContextVar("files written", default=None)
+
+@dataclass
+class Record:
+    """What a run has done so far: the files that are complete, and where finished parts of its work are kept."""
+
+    files: list[Path] = field(default_factory=list)
+    kept: Path | None = None
+
+
+_RECORD: ContextVar[Record | None] = ContextVar("files written", default=None)
 
 
 @contextmanager
-def recorded_files() -> Iterator[list[Path]]:
-    """A list that grows by every file that is written inside the block, so that a run cut short can tell of them."""
-    written: list[Path] = []
-    token = _RECORD.set(written)
+def recorded_files() -> Iterator[Record]:
+    """A record of what is written inside the block, so that a run cut short can tell of it."""
+    record = Record()
+    token = _RECORD.set(record)
     try:
-        yield written
+        yield record
     finally:
         _RECORD.reset(token)
 
 
 def record_file(file: Path) -> None:
-    """Put a file that is complete on the record, if one is kept; once, however often it is written."""
-    written = _RECORD.get()
-    if written is not None and file not in written:
-        written.append(file)
+    """Put a file that is complete on the record, if there is one; once, however often it is written."""
+    record = _RECORD.get()
+    if record is not None and file not in record.files:
+        record.files.append(file)
+
+
+def record_kept(place: Path) -> None:
+    """Put on the record that finished parts of the work are in this file or folder, from which a run resumes."""
+    record = _RECORD.get()
+    if record is not None:
+        record.kept = place
 
 
 @contextmanager
@@ -49,7 +66,7 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
     if any(file.parent != folder for file in others):
         raise ValueError("the files of one set must be in one folder")
     remove_abandoned(folder)
-    with _naming(first, folder), private_folder(folder) as drafts:
+    with naming(first), private_folder(folder) as drafts:
         written = [drafts / file.name for file in files]
         yield written
         made = [(draft, file) for draft, file in zip(written, files, strict=True) if file == first or draft.exists()]
@@ -66,8 +83,9 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
 
 
 @contextmanager
-def _naming(file: Path, folder: Path) -> Iterator[None]:
+def naming(file: Path) -> Iterator[None]:
     """Have an error of the system name the file: it names a draft, or nothing if the disk is full."""
+    folder = file.parent
     try:
         yield
     except OSError as error:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
@@ -32,6 +32,7 @@ from cvpl.search.budget import Budget
 from cvpl.search.groups import Group, groups
 from cvpl.search.levers import Approximate
 from cvpl.search.listing import ListedPairs
+from cvpl.search.threads import threads
 from cvpl.search.tiles import Tiled
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
             return
         finished: SimpleQueue[Future[SearchOutcome | list[Task]]] = SimpleQueue()
         waiting = 0
-        with ThreadPoolExecutor(workers, initializer=limit_own_blas) as pool:
+        with threads(workers, limit_own_blas) as pool:
             while True:
                 while waiting < 2 * workers:
                     task = ready.popleft() if ready else next(tasks, None)

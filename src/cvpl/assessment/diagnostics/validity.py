@@ -8,7 +8,6 @@ cases the result is "not assessable", never "low".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +17,7 @@ from cvpl.assessment.diagnostics.self_linkage import SelfLinkage
 from cvpl.attack.attack import Attack
 from cvpl.attack.representation import linear
 from cvpl.operators.blocking import Key, scheme_codes
+from cvpl.search.threads import threads
 from cvpl.tables.columns import Table
 from cvpl.tables.row_hash import Keys, hash_columns
 
@@ -170,7 +170,7 @@ class _Summary:
     @classmethod
     def of(cls, chunks: Sequence[Callable[[], Floats]], workers: int = 1) -> _Summary:
         """Summarize embeddings that are computed in chunks of records, by so many threads."""
-        with ThreadPoolExecutor(workers) as pool:
+        with threads(workers) as pool:
             parts = list(pool.map(_chunk_summary, chunks))
         norms = np.concatenate([part[0] for part in parts])
         zero_share = float(np.mean(norms <= 1e-9 * max(np.sqrt((norms**2).mean()), 1e-300)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_bounds
+from cvpl.search.threads import threads
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.row_hash import Keys
 from cvpl.tables.row_keys import keys_without_one, row_keys
@@ -94,7 +94,7 @@ def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
 def _compared(pair: Pair, rng: np.random.Generator, workers: int) -> list[out.Finding]:
     """Copies by the compared columns."""
     asked = [_asked(table, rng) for table in (pair.original, pair.control) if table is not None]
-    with ThreadPoolExecutor(workers) as pool:
+    with threads(workers) as pool:
         expected = pool.submit(_chance, pair.original, pair.protected.rows)
         mine, *rest = pool.submit(_copies, asked, pair.protected).result()
         chance = expected.result()

@@ -10,7 +10,6 @@ scores whose exponential would overflow, in tiles. The choice depends only on th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.search.blocks import Partition, layouts
 from cvpl.search.budget import Budget
+from cvpl.search.threads import threads
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
         some = AgreementScorer(scorer.a[asked], there.b, worth)
         found[asked] = summed(some) - np.log(there.candidates)
 
-    with ThreadPoolExecutor(budget.workers) as pool:
+    with threads(budget.workers) as pool:
         for done in [pool.submit(task) for task in tasks()]:
             done.result()
     return found

@@ -21,6 +21,7 @@ from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
 from cvpl.evaluation.control import FALSE_RATE
+from cvpl.interruption import is_interruption
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.wording import unknown_names
 from cvpl.workflows.audit import audit, read_tables
@@ -103,18 +104,24 @@ def _run(
         return AttemptedRelease(entry, digest, found)
     try:
         found = _audited(entry, memory, progress)
-    except InputError as error:
-        return AttemptedRelease(entry, digest, None, tuple(str(problem) for problem in error.problems))
-    except CvplError as error:
-        return AttemptedRelease(entry, digest, None, (str(error),))
-    except MemoryError:
-        return AttemptedRelease(entry, digest, None, ("not enough memory on this machine",))
     except Exception as error:
-        # The message of an unexpected error could contain a cell of the input, so only its type and place are reported.
-        text = f"internal error ({type(error).__name__} at {place_of(error)}), a bug in cvpl"
-        return AttemptedRelease(entry, digest, None, (text,))
+        if is_interruption(error):
+            raise KeyboardInterrupt from error
+        return AttemptedRelease(entry, digest, None, _reasons(error))
     kept.keep(group, entry.name, digest, found)
     return AttemptedRelease(entry, digest, found)
+
+
+def _reasons(error: Exception) -> tuple[str, ...]:
+    """Why a release could not be audited."""
+    if isinstance(error, InputError):
+        return tuple(str(problem) for problem in error.problems)
+    if isinstance(error, CvplError):
+        return (str(error),)
+    if isinstance(error, MemoryError):
+        return ("not enough memory on this machine",)
+    # The message of an unexpected error could contain a cell of the input, so only its type and place are reported.
+    return (f"internal error ({type(error).__name__} at {place_of(error)}), a bug in cvpl",)
 
 
 def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> AuditedRelease:

@@ -21,7 +21,7 @@ from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry
 from cvpl.config.written import ControlConfig
 from cvpl.errors import UsageError
-from cvpl.files import unnamed_file, write_whole
+from cvpl.files import record_kept, unnamed_file, write_whole
 from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
 from cvpl.tables.source import located
@@ -68,11 +68,6 @@ class KeptResults:
             text = f"--out {self.folder}: cannot write in '{place}' ({why}). Name another folder."
             raise UsageError(text) from None
 
-    @property
-    def any_there(self) -> bool:
-        """Whether any audit result is kept."""
-        return self.folder is not None and any(self.folder.glob("results/*/*.run.json"))
-
     def find(self, group: str, name: str, fingerprint: str) -> AuditedRelease | None:
         """The kept result of the same inputs, if it exists and is complete."""
         if self.folder is None:
@@ -83,9 +78,11 @@ class KeptResults:
             content = file.read_bytes()
             if run.fingerprint != fingerprint or run.result_sha256 != hashlib.sha256(content).hexdigest():
                 return None
-            return AuditedRelease(AuditResult.from_json(content), run.utility, run.seconds)
+            found = AuditedRelease(AuditResult.from_json(content), run.utility, run.seconds)
         except (OSError, ValidationError):
             return None
+        record_kept(self.folder / "results")
+        return found
 
     def keep(self, group: str, name: str, fingerprint: str, found: AuditedRelease) -> None:
         """Write a result, then its metadata."""
@@ -99,6 +96,7 @@ class KeptResults:
         beside.unlink(missing_ok=True)
         write_whole(file, content)
         write_whole(beside, json.dumps(run.model_dump(mode="json"), indent=2) + "\n")
+        record_kept(self.folder / "results")
 
     def _files(self, group: str, name: str) -> tuple[Path, Path]:
         folder = (self.folder or Path()) / "results" / group

@@ -15,6 +15,7 @@ import numpy as np
 
 from cvpl.config.resolved import ConfigLike, ResolvedConfig
 from cvpl.errors import UsageError
+from cvpl.interruption import is_interruption
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
@@ -166,6 +167,8 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
         except Exception as error:
+            if is_interruption(error):
+                raise KeyboardInterrupt from error
             # Its message may contain a cell: only the exception chain shows it, to callers from Python.
             raise UsageError(
                 f"mechanism '{name}' failed at strength {strength!r} with a {type(error).__name__}. Fix it, or leave "
