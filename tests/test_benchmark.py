@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
 import duckdb
 import jsonschema
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -26,8 +28,10 @@ from cvpl.reports.terminal import show
 from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
 from cvpl.result.file import read_any, read_result
 from cvpl.workflows.benchmark import benchmark as benchmarking
-from cvpl.workflows.benchmark.kept_results import fingerprint
+from cvpl.workflows.benchmark import kept_results as fingerprinting
+from cvpl.workflows.benchmark.kept_results import KeptResults, fingerprint
 from cvpl.workflows.benchmark.leaderboard import in_order
+from examples import examples
 from shared_data import SHARED, needs_data
 
 MANIFESTS = Path(__file__).parents[1] / "benchmarks" / "manifests"
@@ -273,6 +277,79 @@ def test_a_kept_result_that_is_not_whole_is_made_anew(folders, tmp_path, harm):
     harm(tmp_path)
     after = cvpl.benchmark(folders[0], folder=tmp_path, only=["low"])
     assert without_seconds(after.to_json()) == without_seconds(before.to_json())
+
+
+def test_a_flipped_bit_in_a_kept_file_is_noticed(folders, tmp_path):
+    """Any bit of either file: the result is not used, and one line says so."""
+    kept, (entry, *_) = KeptResults(tmp_path), read_manifests([folders[0]], None)[0].entries
+    audited = cvpl.benchmark(folders[0], folder=tmp_path, only=[entry.name]).rows[0]
+    files = sorted(tmp_path.glob("results/first/*.json"))
+    assert len(files) == 2 and kept.find("first", entry.name, audited.fingerprint) is not None
+    rng = np.random.default_rng(3)
+    for file in files:
+        content = file.read_bytes()
+        for bit in rng.choice(8 * len(content), examples(60), replace=False):
+            turned = bytearray(content)
+            turned[bit // 8] ^= 1 << int(bit % 8)
+            file.write_bytes(turned)
+            said = []
+            assert kept.find("first", entry.name, audited.fingerprint, said.append) is None
+            assert len(said) == 1 and "is damaged" in said[0]
+        file.write_bytes(content)
+    assert kept.find("first", entry.name, audited.fingerprint, never) is not None
+
+
+def never(text):
+    raise AssertionError(text)
+
+
+def test_a_damaged_result_is_said_in_one_line_and_the_run_ends_as_it_would_have(folders, tmp_path, capsys):
+    call = ["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", "low", "--overwrite"]
+    assert run(call) == 0
+    before = without_seconds((tmp_path / "benchmark.json").read_text())
+    file = tmp_path / "results" / "first" / "low.run.json"
+    file.write_text(file.read_text().replace('"seconds": ', '"seconds": 1'))
+    capsys.readouterr()
+    assert run(call) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "damaged" in line]
+    assert line == f"{file.with_name('low.json')}: this kept result is damaged. The release is audited again."
+    assert without_seconds((tmp_path / "benchmark.json").read_text()) == before
+
+
+def test_a_table_that_changes_within_one_tick_of_the_clock_is_another(folders, tmp_path):
+    """Neither its size nor its time tells."""
+    for name in ("original.csv", "control.csv", "low.csv"):
+        (tmp_path / name).write_bytes((folders[0] / name).read_bytes())
+    write(tmp_path, manifest("first", {"low": {"file": "low.csv", **MADE}}, control={"file": "control.csv"}))
+    (entry,) = read_manifests([tmp_path], None)[0].entries
+    before, file = fingerprint(entry), tmp_path / "low.csv"
+    times = file.stat()
+    content = file.read_bytes()
+    with file.open("rb+") as opened:
+        opened.write(content[:-2] + (b"1" if content[-2:-1] != b"1" else b"2") + content[-1:])
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert file.stat().st_size == times.st_size
+    assert fingerprint(entry) != before
+
+
+def test_a_result_depends_on_all_code_that_computes_figures(tmp_path):
+    assert {"search", "attack", "evaluation"} <= {path.name for path in Path(cvpl.__file__).parent.iterdir()}
+    assert fingerprinting.code_digest() == fingerprinting.code_digest(Path(cvpl.__file__).parent)
+    digests = []
+    for changed in (None, "search/exact.py", "reports/page.py"):
+        folder = tmp_path / str(len(digests))
+        for name in ("search/exact.py", "reports/page.py"):
+            (folder / name).parent.mkdir(parents=True)
+            (folder / name).write_text("new" if name == changed else "old")
+        digests.append(fingerprinting.code_digest(folder))
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_a_result_of_inputs_that_changed_during_the_audit_is_not_kept(folders, tmp_path, monkeypatch):
+    marks = iter(["before", "after"])
+    monkeypatch.setattr(benchmarking, "fingerprint", lambda entry: next(marks))
+    cvpl.benchmark(folders[0], folder=tmp_path, only=["low"])
+    assert not list(tmp_path.glob("results/*/*.json"))
 
 
 def test_households_and_subgroups_are_parted_with_their_people(folders):

@@ -70,7 +70,15 @@ def command(
     from cvpl.workflows.benchmark.benchmark import benchmark  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     with Progress() as progress:
-        result = benchmark(manifests, data=data, folder=out, only=chosen, memory=allowed, progress=progress)
+        result = benchmark(
+            manifests,
+            data=data,
+            folder=out,
+            only=chosen,
+            memory=allowed,
+            progress=progress,
+            on_damaged=progress.note,
+        )
     if out is not None:
         from cvpl.reports.files import write_result  # noqa: PLC0415 - only if a file is written
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +40,7 @@ def benchmark(
     only: Sequence[str] | None = None,
     memory: int | None = None,
     progress: ProgressCallback | None = None,
+    on_damaged: Callable[[str], None] | None = None,
 ) -> out.BenchmarkResult:
     """Audit every release that the manifests describe, one after the other, and put them on one leaderboard.
 
@@ -48,8 +49,9 @@ def benchmark(
     release that cannot be audited or assessed has a row with the reason. With `folder`, results are kept there and
     interrupted runs resume. `only` selects releases, as RELEASE or MANIFEST/RELEASE. Raises InputError with every
     problem of all manifests before any audit starts, and UsageError if `folder` cannot be written. `progress` is called
-    with what is being done and the share of the whole benchmark that is done; each release is an equal part. The same
-    inputs and seeds give the same result, except for `seconds`.
+    with what is being done and the share of the whole benchmark that is done; each release is an equal part.
+    `on_damaged` is called with a sentence for each kept result that is not as it was written; its release is audited
+    again. The same inputs and seeds give the same result, except for `seconds`.
     """
     whole = RisingProgress(progress or ignore_progress)
     whole("reading the manifests", None)
@@ -68,7 +70,7 @@ def benchmark(
         for entry in entries:
             number += 1
             its_progress = prefix_progress(each[number - 1], f"{manifest.name}/{entry.name}, {number} of {count}")
-            ran.append(_run(manifest.name, entry, kept, memory, its_progress))
+            ran.append(_run(manifest.name, entry, kept, memory, its_progress, on_damaged))
         group, placed = board(manifest, ran)
         groups.append(group)
         rows += placed
@@ -95,11 +97,16 @@ def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[t
 
 
 def _run(
-    group: str, entry: Entry, kept: KeptResults, memory: int | None, progress: ProgressCallback
+    group: str,
+    entry: Entry,
+    kept: KeptResults,
+    memory: int | None,
+    progress: ProgressCallback,
+    on_damaged: Callable[[str], None] | None,
 ) -> AttemptedRelease:
     """One release: kept from an earlier run, audited now, or the reasons why it cannot be."""
     digest = fingerprint(entry)
-    found = kept.find(group, entry.name, digest)
+    found = kept.find(group, entry.name, digest, on_damaged)
     if found is not None:
         return AttemptedRelease(entry, digest, found)
     try:
@@ -108,7 +115,8 @@ def _run(
         if is_interruption(error):
             raise KeyboardInterrupt from error
         return AttemptedRelease(entry, digest, None, _reasons(error))
-    kept.keep(group, entry.name, digest, found)
+    if fingerprint(entry) == digest:  # else an input has changed since, and the result is not that of the old ones
+        kept.keep(group, entry.name, digest, found)
     return AttemptedRelease(entry, digest, found)
 
 

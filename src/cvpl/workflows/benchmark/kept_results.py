@@ -3,14 +3,16 @@
     DIR/results/GROUP/RELEASE.json        the result of the audit, as `cvpl audit` writes it
     DIR/results/GROUP/RELEASE.run.json    its inputs, its duration, and the utility
 
-The second file is written last, and records the digest of the first. A result is reused only if all its inputs are the
-same: the tables, the hierarchies, the configuration, the versions, and the code that computes figures.
+The second file is written last. It records the digest of the first, and one of itself. A result is reused only if both
+files are as they were written, and all its inputs are the same: the tables, the hierarchies, the configuration, the
+versions, and the code that computes figures.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,7 +28,8 @@ from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
 from cvpl.tables.source import located
 
-_ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "simulation", "protection", "leaderboard.py")
+_PACKAGE = Path(__file__).parents[2]
+_ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "datasets")
 """Parts of the package that no audit figure depends on."""
 
 
@@ -46,6 +49,16 @@ class _Run(Section):
     result_sha256: str
     seconds: float
     utility: BenchmarkUtility
+    sha256: str = ""
+    """The digest of all the other fields."""
+
+    def content(self) -> bytes:
+        """The file, with its digest."""
+        digest = hashlib.sha256(self._text("").encode()).hexdigest()
+        return self._text(digest).encode()
+
+    def _text(self, digest: str) -> str:
+        return json.dumps(self.model_dump(mode="json") | {"sha256": digest}, indent=2) + "\n"
 
 
 @dataclass(frozen=True)
@@ -58,7 +71,7 @@ class KeptResults:
         """Create the folder, and check that it is writable; raises UsageError if not."""
         if self.folder is None:
             return
-        place = self.folder / "results"
+        place = self._place
         try:
             place.mkdir(parents=True, exist_ok=True)
             with unnamed_file(place):
@@ -68,20 +81,31 @@ class KeptResults:
             text = f"--out {self.folder}: cannot write in '{place}' ({why}). Name another folder."
             raise UsageError(text) from None
 
-    def find(self, group: str, name: str, fingerprint: str) -> AuditedRelease | None:
-        """The kept result of the same inputs, if it exists and is complete."""
+    def find(
+        self, group: str, name: str, fingerprint: str, on_damaged: Callable[[str], None] | None = None
+    ) -> AuditedRelease | None:
+        """The kept result of the same inputs, if it exists and is as it was written.
+
+        `on_damaged` is called with a sentence if one of its files is not as it was written.
+        """
         if self.folder is None:
             return None
         file, beside = self._files(group, name)
-        try:
-            run = _Run.model_validate_json(beside.read_bytes())
-            content = file.read_bytes()
-            if run.fingerprint != fingerprint or run.result_sha256 != hashlib.sha256(content).hexdigest():
-                return None
-            found = AuditedRelease(AuditResult.from_json(content), run.utility, run.seconds)
-        except (OSError, ValidationError):
+        if not beside.exists():
             return None
-        record_kept(self.folder / "results")
+        try:
+            metadata, content = beside.read_bytes(), file.read_bytes()
+            run = _Run.model_validate_json(metadata)
+            whole = run.content() == metadata and run.result_sha256 == hashlib.sha256(content).hexdigest()
+            if whole and run.fingerprint != fingerprint:
+                return None
+            found = AuditedRelease(AuditResult.from_json(content), run.utility, run.seconds) if whole else None
+        except (OSError, ValidationError):
+            found = None
+        if found is not None:
+            record_kept(self._place)
+        elif on_damaged is not None:
+            on_damaged(f"{file}: this kept result is damaged. The release is audited again.")
         return found
 
     def keep(self, group: str, name: str, fingerprint: str, found: AuditedRelease) -> None:
@@ -95,11 +119,15 @@ class KeptResults:
         run = _Run(fingerprint=fingerprint, result_sha256=digest, seconds=found.seconds, utility=found.utility)
         beside.unlink(missing_ok=True)
         write_whole(file, content)
-        write_whole(beside, json.dumps(run.model_dump(mode="json"), indent=2) + "\n")
-        record_kept(self.folder / "results")
+        write_whole(beside, run.content())
+        record_kept(self._place)
+
+    @property
+    def _place(self) -> Path:
+        return (self.folder or Path()) / "results"
 
     def _files(self, group: str, name: str) -> tuple[Path, Path]:
-        folder = (self.folder or Path()) / "results" / group
+        folder = self._place / group
         return folder / f"{name}.json", folder / f"{name}.run.json"
 
 
@@ -111,7 +139,7 @@ def fingerprint(entry: Entry) -> str:
         "tables": [_digest(entry.original), _digest(entry.file)],
         "config": config.model_dump(mode="json"),
         "versions": versions(),
-        "code": _code(),
+        "code": code_digest(),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -131,25 +159,20 @@ def _digest(data: Path) -> str:
     """A digest of a file; of one of its tables also the name."""
     file, part = located(data)
     try:
-        digest = _digest_of(file, file.stat().st_mtime_ns)
+        # Not remembered: a file that changes within one tick of the clock keeps its size and its time.
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError:
         return "cannot be read"
     return digest if part is None else f"{digest} {part}"
 
 
 @cache
-def _digest_of(file: Path, _changed: int) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-@cache
-def _code() -> str:
+def code_digest(package: Path = _PACKAGE) -> str:
     """A digest of the code that computes figures."""
-    top = Path(__file__).parent
     digest = hashlib.sha256()
-    for file in sorted(top.rglob("*.py")):
-        part = file.relative_to(top)
+    for file in sorted(package.rglob("*.py")):
+        part = file.relative_to(package)
         if part.parts[0] not in _ONLY_SHOWS:
             digest.update(part.as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
