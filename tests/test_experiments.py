@@ -18,7 +18,7 @@ from cvpl.experiments.cells import VARIANTS, Cell, run_cell
 from cvpl.experiments.collected import Collected, figure, mean_of
 from cvpl.experiments.finding import Finding
 from cvpl.experiments.findings import all_findings
-from cvpl.experiments.journal import JOURNAL, Journal
+from cvpl.experiments.journal import JOURNAL, TIMINGS, Journal
 from cvpl.experiments.paper_table import PaperTable
 from cvpl.experiments.reproduction import FINDINGS, TABLES, TABLES_CSV, Reproduction
 from cvpl.experiments.running import run_all
@@ -142,6 +142,59 @@ def test_the_journal_of_another_run_is_refused(tmp_path):
     Journal(tmp_path, {"records": 1})
     with pytest.raises(UsageError, match="journal of another run"):
         Journal(tmp_path, {"records": 2})
+
+
+def test_a_flipped_bit_in_the_journal_is_noticed_and_only_that_cell_is_run_again(tmp_path):
+    """Any bit of any line: what is left is a part of what was there, and one line says so."""
+    journal = Journal(tmp_path, {"records": 1})
+    for key in "abc":
+        journal.add(key, {"x": ord(key) / 7, "y": None}, 1.0)
+    file, finished = tmp_path / JOURNAL, dict(journal.finished)
+    content = file.read_bytes()
+    for place in range(0, 8 * len(content), examples_apart(211)):
+        turned = bytearray(content)
+        turned[place // 8] ^= 1 << place % 8
+        file.write_bytes(turned)
+        said = []
+        again = Journal(tmp_path, {"records": 1}, on_damaged=said.append)
+        assert len(said) == 1 and str(file) in said[0] and "damaged" in said[0]
+        assert again.finished.items() <= finished.items() and len(again.finished) >= 1
+        for key in sorted(finished.keys() - again.finished.keys()):
+            again.add(key, finished[key], 1.0)
+        assert sorted(file.read_bytes().splitlines()) == sorted(content.splitlines())
+
+
+def test_a_line_of_another_run_is_no_line_of_this_one(tmp_path):
+    """Its checksum is also one of the run."""
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        Journal(tmp_path / str(number), {"records": number}).add("ab"[number - 1], {"x": 0.5}, 1.0)
+    other = (tmp_path / "2" / JOURNAL).read_bytes().splitlines(keepends=True)[1]
+    with (tmp_path / "1" / JOURNAL).open("ab") as file:
+        file.write(other)
+    assert list(Journal(tmp_path / "1", {"records": 1}).finished) == ["a"]
+
+
+def test_a_damaged_timing_does_not_count(tmp_path):
+    journal = Journal(tmp_path, {})
+    for key in "ab":
+        journal.add(key, {}, 1.0)
+    (tmp_path / TIMINGS).write_bytes((tmp_path / TIMINGS).read_bytes().replace(b"1.0", b"9.0", 1))
+    assert journal.seconds() == {"b": 1.0}
+
+
+def test_a_line_that_cannot_be_written_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
+    journal = Journal(tmp_path, {})
+    before = (tmp_path / JOURNAL).read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        journal.add("a", {}, 1.0)
+    assert caught.value.filename == str(tmp_path / TIMINGS)
+    assert ((tmp_path / JOURNAL).read_bytes(), (tmp_path / TIMINGS).read_bytes()) == (before, b"")
 
 
 def test_neither_order_nor_workers_show(tmp_path):

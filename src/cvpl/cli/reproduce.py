@@ -38,6 +38,9 @@ def command(
     check_outputs([out / name for name in run.files], overwrite=overwrite)
     with Progress() as bar:
         written = run.run(
-            out, workers=workers, progress=lambda done, all_: bar(f"cells, {done} of {all_}", done / all_)
+            out,
+            workers=workers,
+            progress=lambda done, all_: bar(f"cells, {done} of {all_}", done / all_),
+            on_damaged=bar.note,
         )
     typer.echo("Written: " + ", ".join(str(path) for path in written))

@@ -1,19 +1,22 @@
 """The journal of a run: every finished cell on a line, so that interrupted runs resume.
 
-The first line identifies the run. An incomplete last line is removed. Timings are in a separate file: sorted by key,
-the journal of an interrupted run equals that of an uninterrupted one.
+The first line identifies the run. Every line ends with a checksum: of the first line, and of that line and itself for
+the others, so that a line counts only in the run that wrote it, and only as it was written. A damaged or incomplete
+line is removed, and its cell is run again. Timings are in a separate file: sorted by key, the journal of an interrupted
+run equals that of an uninterrupted one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from cvpl.errors import UsageError
-from cvpl.files import record_kept
+from cvpl.files import append_line, read_lines, record_kept, write_whole
+from cvpl.wording import counted
 
 Figures = Mapping[str, Any]
 
@@ -24,24 +27,39 @@ TIMINGS = "timings.jsonl"
 class Journal:
     """The finished cells of a run, by key, and the duration of each."""
 
-    def __init__(self, folder: Path, run: Mapping[str, Any], *, prefix: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        run: Mapping[str, Any],
+        *,
+        prefix: str = "",
+        on_damaged: Callable[[str], None] | None = None,
+    ) -> None:
         """Open the journal in `folder`, or create one; the journal of another run is refused.
 
-        Runs of different kinds share a folder if their files have different prefixes.
+        Runs of different kinds share a folder if their files have different prefixes. `on_damaged` is called with a
+        sentence if a line is not as it was written.
         """
         self._file, self._timings = folder / f"{prefix}{JOURNAL}", folder / f"{prefix}{TIMINGS}"
         self.finished: dict[str, Figures] = {}
-        head = json.dumps({"run": run}, sort_keys=True)
-        lines = _whole_lines(self._file)
+        self._run = json.dumps({"run": run}, sort_keys=True)
+        head = _line({"run": run})
+        lines = read_lines(self._file)
         if not lines:
-            _append(self._file, head)
+            append_line(self._file, head)
             return
-        if lines[0] != head:
+        whole = [line for line in lines[1:] if _read(line, self._run) is not None]
+        if lines[0] != head and not whole and (len(lines) > 1 or _read(lines[0]) is not None):
             raise UsageError(
                 f"{self._file}: this is the journal of another run (other records, tables, seeds or version). "
                 "Name another folder with --out, or delete the file to start over."
             )
-        for line in lines[1:]:
+        content = b"".join(line + b"\n" for line in (head, *whole))
+        if content != self._file.read_bytes():
+            write_whole(self._file, content)
+            if on_damaged is not None:
+                on_damaged(f"{self._file}: {_damage(len(lines) - 1 - len(whole))}")
+        for line in whole:
             entry = json.loads(line)
             self.finished[entry["key"]] = entry["figures"]
         if self.finished:
@@ -49,33 +67,37 @@ class Journal:
 
     def add(self, key: str, figures: Figures, seconds: float) -> Figures:
         """Record a finished cell, and return its figures as they will be read back."""
-        line = json.dumps({"key": key, "figures": figures}, sort_keys=True, allow_nan=False)
-        _append(self._timings, json.dumps({"key": key, "seconds": round(seconds, 4)}))
-        _append(self._file, line)
+        line = _line({"key": key, "figures": figures}, self._run)
+        append_line(self._timings, _line({"key": key, "seconds": round(seconds, 4)}))
+        append_line(self._file, line)
         record_kept(self._file)
         self.finished[key] = json.loads(line)["figures"]
         return self.finished[key]
 
     def seconds(self) -> dict[str, float]:
-        """The duration of each cell's last run."""
-        return {entry["key"]: entry["seconds"] for entry in map(json.loads, _whole_lines(self._timings))}
+        """The duration of each cell's last run; damaged lines do not count."""
+        entries = (_read(line) for line in read_lines(self._timings))
+        return {entry["key"]: entry["seconds"] for entry in entries if entry is not None}
 
 
-def _whole_lines(file: Path) -> list[str]:
-    """The lines of a file; an incomplete last line is also removed from the file."""
-    if not file.exists():
-        return []
-    text = file.read_bytes()
-    whole = text[: text.rfind(b"\n") + 1]
-    if len(whole) < len(text):
-        with file.open("rb+") as handle:
-            handle.truncate(len(whole))
-    return whole.decode().splitlines()
+def _damage(cells: int) -> str:
+    if not cells:
+        return "one line was damaged and is written again. All finished cells are used."
+    return f"{counted(cells, 'line')} {'was' if cells == 1 else 'were'} damaged. What is missing is run again."
 
 
-def _append(file: Path, line: str) -> None:
-    """Append a line to a file, and flush it to disk."""
-    with file.open("ab") as handle:
-        handle.write(line.encode() + b"\n")
-        handle.flush()
-        os.fsync(handle.fileno())
+def _line(entry: Mapping[str, Any], run: str = "") -> bytes:
+    """An entry as a line, with the checksum of it and of the run that it belongs to."""
+    text = json.dumps(entry, sort_keys=True, allow_nan=False)
+    digest = hashlib.sha256(f"{run}\n{text}".encode()).hexdigest()
+    return json.dumps({**entry, "sha256": digest}, sort_keys=True, allow_nan=False).encode()
+
+
+def _read(line: bytes, run: str = "") -> dict[str, Any] | None:
+    """The entry of a line; None if the line is not, to the last byte, what was written in this run."""
+    try:
+        entry = json.loads(line)
+        del entry["sha256"]
+        return entry if _line(entry, run) == line else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None

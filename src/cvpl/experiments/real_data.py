@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -69,7 +69,14 @@ class RealData:
             for change, column in changes
         ]
 
-    def run(self, folder: Path, *, workers: int | None = None, progress: Progress | None = None) -> Sequence[Path]:
+    def run(
+        self,
+        folder: Path,
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+        on_damaged: Callable[[str], None] | None = None,
+    ) -> Sequence[Path]:
         """Run the cells missing from the folder's journal, write the page and its figures, and return the files."""
         cells = self.cells()
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +85,9 @@ class RealData:
             for table in self.tables()
             for file in table.files(self.data)
         }
-        journal = Journal(folder, {"tables": sums, "version": installed_version("cvpl")}, prefix=PREFIX)
+        journal = Journal(
+            folder, {"tables": sums, "version": installed_version("cvpl")}, prefix=PREFIX, on_damaged=on_damaged
+        )
         run = RealRun(cells, run_all(cells, journal, workers=workers, progress=progress))
         written = []
         for name, text in {PAGE: page(run), FIGURES: run.csv()}.items():

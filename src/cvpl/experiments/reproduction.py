@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,10 +52,17 @@ class Reproduction:
         ablations = [Cell("ablation", name, 0.0, seed, self.records) for name in names for seed in self.seeds]
         return grid + ladder + ablations
 
-    def run(self, folder: Path, *, workers: int | None = None, progress: Progress | None = None) -> Sequence[Path]:
+    def run(
+        self,
+        folder: Path,
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+        on_damaged: Callable[[str], None] | None = None,
+    ) -> Sequence[Path]:
         """Run the cells missing from the folder's journal, write the tables and findings, and return the files."""
         folder.mkdir(parents=True, exist_ok=True)
-        journal = Journal(folder, {**asdict(self), "version": installed_version("cvpl")})
+        journal = Journal(folder, {**asdict(self), "version": installed_version("cvpl")}, on_damaged=on_damaged)
         cells = self.cells()
         collected = Collected(cells, run_all(cells, journal, workers=workers, progress=progress))
         tables = all_tables(collected)

@@ -1,13 +1,16 @@
 """Files that are whole or not there, temporary files that leave nothing behind, and what may be replaced."""
 
+from cvpl.files.lines import append_line, read_lines
 from cvpl.files.outputs import check_outputs
 from cvpl.files.temporary import private_folder, remove_abandoned, remove_own, temporary_place, unnamed_file
 from cvpl.files.whole import Record, record_file, record_kept, recorded_files, whole_files, write_whole
 
 __all__ = [
     "Record",
+    "append_line",
     "check_outputs",
     "private_folder",
+    "read_lines",
     "record_file",
     "record_kept",
     "recorded_files",
