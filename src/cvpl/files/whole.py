@@ -7,14 +7,21 @@ writes there.
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cvpl.files.temporary import private_folder, remove_abandoned
+
+_FULL = ("no space left", "disk quota exceeded", "disk full")
+"""What DuckDB says if a disk is full."""
+_FAILURES = (errno.EIO, errno.ENOSPC, errno.EDQUOT)
+"""What a disk that fails answers; other answers come from systems that cannot flush a folder."""
 
 
 @dataclass
@@ -66,7 +73,7 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
     if any(file.parent != folder for file in others):
         raise ValueError("the files of one set must be in one folder")
     remove_abandoned(folder)
-    with naming(first), private_folder(folder) as drafts:
+    with naming(first), private_folder(folder) as drafts, _told_by_the_system(first, drafts):
         written = [drafts / file.name for file in files]
         yield written
         made = [(draft, file) for draft, file in zip(written, files, strict=True) if file == first or draft.exists()]
@@ -96,6 +103,20 @@ def naming(file: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def _told_by_the_system(file: Path, drafts: Path) -> Iterator[None]:
+    """Have DuckDB's failure to write a draft be one of the system, which names the file."""
+    try:
+        yield
+    except Exception as error:
+        duckdb = sys.modules.get("duckdb")
+        text = str(error)
+        if duckdb is None or not isinstance(error, duckdb.IOException) or drafts.name not in text:
+            raise
+        number = errno.ENOSPC if any(words in text.lower() for words in _FULL) else errno.EIO
+        raise OSError(number, os.strerror(number), str(file)) from None
+
+
 def write_whole(file: Path, content: str | bytes) -> None:
     """Write a file whole or not at all; text in UTF-8 with plain line ends, whatever the system.
 
@@ -112,10 +133,13 @@ def _flush(file: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Have the system write the names in a folder to the disk, where it can."""
-    with suppress(OSError):
+    """Have the system write the names in a folder to the disk, where it can; raises OSError if the disk fails."""
+    try:
         opened = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(opened)
         finally:
             os.close(opened)
+    except OSError as error:
+        if error.errno in _FAILURES:
+            raise
