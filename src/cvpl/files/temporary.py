@@ -52,6 +52,11 @@ def private_folder(place: Path | None = None) -> Iterator[Path]:
             os.close(lock)
 
 
+def is_private(path: Path) -> bool:
+    """Whether a path is a private folder or in one, by its name."""
+    return any(_OURS.fullmatch(part) for part in path.parts)
+
+
 def remove_own() -> None:
     """Remove the private folders of this process, which is about to end without leaving their blocks."""
     for folder in list(_OPEN):

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cvpl.files.temporary import private_folder, remove_abandoned
+from cvpl.files.temporary import is_private, private_folder, remove_abandoned
 
 _FULL = ("no space left", "disk quota exceeded", "disk full")
 """What DuckDB says if a disk is full."""
@@ -47,9 +47,12 @@ def recorded_files() -> Iterator[Record]:
 
 
 def record_file(file: Path) -> None:
-    """Put a file that is complete on the record, if there is one; once, however often it is written."""
+    """Put a file that is complete on the record, if there is one; once, however often it is written.
+
+    A file in a private folder is not put there: it is gone when the run ends.
+    """
     record = _RECORD.get()
-    if record is not None and file not in record.files:
+    if record is not None and file not in record.files and not is_private(file):
         record.files.append(file)
 
 
@@ -77,29 +80,30 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
         written = [drafts / file.name for file in files]
         yield written
         made = [(draft, file) for draft, file in zip(written, files, strict=True) if file == first or draft.exists()]
-        for draft, _ in made:
-            _flush(draft)
+        for draft, file in made:
+            with naming(file):
+                _flush(draft)
         if any(file.exists() for file in others):
             for file in reversed(others):
                 file.unlink(missing_ok=True)
             _flush_folder(folder)
         for draft, file in made:
-            os.replace(draft, file)  # noqa: PTH105 - one name for what puts a file in place
-            _flush_folder(folder)
+            with naming(file):
+                os.replace(draft, file)  # noqa: PTH105 - one name for what puts a file in place
+                _flush_folder(folder)
             record_file(file)
 
 
 @contextmanager
 def naming(file: Path) -> Iterator[None]:
     """Have an error of the system name the file: it names a draft, or nothing if the disk is full."""
-    folder = file.parent
     try:
         yield
     except OSError as error:
-        named = None if error.filename is None else Path(os.fsdecode(error.filename))
         # A draft is in a folder of its own beside the file, which may be what cannot be made.
-        if error.errno is not None and (named is None or folder in (named.parent, named.parent.parent)):
-            error.filename = str(file)
+        named = None if error.filename is None else Path(os.fsdecode(error.filename))
+        if error.errno is not None and (named is None or is_private(named)):
+            error.filename, error.filename2 = str(file), None
         raise
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cvpl.errors import UsageError
-from cvpl.files import whole_files, write_whole
+from cvpl.files import naming, whole_files, write_whole
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
@@ -50,7 +50,8 @@ def write_result(
         try:
             for draft in others:
                 content = texts.get(draft.name) or _content(result, draft.suffix)
-                draft.write_bytes(content if isinstance(content, bytes) else content.encode())
+                with naming(folder / draft.name):
+                    draft.write_bytes(content if isinstance(content, bytes) else content.encode())
         except BaseException as error:
             failed = error
             for draft in others:
