@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cvpl.attack.attacker import Attacker
 from cvpl.config.attackers import column_problems, drawn_attackers, resolve_attacker, scheme_of, written_attackers
 from cvpl.config.problems import problems_of
-from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm
+from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm, ReadingConfig
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
@@ -23,6 +23,7 @@ from cvpl.search.levers import Levers, SubBlock
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.limits import Limits
 from cvpl.tables.reading_settings import Reading
 from cvpl.wording import did_you_mean, unknown_names
 
@@ -240,7 +241,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         config=config,
         specs=specs,
         declared=(*config.columns, *((identity.original, identity.protected) if identity else ())),
-        reading=Reading(**config.reading.model_dump()),
+        reading=_reading(config.reading),
         identity=identity,
         attackers={key: attacker for key, attacker in attackers.items() if attacker is not None},
         control=base / config.control.file if isinstance(config.control, ControlConfig) else None,
@@ -249,6 +250,11 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),
         subgroups=subgroups,
     )
+
+
+def _reading(written: ReadingConfig) -> Reading:
+    settings = written.model_dump()
+    return Reading(**settings | {"limits": Limits(**settings["limits"])})
 
 
 def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Problem]) -> tuple[ColumnSpec, ...]:

@@ -19,6 +19,7 @@ from cvpl.search.levers import Approximate
 from cvpl.settings import Settings
 from cvpl.tables.columns import OBSERVABLE, Role, Type
 from cvpl.tables.encoding import Encoding
+from cvpl.tables.limits import Limits
 from cvpl.tables.local_spellings import Dates, Decimal
 
 
@@ -40,6 +41,25 @@ class ColumnConfig(Settings):
         return self.role in OBSERVABLE
 
 
+def _bytes(value: object) -> object:
+    return parse_size(value) if isinstance(value, str) else value
+
+
+Size = Annotated[int, BeforeValidator(_bytes), Field(ge=LEAST, le=MOST)]
+"""A number of bytes, or a text such as 4GB."""
+_Most = Annotated[int, Field(ge=1, le=MOST)]
+
+
+class LimitsConfig(Settings):
+    """The most that is read of one table."""
+
+    bytes: Size = Limits.bytes
+    rows: _Most = Limits.rows
+    columns: _Most = Limits.columns
+    labels: _Most = Limits.labels
+    expansion: _Most = Limits.expansion
+
+
 class ReadingConfig(Settings):
     """How fields are read."""
 
@@ -49,6 +69,7 @@ class ReadingConfig(Settings):
     decimal: Decimal = "."
     dates: Dates = "iso"
     encoding: Encoding = "utf-8"
+    limits: LimitsConfig = LimitsConfig()
 
 
 class TruthConfig(Settings):
@@ -75,10 +96,6 @@ def _control(value: object) -> object:
 ControlForm = Annotated[Literal["absent"] | ControlConfig, BeforeValidator(_control)]
 
 
-def _bytes(value: object) -> object:
-    return parse_size(value) if isinstance(value, str) else value
-
-
 class SubBlockConfig(Settings):
     """Additional keys for blocks with more candidates than this quantile of the blocks."""
 
@@ -89,7 +106,7 @@ class SubBlockConfig(Settings):
 class SearchConfig(Settings):
     """Resources of the search, and options to search fewer pairs; without these options it is exact."""
 
-    memory: Annotated[int, BeforeValidator(_bytes), Field(ge=LEAST, le=MOST)] | None = None
+    memory: Size | None = None
     threads: Annotated[int, Field(ge=1, le=1_024)] | None = None
     max_block: Annotated[int, Field(ge=1)] | None = None
     sample: Annotated[float, Field(gt=0, lt=1)] | None = None

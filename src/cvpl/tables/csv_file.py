@@ -14,7 +14,7 @@ from cvpl.tables.decoded_csv import load_decoded
 from cvpl.tables.encoding import Encoding, encoding_of, likely_encoding, text_of
 from cvpl.tables.file_problems import checked_names, disk_trouble
 from cvpl.tables.reading_settings import BLANKS, Reading
-from cvpl.tables.record_count import exact_count, quick_count
+from cvpl.tables.record_count import LongRecordError, RecordCount, exact_count, quick_count
 from cvpl.tables.sql_text import literal, only_file, quoted
 from cvpl.wording import counted
 
@@ -54,6 +54,8 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
 
     delimiter = delimiter_of(path, reading)
     encoding, names, expected = _header(path, delimiter, reading, name)
+    found = RecordCount(expected, None) if expected is not None else exact_count(path, delimiter)
+    reading.limits.check_rows(found.records, name)
     try:
         if encoding == "utf-8":
             rejected = _read_csv(con, path, role, len(names), delimiter)
@@ -83,20 +85,21 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
             for kind, record, count in rejected
         )
     if encoding == "utf-8":
-        _check_count(con, path, role, delimiter, expected, name)
+        _check_count(con, path, role, delimiter, found, expected is None, name)
     return names
 
 
 def _check_count(
-    con: duckdb.DuckDBPyConnection, path: Path, role: str, delimiter: str, expected: int | None, name: str
+    con: duckdb.DuckDBPyConnection, path: Path, role: str, delimiter: str, found: RecordCount, is_exact: bool, name: str
 ) -> None:
     """Raise InputError if the table has another number of records than the file."""
     read = int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
-    if read == expected:
-        return
-    found = exact_count(path, delimiter)
     if read == found.records:
         return
+    if not is_exact:
+        found = exact_count(path, delimiter)
+        if read == found.records:
+            return
     if found.too_long:
         what = f"{_REJECTS['LINE SIZE OVER MAXIMUM']}: {found.records:,} records are in the file, {read:,} can be read"
         raise InputError([Problem(name, what, _row_cure(path), row=found.too_long)])
@@ -148,13 +151,18 @@ def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[En
         raise InputError([Problem("configuration", "`reading.delimiter` cannot separate fields", cure)])
     try:
         # This reads a compressed file to its checksum, too: DuckDB may read a truncated file as a shorter table.
-        expected = quick_count(path, delimiter)
+        expected = quick_count(path, delimiter, reading.limits, name)
         encoding = encoding_of(path, reading.encoding)
         header = _first_record(path, delimiter, encoding)
         # DuckDB allows spaces before a quoted field, so the header may have them too.
         if header and any(field.lstrip(" ").startswith('"') for field in header):
             header = _first_record(path, delimiter, encoding, skip_blanks=True)
         "".join(header or ()).encode()
+    except LongRecordError as error:
+        what = _REJECTS["LINE SIZE OVER MAXIMUM"]
+        if not error.record:
+            raise InputError([Problem(name, "the header is longer than two megabytes", _row_cure(path))]) from None
+        raise InputError([Problem(name, what, _row_cure(path), row=error.record)]) from None
     except (OSError, EOFError, zlib.error):
         cure = "Write or copy it again; a name that ends in .gz is read as gzip."
         raise InputError([Problem(name, "the file cannot be opened, or is cut off or damaged", cure)]) from None
@@ -164,6 +172,7 @@ def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[En
         raise InputError([Problem(name, "the file is empty", "It needs a header and at least one record.")])
     if not header:
         raise InputError([Problem(name, "the first line is empty", "It needs to be the header.")])
+    reading.limits.check_columns(len(header), name)
     names = [field.strip(BLANKS) for field in header] if reading.strip else header
     return encoding, checked_names(names, name, "fields"), expected
 

@@ -6,6 +6,7 @@ Used by `cvpl init`, and to check files without a configuration; an audit uses o
 from __future__ import annotations
 
 import csv
+import io
 import re
 import zlib
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ from pathlib import Path
 
 from cvpl.tables.csv_file import is_csv, is_tsv
 from cvpl.tables.encoding import Encoding, likely_encoding, text_of
+from cvpl.tables.limits import Limits
 from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.record_count import LONGEST
 
 _LINES = 1000
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
@@ -34,15 +37,16 @@ class Dialect:
 def guess_dialect(data: object) -> Dialect:
     """Guess the encoding, the separator, the most frequent one in the header, and stripping, if 1% of lines are padded.
 
-    Returns the default for a dataframe, a file of another kind, or a file that cannot be opened.
+    Returns the default for a dataframe, a file of another kind, or a file that cannot be opened. Raises LimitError if a
+    compressed file expands to more than the default limit.
     """
     path = Path(data) if isinstance(data, str | Path) else None
     if path is None or not is_csv(path) or not path.is_file():
         return Dialect(Reading())
     try:
-        encoding = likely_encoding(path) or "utf-8"
+        encoding = likely_encoding(path, Limits()) or "utf-8"
         with text_of(path, encoding) as file:
-            lines = list(islice(file, _LINES))
+            lines = list(islice(io.StringIO(file.read(LONGEST), newline=""), _LINES))
     except (OSError, EOFError, zlib.error):
         return Dialect(Reading())
     reasons = []

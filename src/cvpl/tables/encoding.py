@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
+from cvpl.tables.limits import Limits, expanding
+
 Encoding = Literal["utf-8", "latin-1", "windows-1252"]
 """The values of `reading.encoding`: the encoding of files that are not UTF-8."""
 
@@ -19,15 +21,16 @@ _UNUSED = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D, *range(9), *range(14, 32)])
 _ONLY_WINDOWS = bytes(range(0x80, 0xA0))
 
 
-def likely_encoding(path: Path) -> Encoding | None:
+def likely_encoding(path: Path, limits: Limits | None = None) -> Encoding | None:
     """Return the encoding that the file's bytes suggest, or None if it seems to be neither of them.
 
     Bytes that are valid UTF-8 are UTF-8. Otherwise it is Windows-1252 if a byte is a letter or sign only there, else
-    Latin-1. Reads the file to its end. Raises OSError, EOFError or zlib.error if it cannot be read.
+    Latin-1. Reads the file to its end. Raises OSError, EOFError or zlib.error if it cannot be read, and LimitError if
+    it expands to more than the `limits` allow.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     valid, odd, windows = True, False, False
-    for chunk in chunks_of(path):
+    for chunk in chunks_of(path, limits):
         if valid:
             try:
                 decoder.decode(chunk)
@@ -62,8 +65,14 @@ def _opened(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def chunks_of(path: Path) -> Iterator[bytes]:
-    """The bytes of the file in parts, decompressed if its name ends in .gz."""
+def chunks_of(path: Path, limits: Limits | None = None, name: str = "") -> Iterator[bytes]:
+    """The bytes of the file in parts, decompressed if its name ends in .gz.
+
+    Raises LimitError, which calls the file `name`, if it expands to more than the `limits` allow.
+    """
     with _opened(path) as file:
-        while chunk := file.read(CHUNK):
-            yield chunk
+        parts = iter(lambda: file.read(CHUNK), b"")
+        if limits is not None and path.suffix.lower() == ".gz":
+            yield from expanding(parts, path.stat().st_size, limits, name or path.name)
+        else:
+            yield from parts

@@ -283,6 +283,14 @@ class ColumnReader:
         query = f"SELECT DISTINCT {text} AS label FROM {quoted(source.table)} WHERE {text} IS NOT NULL AND {condition}"
         return sorted(str(row[0]) for row in self._con.execute(query).fetchall())
 
+    def _distinct_labels(self, source: Source, column: str) -> list[str]:
+        """Return the sorted labels of a category column. Raises LimitError, before they are fetched, if too many."""
+        text, limits = self.text(source, column), self._reading.limits
+        if source.rows > limits.labels:
+            query = f"SELECT count(DISTINCT {text}) FROM {quoted(source.table)}"
+            limits.check_labels(int(self._con.execute(query).fetchall()[0][0]), source.name, column)
+        return self._distinct(source, column)
+
     def _encode(self, source: Source, column: str, labels: Sequence[str]) -> NDArray[np.int32]:
         """Return each row's index into `labels`, -1 where the cell is missing or not listed."""
         if not labels:
@@ -296,7 +304,7 @@ class ColumnReader:
         return np.ma.filled(codes, -1).astype(np.int32)
 
     def _labels(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Labels]:
-        distinct = [self._distinct(source, spec.name) for source in sources]
+        distinct = [self._distinct_labels(source, spec.name) for source in sources]
         originals = set(distinct[0])
         listed = originals.union(spec.parents or ())
         own = [respelled(labels, listed) for labels in distinct]

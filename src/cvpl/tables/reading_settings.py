@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cvpl.tables.encoding import Encoding
+from cvpl.tables.limits import Limits
 from cvpl.tables.local_spellings import Dates, Decimal
 
 BLANKS = " \t\r\n\f\v\u00a0"
@@ -16,7 +17,8 @@ class Reading:
     """How fields are read: by default nothing is stripped, and only an empty field is missing.
 
     `missing` is the complete list of texts, after stripping: without "" in it an empty field is a value. `decimal` and
-    `dates` say how numbers and days are written in text; `encoding` is that of CSV files that are not UTF-8.
+    `dates` say how numbers and days are written in text; `encoding` is that of CSV files that are not UTF-8. `limits`
+    bound the size of a table.
     """
 
     strip: bool = False
@@ -25,3 +27,4 @@ class Reading:
     decimal: Decimal = "."
     dates: Dates = "iso"
     encoding: Encoding = "utf-8"
+    limits: Limits = field(default_factory=Limits)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cvpl.tables.encoding import chunks_of, text_of
+from cvpl.tables.limits import Limits
 
 LONGEST = 2_000_000
 """The longest record that DuckDB reads, in bytes: its `max_line_size`, which is not changed here."""
@@ -28,17 +29,33 @@ class RecordCount:
     too_long: int | None
 
 
-def quick_count(path: Path, delimiter: str) -> int | None:
+class LongRecordError(Exception):
+    """A line is longer than a record may be. `record` is its number, counted from 1, and 0 for the header."""
+
+    def __init__(self, record: int) -> None:
+        self.record = record
+        super().__init__(f"record {record} is too long")
+
+
+def quick_count(path: Path, delimiter: str, limits: Limits | None = None, name: str = "") -> int | None:
     """Count the records without the header; blank lines are no records, as in reading.
 
     None if a quote is in an odd place, neither at an end of a field nor one of two: then only `exact_count` can tell.
-    Reads a compressed file to its checksum. Raises OSError, EOFError or zlib.error if it cannot be read.
+    Reads a compressed file to its checksum. Raises OSError, EOFError or zlib.error if it cannot be read,
+    LongRecordError if a line is too long for a record, and LimitError, which calls the file `name`, if it expands to
+    more than the `limits` allow.
     """
     opens_after, closes_before = np.zeros(256, dtype=np.bool_), np.zeros(256, dtype=np.bool_)
     opens_after[[delimiter.encode()[-1], _LINE_END, _QUOTE]] = True
     closes_before[[delimiter.encode()[0], _LINE_END, _QUOTE]] = True
-    lines, inside, regular, before = 0, False, True, _LINE_END
-    for chunk in _with_plain_ends(path):
+    lines, inside, regular, before, length = 0, False, True, _LINE_END, 0
+    for chunk in _with_plain_ends(path, limits or Limits(), name or path.name):
+        # A part is shorter than a record may be, so only the line that goes on from the part before can be too long.
+        length += len(chunk) if (first := chunk.find(b"\n")) < 0 else first
+        if length > LONGEST:
+            raise LongRecordError(lines)
+        if first >= 0:
+            length = len(chunk) - chunk.rfind(b"\n") - 1
         at_start = before == _LINE_END and not inside
         has_quotes = inside or b'"' in chunk
         if not has_quotes and before != _QUOTE and chunk[:1] != b"\n" and b"\n\n" not in chunk:
@@ -109,10 +126,10 @@ def quoted_fields(delimiter: str) -> re.Pattern[str]:
     return re.compile(rf'(?:^|{re.escape(delimiter)}) *"(?:[^"]++|"")*+("?)')
 
 
-def _with_plain_ends(path: Path) -> Iterator[bytes]:
+def _with_plain_ends(path: Path, limits: Limits, name: str) -> Iterator[bytes]:
     """The bytes of the file in parts, none empty, with every line end as one line feed."""
     held, is_first = b"", True
-    for read in chunks_of(path):
+    for read in chunks_of(path, limits, name):
         chunk = held + (read.removeprefix(_MARK) if is_first else read)
         is_first = False
         held = b"\r" if chunk.endswith(b"\r") else b""

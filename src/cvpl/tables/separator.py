@@ -11,6 +11,7 @@ from cvpl.errors import Problem
 from cvpl.tables.csv_file import is_csv, is_tsv
 from cvpl.tables.encoding import text_of
 from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.record_count import LONGEST
 from cvpl.tables.source import display_name
 
 _SEPARATORS = ",;\t|"
@@ -50,7 +51,7 @@ def _separator(data: object, reading: Reading, wanted: frozenset[str]) -> str | 
         return None
     try:
         with text_of(path, reading.encoding) as file:
-            header = file.readline()
+            header = file.readline(LONGEST)
     except (OSError, EOFError, zlib.error):
         return None
     if _declared(header, reading.delimiter, wanted):

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from cvpl.input_file import FileState, not_a_file
 from cvpl.tables.csv_file import is_csv, load_csv
 from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble, is_unicode
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
+from cvpl.tables.limits import Limits
 from cvpl.tables.reading_settings import BLANKS, Reading
 from cvpl.tables.sql_text import literal, only_file, quoted
 from cvpl.tables.workbook import listed, read_workbook
@@ -60,7 +62,11 @@ class Source:
 
     def field(self, column: str) -> str:
         """The column's SQL name."""
-        return f"c{list(self.types).index(column)}"
+        return self._fields[column]
+
+    @cached_property
+    def _fields(self) -> dict[str, str]:
+        return {column: f"c{number}" for number, column in enumerate(self.types)}
 
     def check_unchanged(self) -> None:
         """Raise InputError if the file has changed since it was opened.
@@ -100,6 +106,7 @@ def open_source(
             problem = Problem(name, what, "Give it a name in UTF-8.")
         if problem is not None:
             raise InputError([problem])
+        reading.limits.check_bytes(path.stat().st_size, name)
         state = FileState.of(path, name)
         try:
             columns = _load_file(con, path, part, role, reading, name)
@@ -110,8 +117,9 @@ def open_source(
             raise
         state.check()
     else:
-        columns = _load_frame(con, data, role, name)
+        columns = _load_frame(con, data, role, reading.limits, name)
     described, count = _described(con, role, name)
+    reading.limits.check_rows(count, name)
     if not count:
         raise InputError([Problem(name, "the table has no rows", "A rate needs at least one record in each table.")])
     types = {column: str(row[1]) for column, row in zip(columns, described[: len(columns)], strict=True)}
@@ -148,11 +156,11 @@ def _load_file(
     con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
 ) -> Sequence[str]:
     if is_parquet(path):
-        return _load_parquet(con, path, role, name)
+        return _load_parquet(con, path, role, reading.limits, name)
     if is_csv(path):
         return load_csv(con, path, role, reading, name)
     if path.suffix.lower() == ".duckdb":
-        return _load_database(con, path, part, role, name)
+        return _load_database(con, path, part, role, reading.limits, name)
     if path.suffix.lower() == ".xlsx":
         return _load_workbook(con, path, part, role, reading, name)
     cure = (
@@ -161,7 +169,9 @@ def _load_file(
     raise InputError([Problem(name, "the file extension is not supported", cure)])
 
 
-def _load_database(con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, name: str) -> Sequence[str]:
+def _load_database(
+    con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, limits: Limits, name: str
+) -> Sequence[str]:
     """Copy a table or view of a DuckDB file, attached only to read it."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -188,6 +198,8 @@ def _load_database(con: duckdb.DuckDBPyConnection, path: Path, part: str | None,
             raise InputError([Problem(name, what, cure)])
         table = f"{file}.{quoted(wanted[0])}.{quoted(wanted[1])}"
         columns = [str(row[0]) for row in con.execute(f"DESCRIBE {table}").fetchall()]
+        limits.check_columns(len(columns), name)
+        limits.check_rows(int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]), name)
         con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
@@ -202,7 +214,7 @@ def _load_database(con: duckdb.DuckDBPyConnection, path: Path, part: str | None,
 def _load_workbook(
     con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
 ) -> Sequence[str]:
-    header, cells = read_workbook(path, part, reading.decimal, name)
+    header, cells = read_workbook(path, part, reading.decimal, reading.limits, name)
     names = checked_names([field.strip(BLANKS) for field in header] if reading.strip else header, name, "columns")
     view = f"{role} cells"
     con.execute("SET pandas_analyze_sample = 0")
@@ -216,12 +228,15 @@ def _aliases(columns: Sequence[str]) -> str:
     return ", ".join(f"c{number}" for number in range(len(columns)))
 
 
-def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: str) -> Sequence[str]:
+def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, limits: Limits, name: str) -> Sequence[str]:
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     try:
         schema = con.execute(f"SELECT name, num_children FROM parquet_schema({only_file(path)})").fetchall()
-        columns = checked_names(_outermost(schema), name, "columns")
+        outermost = _outermost(schema)
+        limits.check_columns(len(outermost), name)
+        limits.check_expansion(path.stat().st_size, _expanded(con, path), name)
+        columns = checked_names(outermost, name, "columns")
         # A view: each column is read from the file on demand, so the file may be larger than memory.
         table = f"read_parquet({only_file(path)}, hive_partitioning=false, file_row_number=true)"
         aliases = f"{_aliases(columns)}, {POSITION}"
@@ -231,6 +246,12 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, name: s
     except duckdb.Error:
         raise InputError([damaged_parquet(name)]) from None
     return columns
+
+
+def _expanded(con: duckdb.DuckDBPyConnection, path: Path) -> int:
+    """How many bytes the columns of a Parquet file say that they have when they are decompressed."""
+    query = f"SELECT coalesce(sum(total_uncompressed_size), 0) FROM parquet_metadata({only_file(path)})"
+    return int(con.execute(query).fetchall()[0][0])
 
 
 def is_whole(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
@@ -259,7 +280,7 @@ def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
     return names
 
 
-def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: str) -> Sequence[str]:
+def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, limits: Limits, name: str) -> Sequence[str]:
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     what = f"a {type(data).__name__} cannot be read as a table"
@@ -268,6 +289,7 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
         raise InputError([refused])
     columns = column_names(data)
     if columns is not None:
+        limits.check_columns(len(columns), name)
         checked_names(columns, name, "columns")
     view = f"{role} frame"
     try:
@@ -277,6 +299,7 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, name: s
         con.register(view, readable(data) if is_pandas(data) else ArrowStream(data))
         if columns is None:
             columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]
+            limits.check_columns(len(columns), name)
         con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
         con.unregister(view)
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):

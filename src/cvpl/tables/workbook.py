@@ -6,6 +6,9 @@ have: a whole number without decimals, a day as 2024-12-31, an empty cell as an 
 
 from __future__ import annotations
 
+import struct
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
@@ -15,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
+from cvpl.tables.limits import Limits
 from cvpl.tables.local_spellings import Decimal
+from cvpl.tables.workbook_size import check_workbook
 
 _SHOWN = 10
 
 
 def read_workbook(
-    path: Path, sheet: str | None, decimal: Decimal, name: str
+    path: Path, sheet: str | None, decimal: Decimal, limits: Limits, name: str
 ) -> tuple[list[str], Mapping[str, NDArray[Any]]]:
     """Return the header of a sheet, the first one by default, and the cells of its columns c0, c1, ..."""
     try:
@@ -30,6 +35,7 @@ def read_workbook(
         cure = "Install cvpl[excel], or write the table as .csv or .parquet."
         raise InputError([Problem(name, "an Excel workbook needs an extra to be read", cure)]) from None
     try:
+        check_workbook(path, limits, name)
         book = python_calamine.CalamineWorkbook.from_path(str(path))
         sheets = list(book.sheet_names)
         if sheet is not None and sheet not in sheets:
@@ -38,7 +44,7 @@ def read_workbook(
         if not sheets:
             raise InputError([Problem(name, "the workbook has no sheet", "It needs a sheet with a header.")])
         rows = book.get_sheet_by_name(sheets[0] if sheet is None else sheet).to_python(skip_empty_area=False)
-    except (python_calamine.CalamineError, OSError):
+    except (python_calamine.CalamineError, OSError, zipfile.BadZipFile, zlib.error, struct.error):
         cure = "Write it again without a password, or write the table as .csv or .parquet."
         raise InputError([Problem(name, "the file cannot be read as an Excel workbook", cure)]) from None
     rows = [row for row in rows if any(cell != "" for cell in row)]
@@ -47,6 +53,8 @@ def read_workbook(
     columns = list(zip(*rows, strict=True))
     while columns and all(cell == "" for cell in columns[-1]):
         columns.pop()
+    limits.check_rows(len(rows) - 1, name)
+    limits.check_columns(len(columns), name)
     header = [_text(column[0], decimal) for column in columns]
     return header, {f"c{at}": _cells(column[1:], decimal) for at, column in enumerate(columns)}
 
