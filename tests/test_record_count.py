@@ -48,7 +48,7 @@ def test_a_record_of_32_megabytes_does_not_vanish(tmp_path, ending, before):
     assert "longer than two megabytes" in problem.what
 
 
-@pytest.mark.parametrize("content", [b'h,i\r  ","\r"""', b'h\n\n\n"," "\n\n\n,,"'])
+@pytest.mark.parametrize("content", [b'h\n\n\n"," "\n\n\n,,"'])
 def test_a_malformed_last_record_of_a_compressed_file_does_not_vanish(tmp_path, content):
     path = tmp_path / "p.csv.gz"
     path.write_bytes(gzip.compress(content))

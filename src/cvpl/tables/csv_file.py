@@ -10,19 +10,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cvpl.errors import InputError, Problem
+from cvpl.tables.csv_header import header_of
 from cvpl.tables.decoded_csv import load_decoded
-from cvpl.tables.encoding import Encoding, encoding_of, likely_encoding, text_of
+from cvpl.tables.encoding import UNDEFINED, Encoding, encoding_of, likely_encoding, text_of
 from cvpl.tables.file_problems import checked_names, disk_trouble
 from cvpl.tables.reading_settings import BLANKS, Reading
-from cvpl.tables.record_count import LongRecordError, RecordCount, exact_count, quick_count
+from cvpl.tables.record_count import (
+    LONGEST,
+    LongRecordError,
+    RecordCount,
+    ZeroByteError,
+    exact_count,
+    quick_count,
+)
 from cvpl.tables.sql_text import literal, only_file, quoted
 from cvpl.wording import counted
 
 if TYPE_CHECKING:
     import duckdb
 
-_NEVER = "\x01\x02no such field\x02\x01"
-"""A text for NULL that no file contains, so that DuckDB turns no field into NULL by itself."""
+_NO_NULL = "chr(0) || 'no field'"
+"""SQL for a text that stands for NULL and that no file has, since a zero byte is refused."""
 
 _REJECTS = {
     "MISSING COLUMNS": "found fewer fields than the header has",
@@ -30,6 +38,7 @@ _REJECTS = {
     "UNQUOTED VALUE": "found a quote that is not closed, or text after a closing quote",
     "LINE SIZE OVER MAXIMUM": "found a record longer than two megabytes",
     "INVALID ENCODING": "found bytes that are not UTF-8",
+    "UNDEFINED": "found bytes that windows-1252 does not define",
 }
 
 
@@ -54,8 +63,12 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
 
     delimiter = delimiter_of(path, reading)
     encoding, names, expected = _header(path, delimiter, reading, name)
-    found = RecordCount(expected, None) if expected is not None else exact_count(path, delimiter)
+    found = RecordCount(expected) if expected is not None else exact_count(path, delimiter)
     reading.limits.check_rows(found.records, name)
+    # DuckDB takes a quote behind two blanks for a part of the field, and the csv module also one behind one.
+    if unclear := found.padded if encoding == "utf-8" else found.spaced:
+        cure = "Remove the blanks."
+        raise InputError([Problem(name, "found blanks before the quote that opens a field", cure, row=unclear)])
     try:
         if encoding == "utf-8":
             rejected = _read_csv(con, path, role, len(names), delimiter)
@@ -64,6 +77,8 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.IOException:
+        if path.suffix.lower() == ".gz":
+            raise InputError([_damaged(name)]) from None
         # The file was opened and its header read before: the trouble is with the disk.
         raise disk_trouble(name) from None
     except duckdb.Error:
@@ -116,7 +131,7 @@ def _read_csv(
     compression = "gzip" if path.suffix.lower() == ".gz" else "none"
     options = (
         f"columns={{{columns}}}, header=true, auto_detect=false, delim={literal(delimiter)}, quote='\"', "
-        f"escape='\"', nullstr={literal(_NEVER)}, strict_mode=true, null_padding=false, store_rejects=true, "
+        f"escape='\"', nullstr={_NO_NULL}, strict_mode=true, null_padding=false, store_rejects=true, "
         f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
     )
     try:
@@ -153,33 +168,42 @@ def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[En
         # This reads a compressed file to its checksum, too: DuckDB may read a truncated file as a shorter table.
         expected = quick_count(path, delimiter, reading.limits, name)
         encoding = encoding_of(path, reading.encoding)
-        header = _first_record(path, delimiter, encoding)
-        # DuckDB allows spaces before a quoted field, so the header may have them too.
-        if header and any(field.lstrip(" ").startswith('"') for field in header):
-            header = _first_record(path, delimiter, encoding, skip_blanks=True)
+        with text_of(path, encoding) as file:
+            start = file.read(LONGEST)
+        header = header_of(start, delimiter)
         "".join(header or ()).encode()
     except LongRecordError as error:
         what = _REJECTS["LINE SIZE OVER MAXIMUM"]
         if not error.record:
             raise InputError([Problem(name, "the header is longer than two megabytes", _row_cure(path))]) from None
         raise InputError([Problem(name, what, _row_cure(path), row=error.record)]) from None
+    except ZeroByteError as error:
+        what = f"found a zero byte in line {error.line:,}, which no text in UTF-8 has"
+        if error.line == 1:
+            what = "the header cannot be read as UTF-8 text: it has a zero byte"
+        raise InputError([Problem(name, what, "Write it as UTF-8, plain or compressed with gzip.")]) from None
     except (OSError, EOFError, zlib.error):
-        cure = "Write or copy it again; a name that ends in .gz is read as gzip."
-        raise InputError([Problem(name, "the file cannot be opened, or is cut off or damaged", cure)]) from None
-    except (UnicodeEncodeError, csv.Error):
+        raise InputError([_damaged(name)]) from None
+    except UnicodeEncodeError:
         raise InputError([Problem(name, "the header cannot be read as UTF-8 text", _not_utf8(path))]) from None
+    except ValueError:
+        what = "the header has a quote that is not closed, text behind a closing quote, or blanks before an opening one"
+        raise InputError([Problem(name, what, "Correct the first line.")]) from None
     if header is None:
         raise InputError([Problem(name, "the file is empty", "It needs a header and at least one record.")])
     if not header:
         raise InputError([Problem(name, "the first line is empty", "It needs to be the header.")])
+    if encoding != "utf-8" and UNDEFINED in "".join(header):
+        what = f"the header has bytes that {encoding} does not define"
+        raise InputError([Problem(name, what, "Write the file as UTF-8.")])
     reading.limits.check_columns(len(header), name)
     names = [field.strip(BLANKS) for field in header] if reading.strip else header
     return encoding, checked_names(names, name, "fields"), expected
 
 
-def _first_record(path: Path, delimiter: str, encoding: Encoding, *, skip_blanks: bool = False) -> list[str] | None:
-    with text_of(path, encoding) as file:
-        return next(csv.reader(file, delimiter=delimiter, skipinitialspace=skip_blanks), None)
+def _damaged(name: str) -> Problem:
+    cure = "Write or copy it again; a name that ends in .gz is read as gzip."
+    return Problem(name, "the file cannot be opened, or is cut off or damaged", cure)
 
 
 def _record(path: Path, delimiter: str, line: int) -> int:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cvpl.tables.encoding import Encoding, text_of
+from cvpl.tables.encoding import UNDEFINED, Encoding, text_of
+from cvpl.tables.record_count import LONGEST
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,6 +41,8 @@ def load_decoded(
         first.setdefault(kind, record)
 
     number, batch = 0, list[list[str]]()
+    # Records are as long as in UTF-8; without this the csv module takes a long cell for a fault.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST))
     with text_of(path, encoding) as file:
         records = csv.reader(file, delimiter=delimiter, strict=True)
         next(records)
@@ -50,6 +53,9 @@ def load_decoded(
                 number += 1
                 if len(record) != width:
                     refuse("MISSING COLUMNS" if len(record) < width else "TOO MANY COLUMNS", number)
+                    continue
+                if UNDEFINED in "".join(record):
+                    refuse("UNDEFINED", number)
                     continue
                 batch.append(record)
                 if len(batch) == _BATCH:

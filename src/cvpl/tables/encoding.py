@@ -16,6 +16,8 @@ Encoding = Literal["utf-8", "latin-1", "windows-1252"]
 
 CHUNK = 1 << 20
 """How many bytes are read at a time."""
+UNDEFINED = "\ufffd"
+"""What stands in a decoded text for a byte that the encoding does not define."""
 _UNUSED = bytes([0x81, 0x8D, 0x8F, 0x90, 0x9D, *range(9), *range(14, 32)])
 """Bytes that a text in Latin-1 or Windows-1252 does not have."""
 _ONLY_WINDOWS = bytes(range(0x80, 0xA0))
@@ -54,7 +56,7 @@ def text_of(path: Path, encoding: Encoding = "utf-8") -> io.TextIOWrapper:
     """Open the file as text, without a byte-order mark.
 
     Bytes that are not UTF-8 become lone surrogates, which a later check finds; the few bytes that Windows-1252 does
-    not define become the replacement character.
+    not define become `UNDEFINED`, which is refused later.
     """
     if encoding == "utf-8":
         return io.TextIOWrapper(cast("Any", _opened(path)), "utf-8-sig", "surrogateescape", newline="")

@@ -23,10 +23,15 @@ _LINE_END, _QUOTE = ord("\n"), ord('"')
 
 @dataclass(frozen=True)
 class RecordCount:
-    """The records of a file without its header, and the first, counted from 1, that is too long to be read."""
+    """The records of a file without its header, and the first, counted from 1, that is too long to be read.
+
+    `spaced` and `padded` are the first with one blank before the quote that opens a field, and with more than one.
+    """
 
     records: int
-    too_long: int | None
+    too_long: int | None = None
+    spaced: int | None = None
+    padded: int | None = None
 
 
 class LongRecordError(Exception):
@@ -37,19 +42,30 @@ class LongRecordError(Exception):
         super().__init__(f"record {record} is too long")
 
 
+class ZeroByteError(Exception):
+    """The file has a zero byte, in this line, counted from 1."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        super().__init__(f"line {line} has a zero byte")
+
+
 def quick_count(path: Path, delimiter: str, limits: Limits | None = None, name: str = "") -> int | None:
     """Count the records without the header; blank lines are no records, as in reading.
 
     None if a quote is in an odd place, neither at an end of a field nor one of two: then only `exact_count` can tell.
     Reads a compressed file to its checksum. Raises OSError, EOFError or zlib.error if it cannot be read,
-    LongRecordError if a line is too long for a record, and LimitError, which calls the file `name`, if it expands to
-    more than the `limits` allow.
+    LongRecordError if a line is too long for a record, ZeroByteError if it is no text, and LimitError, which calls the
+    file `name`, if it expands to more than the `limits` allow.
     """
     opens_after, closes_before = np.zeros(256, dtype=np.bool_), np.zeros(256, dtype=np.bool_)
     opens_after[[delimiter.encode()[-1], _LINE_END, _QUOTE]] = True
     closes_before[[delimiter.encode()[0], _LINE_END, _QUOTE]] = True
-    lines, inside, regular, before, length = 0, False, True, _LINE_END, 0
+    lines, inside, regular, before, length, ends_before = 0, False, True, _LINE_END, 0, 0
     for chunk in _with_plain_ends(path, limits or Limits(), name or path.name):
+        if (zero := chunk.find(b"\0")) >= 0:
+            raise ZeroByteError(1 + ends_before + chunk.count(b"\n", 0, zero))
+        ends_before += chunk.count(b"\n")
         # A part is shorter than a record may be, so only the line that goes on from the part before can be too long.
         length += len(chunk) if (first := chunk.find(b"\n")) < 0 else first
         if length > LONGEST:
@@ -91,19 +107,25 @@ def exact_count(path: Path, delimiter: str) -> RecordCount:
     Only a quote at the start of a field, after optional spaces, opens it; inside, two quotes mean one.
     """
     records, size, inside, too_long = 0, 0, False, None
-    fields = quoted_fields(delimiter)
+    blanks: dict[int, int] = {}
+    fields, spaced = quoted_fields(delimiter), _spaced_fields(delimiter)
     with text_of(path) as lines:
         for line in lines:
             if not size and not line.strip("\r\n"):
                 continue
             size += len(line.encode("utf-8", "surrogateescape"))
             if inside or '"' in line:
+                if ' "' in line:
+                    found = spaced.findall(line, _end_of_open(line, inside))
+                    blanks.setdefault(max(map(len, found), default=0), records)
                 inside = is_open(line, fields, inside)
             if not inside:
                 if size > LONGEST and too_long is None:
                     too_long = records
                 records, size = records + 1, 0
-    return RecordCount(max(0, records + bool(size) - 1), too_long)
+    padded = min((record for length, record in blanks.items() if length > 1), default=None)
+    spaced_first = min((record for length, record in blanks.items() if length > 0), default=None)
+    return RecordCount(max(0, records + bool(size) - 1), too_long, spaced_first, padded)
 
 
 def is_open(line: str, fields: re.Pattern[str], inside: bool) -> bool:
@@ -111,19 +133,29 @@ def is_open(line: str, fields: re.Pattern[str], inside: bool) -> bool:
 
     `fields` are the `quoted_fields`, and `inside` says whether a field was open before the line.
     """
-    at = 0
-    if inside:
-        closed = _CLOSED.match(line)
-        if closed is None:
-            return True
-        at = closed.end()
+    at = _end_of_open(line, inside)
+    if at > len(line):
+        return True
     found = fields.findall(line, at)
     return bool(found) and not found[-1]
+
+
+def _end_of_open(line: str, inside: bool) -> int:
+    """Where the field ends that was open before the line; behind the line if it goes on."""
+    if not inside:
+        return 0
+    closed = _CLOSED.match(line)
+    return len(line) + 1 if closed is None else closed.end()
 
 
 def quoted_fields(delimiter: str) -> re.Pattern[str]:
     """The pattern of a quoted field, whose only group is its closing quote, or empty where the line ends before it."""
     return re.compile(rf'(?:^|{re.escape(delimiter)}) *"(?:[^"]++|"")*+("?)')
+
+
+def _spaced_fields(delimiter: str) -> re.Pattern[str]:
+    """The pattern of a quoted field, whose only group is the blanks before it."""
+    return re.compile(rf'(?:^|{re.escape(delimiter)})( *)"(?:[^"]++|"")*+"?')
 
 
 def _with_plain_ends(path: Path, limits: Limits, name: str) -> Iterator[bytes]:
