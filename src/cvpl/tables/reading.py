@@ -38,6 +38,8 @@ _DAY = np.timedelta64(1, "D") - np.timedelta64(1, "us")
 """From the first to the last microsecond of a day."""
 LARGEST = 1e140
 """The largest number that is compared: its variance and its distances are still numbers."""
+_LARGEST_EXACT = 2**53
+"""Up to here a double holds every whole number."""
 _WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOAT_TYPES = ("FLOAT", "DOUBLE")
 Meaning = TypeVar("Meaning")
@@ -111,7 +113,9 @@ class ColumnReader:
         """Return SQL for a cell's time to the microsecond, NULL where it is missing or not a plain time."""
         text, pattern = self._iso_text(source, column), PLAIN_TIME if self._reading.dates == "iso" else LOOSE_TIME
         cut = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]+', '\\1')"
-        return f"CASE WHEN regexp_full_match({text}, {literal(pattern)}) THEN TRY_CAST({cut} AS TIMESTAMP) END"
+        # The calendar has no year 0; DuckDB takes it for the year before the year 1.
+        plain = f"regexp_full_match({text}, {literal(pattern)}) AND NOT starts_with({text}, '0000')"
+        return f"CASE WHEN {plain} THEN TRY_CAST({cut} AS TIMESTAMP) END"
 
     def _iso_text(self, source: Source, column: str) -> str:
         """Return SQL for a cell's text, days respelled as 2024-12-31 if `reading.dates` says how they are written."""
@@ -163,6 +167,7 @@ class ColumnReader:
                 for rows, meant in found:
                     numbers.values[rows], numbers.low[rows], numbers.high[rows] = meant
             self._check_size(spec, source, numbers)
+            self._notice_rounded(spec, source, number, value)
             result.append(numbers)
         return result
 
@@ -176,6 +181,24 @@ class ColumnReader:
             what, cure = f"found a number beyond {LARGEST:g} or -{LARGEST:g}", "Correct the row, or empty the cell."
             first = int(np.flatnonzero(huge)[0]) + 1
             self._problems.append(Problem(source.name, what, cure, spec.name, first, int(huge.sum())))
+
+    def _notice_rounded(self, spec: ColumnSpec, source: Source, number: str, values: NDArray[np.float64]) -> None:
+        """Report whole numbers that are compared as another number: a double holds them exactly up to 2^53."""
+        if source.types[spec.name] in _FLOAT_TYPES or not np.any(np.abs(values) >= _LARGEST_EXACT):
+            return
+        text = self.text(source, spec.name)
+        whole = f"TRY_CAST({text} AS HUGEINT)"
+        other = f"({whole} IS NULL OR {whole} <> TRY_CAST({number} AS HUGEINT))"
+        query = (
+            f"SELECT count(*) FROM {quoted(source.table)} WHERE regexp_full_match({text}, '[+-]?[0-9]+') "
+            f"AND abs({number}) >= {_LARGEST_EXACT} AND {other}"
+        )
+        if rounded := int(self._con.execute(query).fetchall()[0][0]):
+            are, they = ("is", "it is a code") if rounded == 1 else ("are", "they are codes")
+            self._notices.append(
+                f"column '{spec.name}' of {source.name}: {counted(rounded, 'whole number')} beyond 2^53 {are} rounded "
+                f"to about 16 digits; if {they}, declare the column as a category"
+            )
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
         ends: tuple[datetime, datetime] | tuple[None, None] = (None, None)
