@@ -269,7 +269,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
     if control is None and resolved.control_is_absent:
         inputs = absent_as_control(inputs)
     if not inputs.pair.original.specs:
-        what = "no observable column is in every table"
+        what = "no observable column has a value in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
     check_calibration(
         resolved.attackers.values(), inputs.evaluation.matches, has_control=inputs.pair.control is not None
