@@ -242,7 +242,7 @@ class Auditor:
             if self._pipe.poll(LONGEST):
                 return self._pipe.recv()
             found = f"no answer within {LONGEST} seconds"
-        except EOFError:
+        except (EOFError, ConnectionError):
             self._child.join()
             found = f"the process ended with {self._child.exitcode}"
         self.__exit__()

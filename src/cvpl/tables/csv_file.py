@@ -173,7 +173,7 @@ def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[En
         header = header_of(start, delimiter)
         "".join(header or ()).encode()
     except LongRecordError as error:
-        what = _REJECTS["LINE SIZE OVER MAXIMUM"]
+        what = f"{_REJECTS['LINE SIZE OVER MAXIMUM']}, or a quote that is not closed"
         if not error.record:
             raise InputError([Problem(name, "the header is longer than two megabytes", _row_cure(path))]) from None
         raise InputError([Problem(name, what, _row_cure(path), row=error.record)]) from None

@@ -35,7 +35,7 @@ class RecordCount:
 
 
 class LongRecordError(Exception):
-    """A line is longer than a record may be. `record` is its number, counted from 1, and 0 for the header."""
+    """A line or a record is too long. `record` is its number, counted from 1, and 0 for the header."""
 
     def __init__(self, record: int) -> None:
         self.record = record
@@ -55,13 +55,14 @@ def quick_count(path: Path, delimiter: str, limits: Limits | None = None, name: 
 
     None if a quote is in an odd place, neither at an end of a field nor one of two: then only `exact_count` can tell.
     Reads a compressed file to its checksum. Raises OSError, EOFError or zlib.error if it cannot be read,
-    LongRecordError if a line is too long for a record, ZeroByteError if it is no text, and LimitError, which calls the
+    LongRecordError if a line or a record is too long, ZeroByteError if it is no text, and LimitError, which calls the
     file `name`, if it expands to more than the `limits` allow.
     """
     opens_after, closes_before = np.zeros(256, dtype=np.bool_), np.zeros(256, dtype=np.bool_)
     opens_after[[delimiter.encode()[-1], _LINE_END, _QUOTE]] = True
     closes_before[[delimiter.encode()[0], _LINE_END, _QUOTE]] = True
-    lines, inside, regular, before, length, ends_before = 0, False, True, _LINE_END, 0, 0
+    lines, inside, regular, before, ends_before = 0, False, True, _LINE_END, 0
+    length = record = 0  # bytes since the last line end, and since the last one that is not quoted
     for chunk in _with_plain_ends(path, limits or Limits(), name or path.name):
         if (zero := chunk.find(b"\0")) >= 0:
             raise ZeroByteError(1 + ends_before + chunk.count(b"\n", 0, zero))
@@ -76,7 +77,7 @@ def quick_count(path: Path, delimiter: str, limits: Limits | None = None, name: 
         has_quotes = inside or b'"' in chunk
         if not has_quotes and before != _QUOTE and chunk[:1] != b"\n" and b"\n\n" not in chunk:
             lines += chunk.count(b"\n")
-            before = chunk[-1]
+            before, record = chunk[-1], length
             continue
         signs = np.frombuffer(chunk, dtype=np.uint8)
         ends = signs == _LINE_END
@@ -95,6 +96,12 @@ def quick_count(path: Path, delimiter: str, limits: Limits | None = None, name: 
             )
             inside = bool(quoted[-1])
             ends &= ~quoted
+        if regular:
+            places = np.flatnonzero(ends)
+            record += len(chunk) if not places.size else int(places[0])
+            if record > LONGEST:
+                raise LongRecordError(lines)
+            record = record if not places.size else len(chunk) - int(places[-1]) - 1
         lines += int(np.count_nonzero(ends[1:] & ~ends[:-1])) + int(ends[0] and not at_start)
         before = chunk[-1]
     at_start = before == _LINE_END and not inside
