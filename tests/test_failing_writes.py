@@ -131,6 +131,9 @@ def test_a_write_that_fails_leaves_files_that_are_old_or_new_and_says_which_fail
             if done < step:  # DuckDB does not always write in as many pieces
                 assert code == 0
                 continue
+            if code == 0:  # a benchmark tries whether its folder can be written, and has a second way to try it
+                assert name == "benchmark" and step <= 3 and after.keys() == new.keys()
+                continue
             place = f"{name}, write {step} of {count}, {errno.errorcode[error]}"
             assert code == (4 if error == errno.ENOSPC else 2) or (code == 2 and "projection was not saved" in said), (
                 place, code, said,

@@ -10,6 +10,7 @@ versions, and the code that computes figures.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from pydantic import ValidationError
 from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry
 from cvpl.config.written import ControlConfig
-from cvpl.errors import UsageError
+from cvpl.errors import LimitError, UsageError
 from cvpl.files import record_kept, unnamed_file, write_whole
 from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
@@ -68,7 +69,7 @@ class KeptResults:
     folder: Path | None
 
     def prepare(self) -> None:
-        """Create the folder, and check that it is writable; raises UsageError if not."""
+        """Create the folder, and check that it is writable; raises UsageError if not, LimitError if it is full."""
         if self.folder is None:
             return
         place = self._place
@@ -79,7 +80,8 @@ class KeptResults:
         except OSError as error:
             why = error.strerror or "the system refused"
             text = f"--out {self.folder}: cannot write in '{place}' ({why}). Name another folder."
-            raise UsageError(text) from None
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise (LimitError(text) if full else UsageError(text)) from None
 
     def find(
         self, group: str, name: str, fingerprint: str, on_damaged: Callable[[str], None] | None = None
