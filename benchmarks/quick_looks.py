@@ -81,7 +81,7 @@ def _study(study: Path, name: str) -> Made:
 def compare(name: str, made: Made) -> dict[str, Any]:
     """The full audit's figure, and the intervals of the quick looks; of those that choose, if matches are known."""
     tables, config = made
-    full = cvpl.audit(*tables[:2], config | {"seed": 0}, control=tables[2])
+    full = cvpl.audit(*tables[:2], config | {"seed": 0, "report": {"suppress_below": 1}}, control=tables[2])
     if full.risk is None:
         raise SystemExit(f"{name} has no risk to compare")
     found: dict[str, Any] = {"release": name, "full": full.risk.estimate, "attacker": full.risk.attacker}
@@ -99,7 +99,9 @@ def chosen(made: Made) -> list[list[Any]]:
 def look(made: Made, seed: int) -> list[Any]:
     """The estimate, the interval and the attacker of a quick look."""
     (original, protected, control), config = made
-    risk = cvpl.audit(original, protected, config | {"seed": seed}, control=control, quick=True).risk
+    risk = cvpl.audit(
+        original, protected, config | {"seed": seed, "report": {"suppress_below": 1}}, control=control, quick=True
+    ).risk
     return [None] * 4 if risk is None else [risk.estimate, risk.low, risk.high, risk.attacker]
 
 

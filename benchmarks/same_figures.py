@@ -48,7 +48,8 @@ def write(folder: Path, data: Path) -> None:
         if small and _rows(data / written["original"]) > 0:
             with TemporaryDirectory() as place:
                 file = Path(place) / manifest.name
-                file.write_text(yaml.safe_dump(written | {"releases": small}, sort_keys=False))
+                exact = {**(written.get("report") or {}), "suppress_below": 1}
+                file.write_text(yaml.safe_dump(written | {"releases": small, "report": exact}, sort_keys=False))
                 cvpl("benchmark", file, "--data", data, "--out", folder / manifest.stem)
     (folder / "worlds.json").write_text(json.dumps(small_worlds()))
 

@@ -175,6 +175,7 @@ def run(release: Release, truth_of: Callable[[Setting, str], Truth]) -> Line:
     world = draw(setting, np.random.default_rng(release.seed))
     tables = [world.frame(name) for name in ("original", "protected", "control")]
     config = config_of(setting.kind, release.seed, canaries=release.canaries)
+    config["report"] = {"suppress_below": 1}
     config["policy"] = [{"figure": "risk", "max": limit} for limit in GATES]
     started = time.perf_counter()
     result = cvpl.audit(tables[0], tables[1], config, control=tables[2])

@@ -70,7 +70,7 @@ def test_an_attacker_who_cannot_tell_people_apart_is_disqualified():
     blurred = Attacker(projection=RandomProjection(random={"components": 1}))
     found = CanaryReleases(pair(), 4, Budget()).audited_by(blurred, 0.9)
     assert len(found.faults) == 1
-    assert "finds only" in found.faults[0]
+    assert "finds fewer people" in found.faults[0]
 
 
 def test_an_attacker_who_sees_what_is_not_there_is_disqualified(monkeypatch):

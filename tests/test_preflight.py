@@ -8,6 +8,7 @@ import pytest
 
 import cvpl
 from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import beyond_error
 from cvpl.workflows.audit import read_plan
@@ -34,10 +35,10 @@ def labels(seed, rows):
 
 
 def findings(original, released, config=CONFIG, control=None):
-    resolved, inputs = read_plan(original, released, config, control, None)
-    return {
-        finding.check: finding for finding in preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
-    }
+    exact = {**config, "report": {"suppress_below": 1}}
+    resolved, inputs = read_plan(original, released, exact, control, None)
+    likeness = compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
+    return {finding.check: finding for finding in preflight(resolved, inputs, likeness)}
 
 
 def shuffled(table, seed=0):

@@ -150,6 +150,7 @@ def test_several_attackers_have_a_row_each_and_the_strongest_is_the_headline(peo
     released = frame(Perturbation("low").protect(people[0], np.random.default_rng(3)))
     content = load(config).config.model_dump(exclude_unset=True, exclude={"attacker"})
     content["attackers"] = {"loose": {"blocking": "none"}, "vendor": "paper", "weights": {"similarity": "agreement"}}
+    content["report"] = {"suppress_below": 1}
     result = cvpl.audit(frame(people[0]), released, content)
     assert [row.name for row in result.attackers] == ["loose", "vendor", "weights"]
     # Without a control the strongest is the one that finds most of the right persons.

@@ -496,7 +496,12 @@ def test_declared_groups_widen_the_interval_of_a_subgroup_and_of_the_largest_rat
     columns = {"home": {"role": role}, "side": {"role": "ignore"}}
     columns |= {name: {"role": "attribute", "type": "numeric"} for name in "abc"}
     attacker = {"blocking": "none", "projection": "identity"}
-    config = {"columns": columns, "attacker": attacker, "threshold": 0.999, "report": {"subgroups": ["side"]}}
+    config = {
+        "columns": columns,
+        "attacker": attacker,
+        "threshold": 0.999,
+        "report": {"subgroups": ["side"], "suppress_below": 1},
+    }
     at_risk = cvpl.audit(table, table[home < 50], config).at_risk
     rows = [row for group in at_risk.tables if group.name == "side" for row in group.rows]
     widths = [row.high - row.low for row in [*rows, at_risk.maximum]]

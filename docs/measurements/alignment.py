@@ -97,7 +97,7 @@ def run(original: Path, protected: Path, config: dict[str, Any], control: Path |
         identity=resolved.identity,
         declared=resolved.declared,
     )
-    result = cvpl.audit(original, protected, config, control=control)
+    result = cvpl.audit(original, protected, config | {"report": {"suppress_below": 1}}, control=control)
     if result.threshold is None or inputs.evaluation.matches is None:
         return Found(result, None)
     done = attack(inputs.pair, resolved.attackers["main"], seed=resolved.config.seed)

@@ -55,7 +55,7 @@ def main() -> None:
     original = frame(Touchpoints(records=PEOPLE).draw(rng))
     import yaml  # noqa: PLC0415 - only for the configuration
 
-    config = load(yaml.safe_load(CONFIG) | {"sensitivity": False, "report": {}}).config
+    config = load(yaml.safe_load(CONFIG) | {"sensitivity": False, "report": {"suppress_below": 1}}).config
     for name, (release, control) in examples().items():
         result = cvpl.audit(original, release, config, control=control, fail_above=LIMIT)
         print(f"## {name}\n{result.verdict.kind}: {result.verdict.sentence}")  # noqa: T201

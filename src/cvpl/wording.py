@@ -109,6 +109,29 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def people_in_words(count: int, k: int, noun: str = "person", plural: str | None = "people") -> str:
+    """Format a published count, a multiple of k: "fewer than 10 people", "120 people or more"; exact if k is 1."""
+    if k <= 1:
+        return counted(count, noun, plural)
+    several = plural or f"{noun}s"
+    return f"{count:,} {several} or more" if count else f"fewer than {k} {several}"
+
+
+def count_in_words(count: float, k: int) -> str:
+    """Format a published count for a table: "<10" for fewer than k; exact if k is 1."""
+    return f"<{k}" if k > 1 and not count else f"{count:,.0f}"
+
+
+def rounding_in_words(k: int) -> str:
+    """The sentence that tells how the figures of a result are rounded."""
+    if k <= 1:
+        return "The figures are exact: they may tell about single people."
+    return (
+        f"Figures are rounded so that none tells of fewer than {k} people: 0% and 100% may be off by up to {k - 1} "
+        f"people, and counts are rounded down to multiples of {k}."
+    )
+
+
 NEAR = 0.65
 """How alike two names must be, from 0 to 1, to take one for a misspelling of the other."""
 

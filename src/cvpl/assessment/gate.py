@@ -21,9 +21,18 @@ from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.policy import FALSE_RATE_OF, Figure, judge
 from cvpl.evaluation.risk import best_candidate
+from cvpl.result.published import Disclosure
 
 Ends = tuple[float | None, float | None]
 """A figure's estimate and upper interval end."""
+_PEOPLE: Mapping[str, str] = {
+    "risk": "risk",
+    "attributable_rate": "both",
+    **dict.fromkeys(FALSE_RATE_OF, "risk"),
+    "linkage_rate": "originals",
+    "top1_hit_rate": "matched",
+}
+"""The people that a figure is a share of."""
 _AT_THE_THRESHOLD = ("attributable_rate", "linkage_rate", "maximum_subgroup_rate")
 
 
@@ -33,7 +42,8 @@ def gate(
     policy: PolicyConfig | tuple[PolicyConfig, ...] | None,
     fail_above: float | None,
     people: Mapping[str, Subgroups | None],
-    findings: Sequence[out.Finding] = (),
+    findings: Sequence[out.Finding],
+    disclosure: Disclosure,
 ) -> list[out.PolicyOutcome]:
     """One outcome for each policy, those that are not met first; all must be met.
 
@@ -41,13 +51,18 @@ def gate(
     Rates at the threshold are those of the headline or, if none was picked, the largest over all attackers that have
     one. `fail_above` replaces a single policy's maximum; with several policies, or a preset, it is an additional policy
     on the risk. `people` has the rates by subgroup of each attacker that needs them. A finding in `findings` that
-    closes the gate closes it for every policy.
+    closes the gate closes it for every policy. Figures are compared as they are published, rounded up.
     """
     closing = [f"before the attack: {finding.message}" for finding in findings if finding.closes_gate]
     outcomes = []
     for one in _policies(policy, fail_above):
-        value, attacker, unknown = _value(ensemble, headline, one, people)
-        found = (*closing, *doubts(ensemble, headline, one.figure), *_without_control(ensemble, headline, one))
+        exact, attacker, unknown = _value(ensemble, headline, one, people)
+        value = _rounded_up(exact, one, disclosure)
+        found = (
+            *closing,
+            *doubts(ensemble, headline, one.figure),
+            *_without_control(ensemble, headline, one, disclosure),
+        )
         judged = judge(one.figure, one.bound, one.max, value, found, unknown)
         outcomes.append(
             out.PolicyOutcome(
@@ -62,6 +77,14 @@ def gate(
             )
         )
     return sorted(outcomes, key=lambda outcome: outcome.met)
+
+
+def _rounded_up(value: float | None, policy: PolicyConfig, disclosure: Disclosure) -> float | None:
+    """The value that is compared with the limit: never below the exact one. Rates of subgroups are rounded already."""
+    if value is None or policy.figure not in _PEOPLE:
+        return value
+    grid = disclosure.grid(_PEOPLE[policy.figure])
+    return grid.up(value) if policy.bound == "estimate" else grid.high_end(value)
 
 
 def _policies(policy: PolicyConfig | tuple[PolicyConfig, ...] | None, fail_above: float | None) -> list[PolicyConfig]:
@@ -155,7 +178,9 @@ def _hits(ensemble: EnsembleOutcome) -> float:
     return best[1] * share
 
 
-def _without_control(ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig) -> tuple[str, ...]:
+def _without_control(
+    ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig, disclosure: Disclosure
+) -> tuple[str, ...]:
     """Doubts without a control: a rate misses releases of equal records, so the top-1 hit rate must be low too."""
     if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate"):
         return ()
@@ -165,7 +190,7 @@ def _without_control(ensemble: EnsembleOutcome, headline: Measurement, policy: P
     _, estimate, interval, _ = best
     if interval.high is None:
         return ("there is no control, and the top-1 hit rate has no interval",)
-    hits = estimate if policy.bound == "estimate" else interval.high
+    hits = disclosure.grid(_PEOPLE["top1_hit_rate"]).up(estimate if policy.bound == "estimate" else interval.high)
     if hits <= policy.max:
         return ()
     return (f"there is no control, and the top-1 hit rate of up to {hits:.1%} is above the limit",)

@@ -10,7 +10,9 @@ from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
+from cvpl.result.published import Disclosure
 from cvpl.result.verdict import TOO_FEW
+from cvpl.wording import people_in_words
 
 CONTROL_FAULTS = {
     "control_in_release": "people of the control are in the release",
@@ -54,15 +56,15 @@ def best_candidate_section(ensemble: EnsembleOutcome) -> out.BestCandidate | Non
     return out.BestCandidate(estimate=estimate, low=interval.low, high=interval.high, attacker=name, among=among)
 
 
-def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding]) -> out.Verdict:
-    """The verdict on the release."""
+def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosure: Disclosure) -> out.Verdict:
+    """The verdict on the release, from its figures as they are published."""
     small = [finding.message for finding in findings if finding.check == TOO_FEW]
-    copies = [_copies(finding) for finding in findings if finding.check in COPIES and finding.closes_gate]
+    copies = [_copies(finding, disclosure.k) for finding in findings if finding.check in COPIES and finding.closes_gate]
     figures = out.VerdictFigures(
         reasons=[*ensemble.reasons, *small],
-        risk=risk_section(ensemble.risk, ensemble),
-        certain=risk_section(ensemble.certain, ensemble),
-        best_candidate=best_candidate_section(ensemble),
+        risk=disclosure.published_or_none(risk_section(ensemble.risk, ensemble)),
+        certain=disclosure.published_or_none(risk_section(ensemble.certain, ensemble)),
+        best_candidate=disclosure.published_or_none(best_candidate_section(ensemble)),
         missing=missing(ensemble),
         copies=copies[0] if copies else None,
         control_fault=control_fault(findings),
@@ -77,8 +79,9 @@ def control_fault(findings: Sequence[out.Finding]) -> str | None:
     return next((words for check, words in CONTROL_FAULTS.items() if check in found), None)
 
 
-def _copies(finding: out.Finding) -> str:
-    rows = "the row of 1 person is" if finding.count == 1 else f"the rows of {finding.count:,} people are"
+def _copies(finding: out.Finding, k: int) -> str:
+    people = people_in_words(finding.count or 0, k, "person", "people")
+    rows = f"the row of {people} is" if finding.count == 1 else f"the rows of {people} are"
     return f"{rows} in it {COPIES[finding.check]}"
 
 

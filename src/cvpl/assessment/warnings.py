@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity
+from cvpl.assessment.disclosure import published_figures
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.config.resolved import FEWEST_WITH_REFERENCE
 from cvpl.evaluation.contradictions import AuditWarning, contradictions, figures_of
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.measurement import Measurement
+from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
 
@@ -25,6 +27,7 @@ def notices(
     ensemble: EnsembleOutcome,
     inputs: Inputs,
     likeness: ControlLikeness | None,
+    disclosure: Disclosure,
     varied: str | None = None,
     swings: Sensitivity | None = None,
 ) -> list[AuditWarning]:
@@ -40,7 +43,7 @@ def notices(
             spread_by_blocking=swings.spread("blocking"),
             spread_by_encoding=swings.spread("encoding and scaling"),
         )
-    found += contradictions(seen)
+    found += contradictions(published_figures(seen, disclosure))
     found += [AuditWarning("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
     if ensemble.left_out:
         found.append(attackers_left_out(ensemble))

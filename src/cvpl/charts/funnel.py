@@ -6,7 +6,7 @@ import altair as alt
 
 from cvpl.charts.style import BAR, BLUE, INK, WIDTH, Chart, data, finish
 from cvpl.result import AuditResult
-from cvpl.wording import percent
+from cvpl.wording import count_in_words, percent
 
 
 def funnel(result: AuditResult) -> Chart | None:
@@ -14,17 +14,19 @@ def funnel(result: AuditResult) -> Chart | None:
     found = result.truth
     if found is None or not found.originals_with_match:
         return None
+    whole = found.originals_with_match
     steps: list[tuple[str, float]] = [
         ("have a match", found.originals_with_match),
         ("share a block with it", found.matches_in_block),
     ]
     if found.top1_hit_rate is not None:
-        steps.append(("have it as best candidate", round(found.top1_hit_rate * found.originals_with_match)))
+        steps.append(("have it as best candidate", round(found.top1_hit_rate * whole)))
     if result.threshold is not None:
         steps.append(("are linked to it", found.matches_linked))
-    whole = found.originals_with_match
+    words = [(name, count_in_words(count, result.suppress_below), percent(count / whole)) for name, count in steps]
     rows = [
-        {"name": name, "count": count, "label": f"{count:,.0f}  ({percent(count / whole)})"} for name, count in steps
+        {"name": name, "count": count, "label": f"{number}  ({share})"}
+        for (_, count), (name, number, share) in zip(steps, words, strict=True)
     ]
     y = alt.Y("name:N", sort=[name for name, _ in steps], axis=alt.Axis(title=None))
     x = alt.X("count:Q", scale=alt.Scale(domain=[0, whole * 1.9]), axis=None)
@@ -32,13 +34,12 @@ def funnel(result: AuditResult) -> Chart | None:
     bars = base.mark_bar(color=BLUE, height=BAR - 8).encode(x=x, y=y)
     texts = base.mark_text(align="left", dx=5, color=INK, fontSize=11).encode(x=x, y=y, text="label:N")
     drawn = alt.layer(bars, texts).properties(width=WIDTH - 70, height=(BAR + 6) * len(rows))
-    description = "Of the originals, " + ", ".join(f"{count:,.0f} {name}" for name, count in steps) + "."
-    table = [(name, f"{count:,.0f}", percent(count / whole)) for name, count in steps]
+    description = "Of the originals, " + ", ".join(f"{number} {name}" for name, number, _ in words) + "."
     return finish(
         drawn,
         "How true pairs are found",
         description,
         ("originals that", "number", "share"),
-        table,
+        words,
         [name for name, _ in steps],
     )

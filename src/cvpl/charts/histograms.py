@@ -8,7 +8,7 @@ import altair as alt
 
 from cvpl.charts.style import BLUE, GREY, HEIGHT, MUTED, PALE, WIDTH, Chart, colours, data, finish, percent_axis
 from cvpl.result import AuditResult
-from cvpl.wording import counted, percent
+from cvpl.wording import count_in_words, counted, people_in_words, percent
 
 _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
 
@@ -91,7 +91,7 @@ def _histogram(
 
 def block_sizes(result: AuditResult) -> Chart | None:
     """The number of blocks of each size; None without blocking."""
-    scheme = next((item for item in result.blocks.schemes if item.count > 1 and item.sizes), None)
+    scheme = next((item for item in result.blocks.schemes if item.count != 1 and item.sizes), None)
     if scheme is None:
         return None
     names = [
@@ -101,13 +101,15 @@ def block_sizes(result: AuditResult) -> Chart | None:
     base = alt.Chart(data(rows))
     x = alt.X("name:N", sort=names, axis=alt.Axis(title="released records in a block", labelAngle=-40))
     drawn = base.mark_bar(color=PALE).encode(x=x, y=alt.Y("blocks:Q", axis=alt.Axis(title="blocks", tickMinStep=1)))
+    k = result.suppress_below
     description = (
-        f"{counted(scheme.count, 'block')} with {scheme.smallest:,} to {counted(scheme.largest, 'released record')} "
-        f"(median {scheme.median:,.0f}); {scheme.blocks_with_80_percent_of_work:,} of them contain 80% of all pairs."
+        f"{people_in_words(scheme.count, k, 'block', None)} with {count_in_words(scheme.smallest, k)} to "
+        f"{counted(scheme.largest, 'released record')} (median {count_in_words(scheme.median, k)}); "
+        f"{count_in_words(scheme.blocks_with_80_percent_of_work, k)} of them contain 80% of all pairs."
     )
     pairs = max(1, scheme.pairs)
     table = [
-        (name, f"{item.blocks:,}", f"{item.pairs:,}", percent(item.pairs / pairs))
+        (name, count_in_words(item.blocks, k), f"{item.pairs:,}", percent(item.pairs / pairs))
         for name, item in zip(names, scheme.sizes, strict=True)
     ]
     heads = ("records in a block", "blocks", "pairs", "share of pairs")

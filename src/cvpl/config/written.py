@@ -166,13 +166,15 @@ PolicyForm = Annotated[PolicyConfig | tuple[PolicyConfig, ...], BeforeValidator(
 
 
 class ReportConfig(Settings):
-    """Reporting on groups of people: columns for subgroup rates, and the smallest group that is shown.
+    """What may be told about people: columns for subgroup rates, and the smallest number of people that is told.
+
+    Every figure is rounded so that it tells of no fewer people than `suppress_below`; with 1 figures are exact.
 
     The labels of these columns appear in the result; no other cell does.
     """
 
     subgroups: tuple[str, ...] = ()
-    suppress_below: Annotated[int, Field(ge=2)] = 10
+    suppress_below: Annotated[int, Field(ge=1)] = 10
 
 
 class ProtectConfig(Settings):

@@ -47,10 +47,15 @@ class BlockSizes:
     sizes: tuple[SizeClass, ...] = ()
 
 
-def block_sizes(partition: Partition) -> BlockSizes:
-    """Compute the block sizes under one scheme."""
+def block_sizes(partition: Partition, k: int = 1) -> BlockSizes:
+    """Compute the block sizes under one scheme.
+
+    With k above 1 the smallest blocks that have fewer than k protected records together are left out, so that nothing
+    tells of a few people in blocks of their own; sizes below k are one class.
+    """
     queries, candidates = partition.sizes()
     both = (queries > 0) & (candidates > 0)
+    both[both] = _of_many(candidates[both], k)
     sizes, pairs_of = candidates[both], (queries * candidates)[both]
     work = np.sort(pairs_of)[::-1]
     pairs = int(work.sum())
@@ -68,16 +73,28 @@ def block_sizes(partition: Partition) -> BlockSizes:
         share_of_all_pairs=pairs / (len(partition.queries) * len(partition.candidates)),
         work_in_largest_tenth=float(done[tenth - 1] / pairs) if pairs else 0.0,
         blocks_with_80_percent_of_work=int(np.searchsorted(done, MOST_OF_THE_WORK * pairs) + 1) if pairs else 0,
-        sizes=_classes(sizes, pairs_of),
+        sizes=_classes(sizes, pairs_of, k),
     )
 
 
-def _classes(sizes: NDArray[np.int64], pairs: NDArray[np.int64]) -> tuple[SizeClass, ...]:
-    """The classes 1, 2 to 3, 4 to 7, ..., from the smallest block's class to the largest block's."""
+def _of_many(sizes: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+    """Which blocks stay: all but the smallest ones that have fewer than k records together."""
+    kept = np.ones(len(sizes), dtype=bool)
+    order = np.argsort(sizes, kind="stable")
+    kept[order[np.cumsum(sizes[order]) < k]] = False
+    return kept
+
+
+def _classes(sizes: NDArray[np.int64], pairs: NDArray[np.int64], k: int) -> tuple[SizeClass, ...]:
+    """The classes 1, 2 to 3, 4 to 7, ..., from the smallest block's class to the largest block's.
+
+    All classes that begin below k are one, which is always there if k is above 1.
+    """
     if not len(sizes):
         return ()
     number = np.frexp(sizes)[1] - 1
     blocks, work = np.bincount(number), np.bincount(number, weights=pairs)
-    return tuple(
-        SizeClass(1 << at, (2 << at) - 1, int(blocks[at]), int(work[at])) for at in range(number.min(), len(blocks))
-    )
+    small = int(np.ceil(np.log2(k)))
+    first = [SizeClass(1, (1 << small) - 1, int(blocks[:small].sum()), int(work[:small].sum()))] if small else []
+    rest = range(max(small, int(number.min())), len(blocks))
+    return (*first, *(SizeClass(1 << at, (2 << at) - 1, int(blocks[at]), int(work[at])) for at in rest))

@@ -47,6 +47,7 @@ RULES = (
     "control_unlike",
     "control_unused",
     "few_records",
+    "few_people",
     "pairs_left_out",
     "threshold_not_attainable",
     "no_matches",

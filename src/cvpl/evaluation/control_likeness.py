@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cvpl.evaluation.classifier_test import classifier_test
 from cvpl.evaluation.intervals.shares import wilson_bounds
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
+from cvpl.result.rounding import ALL_NUMBERS, Grid
 from cvpl.tables.columns import ColumnData, Labels, Table
 from cvpl.tables.row_keys import row_keys
 
@@ -102,25 +103,30 @@ class ControlLikeness:
         return not self.alarms
 
 
-def control_likeness(original: Table, control: Table, rng: np.random.Generator) -> ControlLikeness:
+def control_likeness(
+    original: Table, control: Table, rng: np.random.Generator, grid: Grid = ALL_NUMBERS
+) -> ControlLikeness:
     """Compare a control with the originals: column by column, jointly, and by rows that occur in both.
 
     The tables have the same columns and label codes. ALPHA is split evenly over the three tests, and evenly again over
-    columns. With fewer than 50 records in a table no test alarms.
+    columns. With fewer than 50 records in a table no test alarms. `grid` has the numbers that messages may contain.
     """
     enough = min(original.rows, control.rows) >= FEWEST_RECORDS
     level = ALPHA / 3
-    copies = _copies(original, control, level, rng, enough=enough)
+    copies = _copies(original, control, level, rng, grid, enough=enough)
     mine, others = (_sample(table, MOST_ROWS, rng) for table in (original, control))
     names = [spec.name for spec in mine.specs]
     columns = tuple(
-        _column(name, mine.columns[name], others.columns[name], level / len(names), enough=enough) for name in names
+        _column(name, mine.columns[name], others.columns[name], level / len(names), grid, enough=enough)
+        for name in names
     )
     mine, others = (_sample(table, MOST_JOINT, rng) for table in (mine, others))
     found, error = classifier_test(mine, others, rng)
     limit = max(FAR_AREA, 0.5 - error * NormalDist().inv_cdf(level))
     differs = enough and found > limit
-    joint = JointLikeness(found, error if math.isfinite(error) else None, differs, _joint_message(found, differs))
+    joint = JointLikeness(
+        found, error if math.isfinite(error) else None, differs, _joint_message(grid.nearest(found), differs)
+    )
     return ControlLikeness(columns, joint, copies, enough)
 
 
@@ -139,7 +145,9 @@ def _sample(table: Table, most: int, rng: np.random.Generator) -> Table:
     return table.take(np.sort(rng.choice(table.rows, most, replace=False)).astype(np.intp))
 
 
-def _column(name: str, first: ColumnData, second: ColumnData, level: float, *, enough: bool) -> ColumnLikeness:
+def _column(
+    name: str, first: ColumnData, second: ColumnData, level: float, grid: Grid, *, enough: bool
+) -> ColumnLikeness:
     known = first.known(), second.known()
     distance, p_value = _known_distance(first, second, name)
     missing, p_missing = total_variation(*(np.bincount(item.astype(np.int64), minlength=2) for item in known))
@@ -150,7 +158,7 @@ def _column(name: str, first: ColumnData, second: ColumnData, level: float, *, e
         kind = "values" if apart[0] else "missing values"
         message = (
             f"column '{name}': {kind} are distributed differently in the control and the originals (distance "
-            f"{distance if apart[0] else missing:.2f}): the control comes from another population"
+            f"{grid.nearest(distance if apart[0] else missing):.2f}): the control comes from another population"
         )
     return ColumnLikeness(name, distance, missing, min(p_value, p_missing), differs, message)
 
@@ -168,7 +176,9 @@ def _label_distance(first: Labels, second: Labels, name: str) -> tuple[float, fl
     return total_variation(first.counts(), second.counts())
 
 
-def _copies(original: Table, control: Table, level: float, rng: np.random.Generator, *, enough: bool) -> Copies:
+def _copies(
+    original: Table, control: Table, level: float, rng: np.random.Generator, grid: Grid, *, enough: bool
+) -> Copies:
     keys, others = row_keys(original), row_keys(control)
     ordered = np.sort(keys)
     asked = keys if len(keys) <= MOST_ROWS else rng.choice(keys, MOST_ROWS, replace=False)
@@ -182,15 +192,16 @@ def _copies(original: Table, control: Table, level: float, rng: np.random.Genera
     below = wilson_bounds(base, len(asked) / 4, far)[1] - base
     is_far = share - base > max(FAR_COPIES * (1 - base), math.hypot(above, below))  # Newcombe's interval
     suspicious = enough and base < TOO_ALIKE and is_far
+    shown, usual = grid.nearest(share), grid.nearest(base)
     if suspicious:
         message = (
-            f"{share:.1%} of the control's rows are exact copies of originals, where {base:.1%} are expected: about "
-            f"{beyond:.1%} of the control seem to be in the release, and its rate is too high"
+            f"{shown:.1%} of the control's rows are exact copies of originals, where {usual:.1%} are expected: about "
+            f"{grid.nearest(beyond):.1%} of the control seem to be in the release, and its rate is too high"
         )
     elif base >= TOO_ALIKE:
-        message = f"{base:.1%} of the originals have a duplicate, so copies cannot show whether the control overlaps"
+        message = f"{usual:.1%} of the originals have a duplicate, so copies cannot show whether the control overlaps"
     else:
-        message = f"{share:.1%} of the control's rows are copies of originals, and {base:.1%} are expected"
+        message = f"{shown:.1%} of the control's rows are copies of originals, and {usual:.1%} are expected"
     return Copies(share, base, beyond, suspicious, message)
 
 

@@ -20,10 +20,10 @@ class Evidence:
     read_at: float | None
 
 
-def evidence_shares(measured: Measurement) -> Evidence | None:
-    """The shares by score; None if no record has a candidate."""
+def evidence_shares(measured: Measurement, k: int = 1) -> Evidence | None:
+    """The shares by score, in bins that do not tell the score of fewer than k people; None without a candidate."""
     base = measured.base_scores if measured.basis == "control" else None
-    found = binned(*([measured.attack.scores] if base is None else [measured.attack.scores, base]))
+    found = binned(*([measured.attack.scores] if base is None else [measured.attack.scores, base]), k=k)
     if found is None:
         return None
     read_at = measured.threshold

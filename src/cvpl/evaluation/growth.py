@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.distributions import exceedance
+from cvpl.evaluation.distributions import exceedance, inner_ends
 from cvpl.evaluation.measurement import Measurement
 
 Floats = NDArray[np.float64]
@@ -41,10 +41,10 @@ class Growth:
     by_candidates: tuple[GrowthRow, ...]
 
 
-def growth(measured: Measurement) -> Growth | None:
+def growth(measured: Measurement, k: int = 1) -> Growth | None:
     """The law at the threshold, for wrong candidates if truth is known, otherwise for all candidates.
 
-    None without a threshold or without a pair.
+    None without a threshold or without a pair. The numbers of candidates are those of the k-th record from either end.
     """
     if measured.threshold is None:
         return None
@@ -53,20 +53,23 @@ def growth(measured: Measurement) -> Growth | None:
         return None
     found, known = measured.attack.found, measured.truth
     scores, counts = (found.best, found.candidates) if known is None else (known.best_wrong, known.wrong_candidates)
-    overall, groups = growth_law(scores, counts, chance, measured.threshold)
+    overall, groups = growth_law(scores, counts, chance, measured.threshold, k)
     return Growth(chance, overall, tuple(groups))
 
 
-def growth_law(best: Floats, candidates: Ints, chance: float, threshold: float) -> tuple[GrowthRow, list[GrowthRow]]:
+def growth_law(
+    best: Floats, candidates: Ints, chance: float, threshold: float, k: int = 1
+) -> tuple[GrowthRow, list[GrowthRow]]:
     """The law over all records, and in up to five groups of records by candidate count."""
     predicted = 1 - (1 - chance) ** candidates
     observed = (best >= threshold).astype(np.float64)
 
     def row(members: NDArray[np.bool_]) -> GrowthRow:
         sizes = candidates[members]
+        fewest, most = inner_ends(sizes.astype(np.float64), k)
         return GrowthRow(
-            int(sizes.min()),
-            int(sizes.max()),
+            int(fewest),
+            int(most),
             len(sizes),
             float(predicted[members].mean()),
             float(observed[members].mean()),

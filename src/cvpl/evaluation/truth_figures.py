@@ -39,8 +39,8 @@ class TruthFigures:
     similarities: Distributions | None
 
 
-def truth_figures(measured: Measurement) -> TruthFigures | None:
-    """Compute the figures; None if no match is known."""
+def truth_figures(measured: Measurement, k: int = 1) -> TruthFigures | None:
+    """Compute the figures; None if no match is known. The bins of similarities leave out the k - 1 outermost scores."""
     known, threshold = measured.truth, measured.threshold
     if known is None:
         return None
@@ -63,5 +63,5 @@ def truth_figures(measured: Measurement) -> TruthFigures | None:
         recall_gap=linkage_rate(best, tau) - total if at_threshold and total is not None else None,
         top1_hit_rate=top1_hit_rate(known),
         precision_at_1=precision_at_1(known, best, tau) if at_threshold else None,
-        similarities=compare(known.match_similarity, measured.pairs.values),
+        similarities=compare(known.match_similarity, measured.pairs.values, k),
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from cvpl.result.figures import Attributable, Power, Rate
+from cvpl.result.marks import Number, OfControlsOrStated, OfMatched, Share, Threshold, Whole
 from cvpl.result.section import Section
 from cvpl.result.verdict import Risk
+
+OfAsked = Annotated[float, Share("asked")]
 
 
 class Canary(Section):
@@ -18,15 +21,15 @@ class Canary(Section):
     `attainable_top1`, the largest hit rate that duplicate records allow, are for the identity release.
     """
 
-    asked: int
-    linkage_rate: float | None
-    control_rate: float | None
-    attributable_rate: float | None
-    low: float | None
-    high: float | None
-    power: float | None
-    top1_hit_rate: float | None
-    attainable_top1: float | None
+    asked: Whole
+    linkage_rate: OfAsked | None
+    control_rate: OfAsked | None
+    attributable_rate: Annotated[float, Share("asked", ends="")] | None
+    low: Annotated[float, Share("asked", "low")] | None
+    high: Annotated[float, Share("asked", "high")] | None
+    power: OfAsked | None
+    top1_hit_rate: OfAsked | None
+    attainable_top1: OfAsked | None
 
 
 class Canaries(Section):
@@ -43,8 +46,8 @@ class Picked(Section):
     `screened` are those that a quick look tried on a part of a large release only: others were stronger there.
     """
 
-    among: int
-    confidence: float
+    among: Whole
+    confidence: Number
     screened: list[str] = Field(default_factory=list)
 
 
@@ -56,14 +59,14 @@ class AttackerRow(Section):
     """
 
     name: str
-    threshold: float | None
+    threshold: Threshold | None
     linkage_rate: Rate
-    control_rate: float | None
+    control_rate: OfControlsOrStated | None
     attributable_rate: Attributable | None
     power: list[Power] | None
-    top1_hit_rate: float | None
+    top1_hit_rate: OfMatched | None
     settings: dict[str, Any]
-    asked: int | None = None
+    asked: Whole | None = None
     disqualified: list[str] = Field(default_factory=list)
     canaries: Canaries | None = None
     risk: Risk | None = None

@@ -24,6 +24,7 @@ from cvpl.result.figures import (
     TruthFigures,
     power_at,
 )
+from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
 from cvpl.result.people import AtRisk
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
@@ -39,8 +40,8 @@ class PolicyOutcome(Section):
 
     figure: str
     bound: str
-    max: float
-    value: float | None
+    max: Number
+    value: Number | None
     met: bool
     reasons: list[str]
     preset: str | None = None
@@ -50,14 +51,14 @@ class PolicyOutcome(Section):
 class Randomization(Section):
     """The seed chosen at audit time, and the attackers drawn with it."""
 
-    seed: int
+    seed: Whole
     attackers: list[str]
 
 
 class Provenance(Section):
     """What is needed to reproduce the run: seed, versions and configuration."""
 
-    seed: int
+    seed: Whole
     versions: dict[str, str]
     config: dict[str, Any]
     randomization: Randomization | None = None
@@ -70,6 +71,7 @@ class AuditResult(Document):
     interval is above 0 at another false-positive rate, or for another attacker, while the interval of `risk` includes
     0. `assumptions` are those of an audit without a configuration.
     `quick` says that only a sample of people was searched, without canaries and sensitivity analyses.
+    `suppress_below` is k: no figure tells of fewer than k people; 1 if the figures are exact.
     """
 
     FILE: ClassVar[str] = "result.json"
@@ -83,12 +85,12 @@ class AuditResult(Document):
     inputs: dict[str, Input]
     scenario: Literal["simulation", "controlled", "partial", "blind"]
     attacker: str
-    threshold: float | None
+    threshold: Threshold | None
     calibration: Calibration | None
     linkage_rate: Rate
     risk_curve: list[CurvePoint]
-    worst_case_risk: float | None
-    integrated_risk: float | None
+    worst_case_risk: OfOriginals | None
+    integrated_risk: OfOriginals | None
     blocks: Blocks
     projection: ProjectionSummary
     truth: TruthFigures | None
@@ -112,6 +114,7 @@ class AuditResult(Document):
     at_risk: AtRisk | None = None
     assumptions: Assumptions | None = None
     quick: bool = False
+    suppress_below: Whole = 1
     warnings: list[Warning_]
     search: Search | None = None
     lower_bound: bool

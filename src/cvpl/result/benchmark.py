@@ -10,6 +10,7 @@ from cvpl.result.comparison import Places
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, Power, Rate
+from cvpl.result.marks import Number, Whole
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.trust import Warning_
@@ -34,7 +35,7 @@ class BenchmarkUtility(UtilityFigures):
     comparable.
     """
 
-    score: float | None = None
+    score: Number | None = None
     columns: list[str]
     withheld: list[str] = Field(default_factory=list)
 
@@ -43,7 +44,7 @@ class LargestTop1(Section):
     """The qualified attacker with the highest top-1 hit rate, and that rate."""
 
     attacker: str
-    top1_hit_rate: float
+    top1_hit_rate: Number
 
 
 class BenchmarkRow(Section):
@@ -56,7 +57,8 @@ class BenchmarkRow(Section):
     Rates are null if the release could not be audited (`failed`) or if no attacker is reliable (`not_assessable`);
     `reasons` lists why. `power` is null without a control. `place` counts from the highest risk, among the rows of the
     group that are ranked by the same figure with the same control; null if the base rate is unknown. `seconds` is the
-    time of the audit, the only field that differs between two identical runs.
+    time of the audit, the only field that differs between two identical runs. `suppress_below` is k: no figure tells of
+    fewer than k people; 1 if the figures are exact.
     """
 
     group: str
@@ -69,26 +71,27 @@ class BenchmarkRow(Section):
     scenario: Literal["simulation", "controlled", "partial", "blind"] | None
     control_from: Literal["file", "absent"] | None
     attacker: str | None
-    picked_among: int | None
+    picked_among: Whole | None
     linkage_rate: Rate | None
     paper_linkage_rate: Rate | None
     control: Control | None
     attributable_rate: Attributable | None
     power: Power | None
-    top1_hit_rate: float | None
-    top1_low: float | None
-    top1_high: float | None
+    top1_hit_rate: Number | None
+    top1_low: Number | None
+    top1_high: Number | None
     largest_top1: LargestTop1 | None
-    blocking_recall: float | None
+    blocking_recall: Number | None
     utility: BenchmarkUtility | None
     ranked_by: Literal["risk", "power", "top1_hit_rate"] | None
     place: Places | None
     lower_bound: bool
     warnings: list[Warning_]
     fingerprint: str
-    seconds: float | None
+    seconds: Number | None
     verdict: Verdict | None = None
     risk: Risk | None = None
+    suppress_below: Whole = 1
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:
@@ -107,7 +110,7 @@ class BenchmarkGroup(Section):
     licence: str
     original: str
     control: str | None
-    seed: int
+    seed: Whole
     utility_figures: list[str]
 
 
@@ -117,7 +120,7 @@ class BenchmarkResult(Document):
     FILE: ClassVar[str] = "benchmark.json"
 
     schema_: Literal["cvpl/benchmark/1"] = Field(default="cvpl/benchmark/1", alias="schema")
-    false_rate: float
+    false_rate: Number
     groups: list[BenchmarkGroup]
     rows: list[BenchmarkRow]
     versions: dict[str, str]

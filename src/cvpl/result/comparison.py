@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,20 @@ from cvpl.result.audit import Provenance
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Power, Rate
+from cvpl.result.marks import (
+    Number,
+    OfControlsOrStated,
+    OfMatched,
+    OfMatchedHigh,
+    OfMatchedLow,
+    OfRisk,
+    OfRiskHigh,
+    OfRiskLow,
+    OfTables,
+    Share,
+    Threshold,
+    Whole,
+)
 from cvpl.result.section import Section
 from cvpl.result.setting import Contributions, Input
 from cvpl.result.trust import Warning_
@@ -21,8 +35,8 @@ from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
 class Places(Section):
     """The possible places of a release in a ranking, from `first` to `last`; equal if there is no tie."""
 
-    first: int
-    last: int
+    first: Whole
+    last: Whole
 
 
 class ComparedUtility(UtilityFigures):
@@ -32,10 +46,10 @@ class ComparedUtility(UtilityFigures):
     with the `reason`, if the release withholds columns that others have, because the score does not include that cost.
     """
 
-    score: float | None
-    accuracy_of_originals: float | None
-    accuracy_of_release: float | None
-    accuracy_of_guessing: float | None
+    score: Number | None
+    accuracy_of_originals: OfTables | None
+    accuracy_of_release: OfTables | None
+    accuracy_of_guessing: OfTables | None
     columns: list[str]
     reason: str | None = None
 
@@ -55,15 +69,15 @@ class ComparedRelease(Section):
     assessable: bool
     reasons: list[str]
     attacker: str
-    threshold: float | None
-    asked: int
+    threshold: Threshold | None
+    asked: Whole
     power: Power | None
     attributable_rate: Attributable | None
     linkage_rate: Rate
-    control_rate: float | None
-    top1_hit_rate: float | None
-    top1_low: float | None
-    top1_high: float | None
+    control_rate: OfControlsOrStated | None
+    top1_hit_rate: OfMatched | None
+    top1_low: OfMatchedLow | None
+    top1_high: OfMatchedHigh | None
     picked: Picked | None
     utility: ComparedUtility
     risk_places: Places | None
@@ -100,33 +114,37 @@ class PairedDifference(Section):
     figure: Literal["risk", "power", "attributable_rate"]
     first: str
     second: str
-    estimate: float | None
-    low: float | None
-    high: float | None
+    estimate: OfRisk | None
+    low: OfRiskLow | None
+    high: OfRiskHigh | None
     method: str
     refused: str | None = None
-    coverage: float | None = None
-    coverage_at_999: float | None = None
-    confidence: float
-    correlation: float | None
-    originals: int
-    controls: int
+    coverage: Number | None = None
+    coverage_at_999: Number | None = None
+    confidence: Number
+    correlation: Annotated[float, Share("risk")] | None
+    originals: Whole
+    controls: Whole
     tied: bool
 
 
 class ComparisonResult(Document):
-    """Several releases of one original, the highest risk first and releases that are not assessable last."""
+    """Several releases of one original, the highest risk first and releases that are not assessable last.
+
+    `suppress_below` is k: no figure tells of fewer than k people; 1 if the figures are exact.
+    """
 
     FILE: ClassVar[str] = "comparison.json"
 
     schema_: Literal["cvpl/compare/1"] = Field(default="cvpl/compare/1", alias="schema")
     inputs: dict[str, Input]
-    false_rate: float
+    false_rate: Number
     releases: list[ComparedRelease]
     differences: list[PairedDifference]
     frontier: list[str]
     utility_figures: list[str]
     provenance: Provenance
+    suppress_below: Whole = 1
 
     def _columns(self) -> dict[str, list[Any]]:
         """The columns of a table with one row per release."""

@@ -3,13 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import model_validator
 
+from cvpl.result.marks import (
+    Count,
+    Number,
+    OfBoth,
+    OfBothHigh,
+    OfBothLow,
+    OfControls,
+    OfControlsHigh,
+    OfControlsLow,
+    OfControlsOrStated,
+    OfOriginals,
+    OfOriginalsHigh,
+    OfOriginalsLow,
+    OfRisk,
+    OfRiskHigh,
+    OfRiskLow,
+    People,
+    Rows,
+    Share,
+    Statistic,
+    Threshold,
+    Whole,
+)
 from cvpl.result.section import Section
 
 Checked = TypeVar("Checked", bound=Section)
+OfWithMatch = Annotated[float, Share("originals_with_match")]
+OfMatches = Annotated[float, Share("matches_in_block")]
+OfPairs = Annotated[float, Statistic("originals", counts=True, per="pairs")]
 
 
 class Rate(Section):
@@ -21,74 +47,74 @@ class Rate(Section):
     at a nominal 99.9%; null if not measured. In other figures these fields have the same meaning.
     """
 
-    estimate: float | None
-    low: float | None
-    high: float | None
+    estimate: OfOriginals | None
+    low: OfOriginalsLow | None
+    high: OfOriginalsHigh | None
     method: str
     refused: str | None = None
-    coverage: float | None = None
-    coverage_at_999: float | None = None
+    coverage: Number | None = None
+    coverage_at_999: Number | None = None
 
 
 class CurvePoint(Section):
     """The rate at one threshold, or at one false-positive rate for a score without a scale of its own."""
 
-    threshold: float | None
-    linkage_rate: float
-    low: float | None
-    high: float | None
-    control_rate: float | None = None
-    attributable_rate: float | None = None
-    attributable_low: float | None = None
-    attributable_high: float | None = None
-    false_rate: float | None = None
+    threshold: Threshold | None
+    linkage_rate: OfOriginals
+    low: OfOriginalsLow | None
+    high: OfOriginalsHigh | None
+    control_rate: OfControlsOrStated | None = None
+    attributable_rate: Annotated[float, Share("both", ends="attributable_")] | None = None
+    attributable_low: OfBothLow | None = None
+    attributable_high: OfBothHigh | None = None
+    false_rate: Number | None = None
 
 
 class Calibration(Section):
     """A calibrated threshold: the requested form and α; `attainable` is false if no threshold meets them."""
 
     form: Literal["existential", "pairwise", "bonferroni"]
-    alpha: float
+    alpha: Number
     attainable: bool
 
 
 class Control(Section):
     """The linkage rate of people who are not in the release, under the same fitted attacker."""
 
-    rate: float | None
-    low: float | None
-    high: float | None
+    rate: Annotated[float, Share("controls", ends="", stated_without=("low", "refused"))] | None
+    low: OfControlsLow | None
+    high: OfControlsHigh | None
     method: str
-    records: int
+    records: Whole
     refused: str | None = None
-    coverage: float | None = None
-    coverage_at_999: float | None = None
+    coverage: Number | None = None
+    coverage_at_999: Number | None = None
 
 
 class Attributable(Section):
     """(LR - control) / (1 - control), where LR is the linkage rate; `basis` is what served as the control."""
 
-    estimate: float | None
-    low: float | None
-    high: float | None
+    estimate: OfBoth | None
+    low: OfBothLow | None
+    high: OfBothHigh | None
     method: str
     basis: Literal["control", "own_match_left_out"]
     refused: str | None = None
-    coverage: float | None = None
-    coverage_at_999: float | None = None
+    coverage: Number | None = None
+    coverage_at_999: Number | None = None
 
 
 class Power(Section):
     """The share of originals linked (true-positive rate) at the false-positive rate `false_rate`."""
 
-    false_rate: float
-    power: float
-    low: float | None = None
-    high: float | None = None
+    false_rate: Number
+    power: OfRisk
+    low: OfRiskLow | None = None
+    high: OfRiskHigh | None = None
     method: str = "none"
     refused: str | None = None
-    coverage: float | None = None
-    coverage_at_999: float | None = None
+    coverage: Number | None = None
+    coverage_at_999: Number | None = None
 
     @property
     def beyond_chance(self) -> tuple[float, float | None, float | None]:
@@ -116,12 +142,12 @@ def _with_bins(section: Checked, edges: Sequence[float], *shares: Sequence[float
 class Overlap(Section):
     """Similarities of true matches and wrong candidates in equal bins; `overlap` is the shared area."""
 
-    edges: list[float]
-    matches: list[float]
-    non_matches: list[float]
-    overlap: float
-    separation: float
-    non_match_pairs: int
+    edges: list[Annotated[float, Statistic(None, digits=4)]]
+    matches: list[OfMatches]
+    non_matches: list[Annotated[float, Statistic("originals", counts=True, per="non_match_pairs")]]
+    overlap: OfMatches
+    separation: OfMatches
+    non_match_pairs: Annotated[int, Statistic()]
     sampled: bool
 
     @model_validator(mode="after")
@@ -137,12 +163,12 @@ class EvidenceShares(Section):
     `controls` is null without a control.
     """
 
-    edges: list[float]
-    originals: list[float]
-    controls: list[float] | None
-    originals_without: float
-    controls_without: float | None
-    read_at: float | None
+    edges: list[Annotated[float, Statistic(None, digits=4)]]
+    originals: list[OfOriginals]
+    controls: list[OfControls] | None
+    originals_without: OfOriginals
+    controls_without: OfControls | None
+    read_at: Threshold | None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -153,48 +179,48 @@ class TruthFigures(Section):
     """Figures from the true matches at the threshold. Rates with a zero denominator are null."""
 
     complete: bool
-    originals_with_match: int
-    matches_in_block: int
-    matches_linked: int
-    blocking_recall: float | None
-    matching_recall: float | None
-    total_recall: float | None
-    true_link_rate: float | None
-    false_link_rate: float | None
-    pairwise_false_link_rate: float | None
-    recall_gap: float | None
-    top1_hit_rate: float | None
-    top1_low: float | None = None
-    top1_high: float | None = None
-    precision_at_1: float | None
+    originals_with_match: People
+    matches_in_block: People
+    matches_linked: People
+    blocking_recall: OfWithMatch | None
+    matching_recall: OfMatches | None
+    total_recall: OfWithMatch | None
+    true_link_rate: OfMatches | None
+    false_link_rate: OfOriginals | None
+    pairwise_false_link_rate: OfPairs | None
+    recall_gap: OfWithMatch | None
+    top1_hit_rate: Annotated[float, Share("originals_with_match", ends="top1_")] | None
+    top1_low: Annotated[float, Share("originals_with_match", "low")] | None = None
+    top1_high: Annotated[float, Share("originals_with_match", "high")] | None = None
+    precision_at_1: Annotated[float, Share("matches_linked")] | None
     similarities: Overlap | None
 
 
 class GrowthPoint(Section):
     """The predicted and observed rates of records with `fewest` to `most` candidates."""
 
-    fewest: int
-    most: int
-    records: int
-    predicted: float
-    observed: float
+    fewest: People
+    most: Annotated[int, Count(up=True)]
+    records: People
+    predicted: Annotated[float, Share("records")]
+    observed: Annotated[float, Share("records")]
 
 
 class Growth(Section):
     """The growth law 1 - (1 - p)^|C| compared with the observed rates; `pair_probability` is p."""
 
-    pair_probability: float
+    pair_probability: OfPairs
     overall: GrowthPoint
-    by_candidates: list[GrowthPoint]
+    by_candidates: Annotated[list[GrowthPoint], Rows("records")]
 
 
 class RungRate(Section):
     """One rung of the ladder: the linkage rate under one level of blocking."""
 
-    number: int
-    linkage_rate: float
-    gain: float
-    pairs: int
+    number: Whole
+    linkage_rate: OfOriginals
+    gain: OfOriginals
+    pairs: Annotated[int, Statistic()]
 
 
 class Ladder(Section):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cvpl.result.marks import Number, Whole
 from cvpl.result.section import Section
 from cvpl.wording import percent, printable, span
 
@@ -21,15 +22,15 @@ class GroupRate(Section):
     """
 
     label: str | None
-    groups: int
-    records: int
-    linked: float | None
-    at_most: float | None
-    at_least: float | None
-    low: float | None
-    high: float | None
-    control: float | None
-    attributable: float | None
+    groups: Whole
+    records: Whole
+    linked: Number | None
+    at_most: Number | None
+    at_least: Number | None
+    low: Number | None
+    high: Number | None
+    control: Number | None
+    attributable: Number | None
 
 
 class GroupRates(Section):
@@ -47,13 +48,13 @@ class MaximumRate(Section):
     the estimate is the average and no group is named.
     """
 
-    estimate: float | None
-    low: float | None
-    high: float | None
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
     table: str | None
     label: str | None
-    rows: int
-    untold: int
+    rows: Whole
+    untold: Whole
     at_least: bool = False
 
 
@@ -64,11 +65,11 @@ class AtRisk(Section):
     `control` is then hidden. Results of earlier versions do not have this field.
     """
 
-    average: float
+    average: Number
     maximum: MaximumRate
-    maximum_attributable: float | None
+    maximum_attributable: Number | None
     controlled: bool = False
-    suppress_below: int
+    suppress_below: Whole
     tables: list[GroupRates]
 
 

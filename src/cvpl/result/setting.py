@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
+from cvpl.result.marks import Count, Measured, OfTables, People, Share, Statistic, Whole
 from cvpl.result.section import Section
 
 
@@ -11,44 +14,44 @@ class Input(Section):
     """One input table: its name, its size and, for a file, its SHA-256 checksum."""
 
     name: str
-    rows: int
-    columns: int
+    rows: Whole
+    columns: Whole
     sha256: str | None
 
 
 class BlockSizeClass(Section):
     """The number of blocks with `fewest` to `most` protected records, and of pairs in them."""
 
-    fewest: int
-    most: int
-    blocks: int
-    pairs: int
+    fewest: Whole
+    most: Whole
+    blocks: People
+    pairs: People
 
 
 class BlockScheme(Section):
     """The blocks of one scheme; sizes count protected records, work counts pairs."""
 
-    count: int
-    original_only: int
-    protected_only: int
-    smallest: int
-    median: float
-    mean: float
-    largest: int
-    pairs: int
-    share_of_all_pairs: float
-    work_in_largest_tenth: float
-    blocks_with_80_percent_of_work: int
+    count: Annotated[int, Count(kept=1)]
+    original_only: People
+    protected_only: People
+    smallest: People
+    median: Annotated[float, Statistic(counts=True)]
+    mean: Annotated[float, Statistic(counts=True)]
+    largest: Annotated[int, Count(up=True)]
+    pairs: Annotated[int, Statistic()]
+    share_of_all_pairs: Measured
+    work_in_largest_tenth: OfTables
+    blocks_with_80_percent_of_work: Annotated[int, Count(kept=1)]
     sizes: list[BlockSizeClass] = Field(default_factory=list)
 
 
 class Blocks(Section):
     """The blocks over all schemes, and each scheme's sizes. `without_candidates` counts originals without one."""
 
-    count: int
-    pairs: int
-    mean_candidates: float
-    without_candidates: int
+    count: Annotated[int, Count(kept=1)]
+    pairs: Annotated[int, Statistic()]
+    mean_candidates: Annotated[float, Statistic(counts=True)]
+    without_candidates: People
     schemes: list[BlockScheme]
 
 
@@ -57,16 +60,16 @@ class Search(Section):
 
     exact: bool
     narrowed_by: list[str]
-    pairs: int
-    share_examined: float
+    pairs: Annotated[int, Statistic()]
+    share_examined: Measured
 
 
 class ProjectionSummary(Section):
     """The dimension of the space in which records were compared; null if the similarity uses no projection."""
 
-    components: int | None
-    explained_variance: float | None
-    features: int
+    components: People | None
+    explained_variance: OfTables | None
+    features: People
 
 
 class AlignedColumn(Section):
@@ -85,19 +88,19 @@ class Contribution(Section):
 
     column: str
     role: str
-    structural: float | None
-    structural_low: float | None
-    structural_high: float | None
-    link: float | None
-    removal: float | None
-    power_drop: float | None = None
-    power_drop_low: float | None = None
-    power_drop_high: float | None = None
+    structural: OfTables | None
+    structural_low: Annotated[float, Share("tables", "low")] | None
+    structural_high: Annotated[float, Share("tables", "high")] | None
+    link: OfTables | None
+    removal: Annotated[float, Share("removal_asked")] | None
+    power_drop: Annotated[float, Share("power_asked", ends="power_drop_")] | None = None
+    power_drop_low: Annotated[float, Share("power_asked", "low")] | None = None
+    power_drop_high: Annotated[float, Share("power_asked", "high")] | None = None
 
 
 class Contributions(Section):
     """All columns, and the numbers of originals used for `removal` and for `power_drop`."""
 
     columns: list[Contribution]
-    removal_asked: int | None
-    power_asked: int | None = None
+    removal_asked: Whole | None
+    power_asked: Whole | None = None

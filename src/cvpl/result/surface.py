@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from cvpl.result.audit import Provenance
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
+from cvpl.result.marks import Number, OfMatched, OfRisk, OfRiskHigh, OfRiskLow, Statistic, Threshold, Whole
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.trust import Warning_
@@ -46,15 +47,15 @@ class SurfaceSetting(Section):
 
     strength: Strength
     release: Input
-    asked: int
-    pairs: int
-    threshold: float | None
+    asked: Whole
+    pairs: Annotated[int, Statistic()]
+    threshold: Threshold | None
     judged: JudgedFigure
     linkage_rate: Rate
     control: Control | None
     attributable_rate: Attributable | None
     power: list[Power] | None
-    top1_hit_rate: float | None
+    top1_hit_rate: OfMatched | None
     utility: MeanUtility
     doubts: list[str]
     safe: bool | None
@@ -89,9 +90,9 @@ class WeakestSetting(Section):
     strength: Strength
     attacker: str
     figure: JudgedFigure
-    estimate: float | None
-    low: float | None
-    high: float | None
+    estimate: OfRisk | None
+    low: OfRiskLow | None
+    high: OfRiskHigh | None
     utility: MeanUtility
     held_against: list[str]
 
@@ -104,7 +105,7 @@ class SurfaceTarget(Section):
     sweep of blockings, which the attacker chooses and which protect nobody.
     """
 
-    rate: float
+    rate: Number
     inside: list[Strength]
     isolated: list[Strength]
     weakest: WeakestSetting | None
@@ -116,7 +117,7 @@ class SurfaceResult(Document):
     In a sweep of blockings the rows go from the coarsest blocking, with the most pairs, to the finest. `function` is
     true if the mechanism is a user-defined function. `asked_for` is the requested attacker; null if it was chosen
     automatically. `rises_at` lists the strengths whose risk is above that of the next weaker one: there the surface is
-    not monotone.
+    not monotone. `suppress_below` is k: no figure tells of fewer than k people; 1 if the figures are exact.
     """
 
     FILE: ClassVar[str] = "surface.json"
@@ -136,11 +137,12 @@ class SurfaceResult(Document):
     settings: list[SurfaceSetting]
     failed: list[FailedStrength]
     rises_at: list[Strength]
-    high_sensitivity: float
+    high_sensitivity: Number
     target: SurfaceTarget | None
     warnings: list[Warning_]
     lower_bound: bool
     provenance: Provenance
+    suppress_below: Whole = 1
 
     def setting(self, strength: Strength) -> SurfaceSetting:
         """The row of one strength. Raises KeyError if it was not tried or no release could be made."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from cvpl.result.marks import Measured, OfBoth, OfControls, OfOriginals, OfRisk, OfTables, Share, Whole
 from cvpl.result.section import Section
+
+OfAsked = Annotated[float, Share("asked")]
 
 
 class SelfRate(Section):
     """A self-linkage diagnostic over `asked` of `records` records."""
 
-    rate: float | None
-    top1_hit_rate: float | None
-    asked: int
-    records: int
+    rate: OfAsked | None
+    top1_hit_rate: OfAsked | None
+    asked: Whole
+    records: Whole
 
 
 class SelfLinkage(Section):
@@ -27,23 +32,23 @@ class Validity(Section):
 
     assessable: bool
     reasons: list[str]
-    explained_variance: float | None
-    perturbed_top1: float | None
-    attainable_top1: float
-    zero_share_original: float
-    zero_share_protected: float
-    duplicate_share: float
-    shift: float | None
-    covariance_distance: float | None
-    correlation_preservation: float | None
+    explained_variance: OfTables | None
+    perturbed_top1: OfTables | None
+    attainable_top1: OfTables
+    zero_share_original: OfTables
+    zero_share_protected: OfTables
+    duplicate_share: OfTables
+    shift: Measured | None
+    covariance_distance: Measured | None
+    correlation_preservation: OfTables | None
 
 
 class ColumnLikeness(Section):
     """The distance between a column's distributions in the control and the originals."""
 
     column: str
-    distance: float
-    missing: float
+    distance: OfBoth
+    missing: OfBoth
     differs: bool
 
 
@@ -52,8 +57,8 @@ class ControlLikeness(Section):
 
     alike: bool
     enough: bool
-    area: float
-    copies_beyond_chance: float
+    area: OfBoth
+    copies_beyond_chance: OfBoth
     columns: list[ColumnLikeness]
     alarms: list[str]
 
@@ -63,20 +68,20 @@ class Variation(Section):
 
     choice: str
     name: str
-    linkage_rate: float
-    control_rate: float | None
-    attributable_rate: float | None
-    power: float | None
+    linkage_rate: OfOriginals
+    control_rate: OfControls | None
+    attributable_rate: OfBoth | None
+    power: OfRisk | None
 
 
 class Sensitivity(Section):
     """How much the figures vary: largest minus smallest power (linkage rate if the power is unknown)."""
 
     attacker: str
-    asked: int
+    asked: Whole
     variations: list[Variation]
-    spread_by_blocking: float | None
-    spread_by_encoding: float | None
+    spread_by_blocking: OfRisk | None
+    spread_by_encoding: OfRisk | None
 
 
 class Warning_(Section):  # noqa: N801 - Warning is Python's own

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from cvpl.result.marks import OfTables
 from cvpl.result.section import Section
 
 
@@ -13,14 +14,14 @@ class UtilityFigures(Section):
     `distance_basis` states whether distances are compared between the same people or only by their distributions.
     """
 
-    correlation_preservation: float | None
-    marginal_similarity: float | None
-    downstream_accuracy_ratio: float | None
-    distance_preservation: float | None
+    correlation_preservation: OfTables | None
+    marginal_similarity: OfTables | None
+    downstream_accuracy_ratio: OfTables | None
+    distance_preservation: OfTables | None
     distance_basis: Literal["same_people", "distributions"]
 
 
 class MeanUtility(UtilityFigures):
     """The four figures, and their mean."""
 
-    mean: float | None
+    mean: OfTables | None

@@ -10,10 +10,11 @@ not_assessable                no attacker is reliable, so a low figure would mea
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cvpl.result.marks import Number, OfMatchedHigh, OfMatchedLow, OfRisk, OfRiskHigh, OfRiskLow, Share, Whole
 from cvpl.result.section import Section
 from cvpl.wording import count_in, printable, share_in, stopped
 
@@ -42,19 +43,19 @@ class Risk(Section):
     `low` and `high` are null if no interval is offered; `refused` then states why. The other fields are as for a rate.
     """
 
-    estimate: float
-    low: float | None
-    high: float | None
-    power: float | None
-    false_rate: float | None
+    estimate: OfRisk
+    low: OfRiskLow | None
+    high: OfRiskHigh | None
+    power: Annotated[float, Share("risk")] | None
+    false_rate: Number | None
     basis: RiskBasis
     attacker: str
-    among: int = 1
-    confidence: float = 0.95
+    among: Whole = 1
+    confidence: Number = 0.95
     method: str = "none"
     refused: str | None = None
-    coverage: float | None = None
-    coverage_at_999: float | None = None
+    coverage: Number | None = None
+    coverage_at_999: Number | None = None
 
 
 class BestCandidate(Section):
@@ -63,11 +64,11 @@ class BestCandidate(Section):
     It is the figure of the attacker with the highest hit rate; the interval is corrected for that choice.
     """
 
-    estimate: float
-    low: float | None
-    high: float | None
+    estimate: Annotated[float, Share("matched", ends="")]
+    low: OfMatchedLow | None
+    high: OfMatchedHigh | None
     attacker: str
-    among: int = 1
+    among: Whole = 1
 
 
 class Finding(Section):
@@ -81,9 +82,9 @@ class Finding(Section):
     closes_gate: bool
     message: str
     column: str | None = None
-    count: int | None = None
-    share: float | None = None
-    expected: float | None = None
+    count: Whole | None = None
+    share: Number | None = None
+    expected: Number | None = None
 
 
 class Verdict(Section):
@@ -94,7 +95,7 @@ class Verdict(Section):
 
     kind: VerdictKind
     sentence: str
-    margin: float | None = None
+    margin: Number | None = None
     basis: RiskBasis | None = None
 
 

@@ -13,6 +13,7 @@ from cvpl import result as out
 from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.preflight import preflight
@@ -132,12 +133,15 @@ def audit(
         if on_preflight is not None:
             on_preflight(findings)
         if on_first_answer is not None and first is not None:
-            on_first_answer(verdict(first, findings))
+            on_first_answer(verdict(first, findings, disclosure_of_attacks(resolved, inputs, first)))
         ensemble = looked or run_attackers(resolved, inputs, whole)
         measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-        diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole)
-        policies = gate(ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings)
-        assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies)
+        disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
+        diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole, disclosure.k)
+        policies = gate(
+            ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings, disclosure
+        )
+        assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies, disclosure)
         result = audit_result(assessment, resolved, inputs, drawn, assumptions)
     whole.finish()
     if save_projection_to is not None:
@@ -158,7 +162,7 @@ def audit(
 
 def _check(resolved: ResolvedConfig, inputs: Inputs) -> tuple[ControlLikeness | None, list[out.Finding]]:
     """The comparison of the control with the originals, and the findings of the checks before the attack."""
-    likeness = compare_control(inputs, resolved.config.seed)
+    likeness = compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
     return likeness, preflight(resolved, inputs, likeness)
 
 
@@ -201,7 +205,7 @@ def plan_audit(
     resolved, inputs = read_plan(
         original, protected, config, control, memory, attackers=attackers, draw_seed=seed, quick=quick
     )
-    findings = preflight(resolved, inputs, compare_control(inputs, resolved.config.seed))
+    findings = _check(resolved, inputs)[1]
     speed = measure_speed()
     work = Work(resolved, inputs, speed)
     steps = [work.reading(), *work.audit(first_answer=first_answer and takes_quick_look_first(inputs))]

@@ -46,6 +46,7 @@ def run_diagnostics(
     resolved: ResolvedConfig,
     inputs: Inputs,
     progress: ProgressCallback,
+    suppress_below: int,
 ) -> Diagnostics:
     """Run all diagnostics; `measured` is the chosen attacker's measurement."""
     done, threshold = measured.attack, measured.threshold
@@ -69,8 +70,7 @@ def run_diagnostics(
         for name in ensemble.outcomes
         if name == ensemble.headline or (ensemble.among == 1 and resolved.bounds_subgroups)
     ]
-    below = resolved.config.report.suppress_below
-    groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, below) for name in asked}
+    groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
     return Diagnostics(linkage, contributions, ladder, groups, varied, found)
 
 

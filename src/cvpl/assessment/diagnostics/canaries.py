@@ -149,10 +149,7 @@ def _identity(done: Attack, threshold: float) -> Canary:
     top1, attainable = float(hits[whole].mean()), float(_alone(done)[whole].mean())
     fault = None
     if judged and top1 < attainable - SHORTFALL:
-        fault = (
-            f"it finds only {top1:.1%} of the people in the originals themselves, where {attainable:.1%} can be "
-            "distinguished"
-        )
+        fault = "it finds fewer people in the originals themselves than can be distinguished"
     return _read(done, threshold, top1, attainable, fault)
 
 
@@ -161,10 +158,7 @@ def _independent(done: Attack, threshold: float) -> Canary:
     canary = _read(done, threshold, None, None, None)
     if canary.low is None or canary.high is None or (canary.low <= NOTHING and canary.high >= -NOTHING):
         return canary
-    fault = (
-        f"in a release of independent columns, which contains nobody, it reads an attributable rate of "
-        f"{canary.attributable_rate:.1%} (99.9% interval {canary.low:.1%} to {canary.high:.1%})"
-    )
+    fault = "in a release of independent columns, which contains nobody, it reads an attributable rate other than 0"
     return _read(done, threshold, None, None, fault)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from cvpl.evaluation.groups.groupings import by_columns, by_rarity
+from cvpl.evaluation.groups.rounded_rates import rounded_rates
 from cvpl.evaluation.groups.subgroups import Subgroups, subgroups
 from cvpl.evaluation.measurement import Measurement
 from cvpl.tables.pair import Inputs
 
 
 def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -> Subgroups | None:
-    """Rates by group; None if links are not defined."""
+    """Rates by group as they are published; None if links are not defined."""
     linked = measured.linked
     if linked is None:
         return None
@@ -20,4 +21,4 @@ def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -
     groupings.append(by_rarity(done.held, control))
     originals = measured.spread.originals
     unit = originals.unit if originals.alike else None
-    return subgroups(groupings, linked[0], control_linked, suppress_below, unit)
+    return rounded_rates(subgroups(groupings, linked[0], control_linked, suppress_below, unit), suppress_below)

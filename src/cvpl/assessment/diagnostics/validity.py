@@ -97,7 +97,7 @@ def validity(
     alone = float(np.mean(without[released] if some else without))
     if alone > ALONE:
         whom = "of the originals in the release" if some else "of the originals"
-        reasons.append(f"blocking leaves {alone:.0%} {whom} without a single candidate")
+        reasons.append(f"blocking leaves more than half {whom} without a single candidate")
     if max(zeros) > DEAD_ZERO:
         reasons.append("the representation is dead: most vectors are zero")
     elif _most_alike(attack) > DEAD_ZERO:

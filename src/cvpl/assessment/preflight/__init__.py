@@ -6,6 +6,7 @@ Each check returns findings. Those that close the gate come first. No finding co
 from __future__ import annotations
 
 from cvpl import result as out
+from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight.control import control_findings
 from cvpl.assessment.preflight.copies import copy_findings
 from cvpl.assessment.preflight.correspondence import correspondence_findings
@@ -21,12 +22,13 @@ __all__ = ["preflight"]
 
 def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
     """The findings of all checks on the tables of one audit; `likeness` compares the control with the originals."""
+    disclosure = disclosure_of(resolved, inputs)
     rng, workers = stream(resolved.config.seed, "copies"), resolved.budget.workers
     found = [
         *table_findings(resolved, inputs),
-        *identifier_findings(resolved, inputs),
-        *copy_findings(inputs.pair, rng, inputs.whole.shared_rows, workers),
-        *control_findings(resolved, inputs, likeness),
-        *correspondence_findings(resolved, inputs),
+        *identifier_findings(resolved, inputs, disclosure),
+        *copy_findings(inputs.pair, rng, disclosure, inputs.whole.shared_rows, workers),
+        *control_findings(resolved, inputs, likeness, disclosure),
+        *correspondence_findings(resolved, inputs, disclosure),
     ]
     return sorted(found, key=lambda finding: not finding.closes_gate)

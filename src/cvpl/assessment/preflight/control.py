@@ -13,6 +13,7 @@ from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
+from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
 
@@ -20,13 +21,15 @@ HALF_WIDTH = 0.05
 """The half-width of the risk's interval that a control should allow."""
 
 
-def control_findings(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
+def control_findings(
+    resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None, disclosure: Disclosure
+) -> list[out.Finding]:
     """The findings on the control; empty without one."""
     if inputs.pair.control is None:
         return []
     # Rows of one group are not independent, and would raise a false alarm.
     unlike = [] if inputs.evaluation.unit.codes is not None else _unlike(likeness)
-    return [*_columns(inputs), *_overlap(likeness), *unlike, *_size(resolved, inputs)]
+    return [*_columns(inputs), *_overlap(likeness, disclosure), *unlike, *_size(resolved, inputs)]
 
 
 def _columns(inputs: Inputs) -> list[out.Finding]:
@@ -40,7 +43,7 @@ def _columns(inputs: Inputs) -> list[out.Finding]:
     return [out.Finding(check="control_lacks_columns", closes_gate=True, message=message, count=len(lacking))]
 
 
-def _overlap(likeness: ControlLikeness | None) -> list[out.Finding]:
+def _overlap(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[out.Finding]:
     if likeness is None or not likeness.copies.suspicious:
         return []
     copies = likeness.copies
@@ -49,8 +52,8 @@ def _overlap(likeness: ControlLikeness | None) -> list[out.Finding]:
             check="control_overlaps",
             closes_gate=True,
             message=copies.message,
-            share=copies.control_share,
-            expected=copies.original_share,
+            share=disclosure.share(copies.control_share, "both"),
+            expected=disclosure.share(copies.original_share, "both"),
         )
     ]
 

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_bounds
+from cvpl.result.published import Disclosure
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.row_hash import Keys
 from cvpl.tables.row_keys import keys_without_one, row_keys
-from cvpl.wording import percent
+from cvpl.wording import people_in_words, percent
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -62,23 +63,28 @@ class _Copies:
 
 
 def copy_findings(
-    pair: Pair, rng: np.random.Generator, shared_rows: Mapping[str, Keys] | None = None, workers: int = 1
+    pair: Pair,
+    rng: np.random.Generator,
+    disclosure: Disclosure,
+    shared_rows: Mapping[str, Keys] | None = None,
+    workers: int = 1,
 ) -> list[out.Finding]:
-    """Findings on exact and near copies; empty if the release has none.
+    """Findings on exact and near copies; empty if the release has none, or fewer than k that are within error.
 
     `shared_rows` are the rows as numbers over all columns that original and release share, if these are more than the
     compared ones; exact copies are then counted by them as well.
     """
-    found = _compared(pair, rng, workers)
-    whole = _whole_rows(shared_rows or {})
-    if whole is None:
-        return found
-    exact = [finding for finding in (whole, *found) if finding.check == EXACT]
-    most = max(exact, key=lambda finding: (finding.closes_gate, (finding.share or 0.0) - (finding.expected or 0.0)))
-    return [most, *(finding for finding in found if finding.check != EXACT)]
+    found = _compared(pair, rng, workers, disclosure)
+    whole = _whole_rows(shared_rows or {}, disclosure)
+    if whole is not None:
+        exact = [finding for finding in (whole, *found) if finding.check == EXACT]
+        most = max(exact, key=lambda finding: (finding.closes_gate, (finding.share or 0.0) - (finding.expected or 0.0)))
+        found = [most, *(finding for finding in found if finding.check != EXACT)]
+    # That there are any, but fewer than k, would tell of a few people.
+    return [finding for finding in found if finding.closes_gate or finding.count != 0]
 
 
-def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
+def _whole_rows(rows: Mapping[str, Keys], disclosure: Disclosure) -> out.Finding | None:
     """Exact copies over all shared columns; None without any."""
     if "original" not in rows or "protected" not in rows:
         return None
@@ -88,10 +94,10 @@ def _whole_rows(rows: Mapping[str, Keys]) -> out.Finding | None:
     controls = rest[0] if rest else None
     doubles = _others(rows["original"])
     chance = _chance_of(doubles, len(rows["protected"]))
-    return _finding(EXACT, flags, controls, chance, len(doubles), where=" in all shared columns")
+    return _finding(EXACT, flags, controls, chance, len(doubles), disclosure, where=" in all shared columns")
 
 
-def _compared(pair: Pair, rng: np.random.Generator, workers: int) -> list[out.Finding]:
+def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Disclosure) -> list[out.Finding]:
     """Copies by the compared columns."""
     asked = [_asked(table, rng) for table in (pair.original, pair.control) if table is not None]
     with threads(workers) as pool:
@@ -104,20 +110,21 @@ def _compared(pair: Pair, rng: np.random.Generator, workers: int) -> list[out.Fi
         (NEAR, mine.near, None if others is None else others.near, 1),
     )
     found = [
-        _finding(check, flags, controls, chance[place], pair.original.rows)
+        _finding(check, flags, controls, chance[place], pair.original.rows, disclosure)
         for check, flags, controls, place in kinds
         if flags.any() and (check == EXACT or bool((flags & ~mine.exact).any()))
     ]
     if others is not None and _too_many(others.exact, chance[0]):
-        share = float(others.exact.mean())
+        share = disclosure.share(float(others.exact.mean()), "both")
+        expected_share = disclosure.share(chance[0].share, "both")
         message = (
             f"the rows of {percent(share)} of the control are in the release unchanged, where "
-            f"{percent(chance[0].share)} are expected by chance: people of the control are in the release, and the "
+            f"{percent(expected_share)} are expected by chance: people of the control are in the release, and the "
             "risk is too low"
         )
         found.append(
             out.Finding(
-                check="control_in_release", closes_gate=True, message=message, share=share, expected=chance[0].share
+                check="control_in_release", closes_gate=True, message=message, share=share, expected=expected_share
             )
         )
     return found
@@ -131,7 +138,13 @@ def _too_many(controls: Bools, chance: Chance) -> bool:
 
 
 def _finding(
-    check: str, flags: Bools, controls: Bools | None, chance: Chance, rows: int, where: str = ""
+    check: str,
+    flags: Bools,
+    controls: Bools | None,
+    chance: Chance,
+    rows: int,
+    disclosure: Disclosure,
+    where: str = "",
 ) -> out.Finding:
     """Compare the share of originals with a copy with that of the control, or with chance."""
     share = float(flags.mean())
@@ -143,8 +156,10 @@ def _finding(
     else:
         expected = float(controls.mean())
         closes = beyond_error(share, len(flags), expected, len(controls)) or (not controls.any() and by_chance)
-    count = round(share * rows)
-    message = _message(check, count, share, expected, controls is not None, closes, where)
+    count = disclosure.count(round(share * rows))
+    share = disclosure.grid("originals").up(share)
+    expected = disclosure.share(expected, "originals" if controls is None else "controls")
+    message = _message(check, count, disclosure.k, share, expected, controls is not None, closes, where)
     return out.Finding(check=check, closes_gate=closes, message=message, count=count, share=share, expected=expected)
 
 
@@ -160,10 +175,11 @@ def beyond_error(share: float, records: float, base: float, base_records: float,
 
 
 def _message(
-    check: str, count: int, share: float, expected: float, with_control: bool, closes: bool, where: str
+    check: str, count: int, k: int, share: float, expected: float, with_control: bool, closes: bool, where: str
 ) -> str:
     what = "unchanged" + where if check == EXACT else "with at most one value changed"
-    people = "row of 1 original is" if count == 1 else f"rows of {count:,} originals are"
+    people = people_in_words(count, k, "original", None)
+    people = f"row of {people} is" if count == 1 else f"rows of {people} are"
     others = "of the control" if with_control else "expected by chance"
     verdict = "" if closes else ", which is within error"
     return f"the {people} in the release {what}: {percent(share)}, and {percent(expected)} {others}{verdict}"

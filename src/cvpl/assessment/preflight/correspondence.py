@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.result.published import Disclosure
+from cvpl.result.rounding import grid_of
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
@@ -32,7 +34,7 @@ MOST_ROWS = 200_000
 """More rows than this are not compared: an order shows with far fewer."""
 
 
-def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure: Disclosure) -> list[out.Finding]:
     """Findings on a kept row order, and on the share of unchanged values by column."""
     pair, matches = inputs.pair, inputs.evaluation.matches
     by_row = rows_in_order(inputs)
@@ -60,9 +62,9 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[ou
             )
             # Without a control the risk is based on these matches alone.
             found.append(out.Finding(check="truth_doubtful", closes_gate=pair.control is None, message=message))
-        return found + _unchanged(pair, matches.original, matches.protected)
+        return found + _unchanged(pair, matches.original, matches.protected, disclosure)
     if ordered:
-        return found + _unchanged(pair, *by_row)
+        return found + _unchanged(pair, *by_row, disclosure)
     return found
 
 
@@ -117,7 +119,7 @@ def _correspond(pair: Pair, original: Ints, protected: Ints) -> bool:
     return spread == 0 or mean > FAR * spread / math.sqrt(len(score))
 
 
-def _unchanged(pair: Pair, original: Ints, protected: Ints) -> list[out.Finding]:
+def _unchanged(pair: Pair, original: Ints, protected: Ints, disclosure: Disclosure) -> list[out.Finding]:
     """The share of values equal to the original's, by column, over rows that belong together."""
     found = []
     for spec in pair.original.specs:
@@ -126,7 +128,7 @@ def _unchanged(pair: Pair, original: Ints, protected: Ints) -> list[out.Finding]
         known = mine.known()
         if not known.any():
             continue
-        share = float(mine.equals(theirs)[known].mean())
+        share = grid_of(int(known.sum()), disclosure.k).nearest(float(mine.equals(theirs)[known].mean()))
         message = f"column '{spec.name}': {percent(share)} of the values are unchanged"
         found.append(
             out.Finding(check="unchanged_values", closes_gate=False, message=message, column=spec.name, share=share)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 from cvpl.wording import percent
 
@@ -18,7 +19,7 @@ _LOOKS_LIKE = {
 }
 
 
-def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+def identifier_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure: Disclosure) -> list[out.Finding]:
     """A finding for each released column with direct identifiers, and one for the key that the evaluation uses."""
     used = (
         resolved.identity is not None
@@ -33,6 +34,7 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Fi
     for column in inputs.whole.identifying:
         if column.column == key:
             continue
+        share = disclosure.share(column.share, "tables")
         if column.kind == "unique_values":
             # Attackers are assumed not to know a sensitive column, but anyone who knows a value needs no attack.
             known = (
@@ -41,13 +43,13 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Fi
                 else ""
             )
             message = (
-                f"column '{column.column}': nearly every value is unique, and {percent(column.share)} of them are in "
+                f"column '{column.column}': nearly every value is unique, and {percent(share)} of them are in "
                 f"the original{known}; remove or coarsen it before release"
             )
         else:
             looks = _LOOKS_LIKE[column.kind]
             message = (
-                f"column '{column.column}' looks like {looks} ({percent(column.share)} of its values); remove it "
+                f"column '{column.column}' looks like {looks} ({percent(share)} of its values); remove it "
                 "before release"
             )
         found.append(
@@ -56,7 +58,7 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Fi
                 closes_gate=True,
                 message=message,
                 column=column.column,
-                share=column.share,
+                share=share,
             )
         )
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
+from cvpl.assessment.disclosure import few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
@@ -15,6 +16,7 @@ from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.measurement import Measurement
+from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
 
@@ -28,6 +30,7 @@ class Assessment:
     likeness: ControlLikeness | None
     findings: list[out.Finding]
     policies: list[out.PolicyOutcome]
+    disclosure: Disclosure
 
 
 def audit_result(
@@ -37,13 +40,15 @@ def audit_result(
     drawn: out.Randomization | None,
     assumptions: out.Assumptions | None = None,
 ) -> out.AuditResult:
-    """Every section of `result.json`."""
+    """Every section of `result.json`, with figures rounded so that none tells of a few people."""
     ensemble, measured, found = judged.ensemble, judged.measured, judged.diagnosed
     done = measured.attack
-    warned = notices(measured, ensemble, inputs, judged.likeness, found.varied, found.sensitivity)
-    return out.AuditResult(
+    disclosure = judged.disclosure
+    warned = notices(measured, ensemble, inputs, judged.likeness, disclosure, found.varied, found.sensitivity)
+    warned += few_people(resolved, inputs)
+    result = out.AuditResult(
         schema="cvpl/audit/2",
-        verdict=verdict(ensemble, judged.findings),
+        verdict=verdict(ensemble, judged.findings, disclosure),
         risk=risk_section(ensemble.risk, ensemble),
         certain=risk_section(ensemble.certain, ensemble),
         best_candidate=best_candidate_section(ensemble),
@@ -57,11 +62,11 @@ def audit_result(
         risk_curve=measurements.curve(measured),
         worst_case_risk=measured.worst_case_risk,
         integrated_risk=measured.integrated_risk,
-        blocks=measurements.blocks(measured),
+        blocks=measurements.blocks(measured, disclosure.k),
         projection=measurements.projection(measured),
-        truth=measurements.truth(measured),
-        evidence=measurements.evidence(measured),
-        growth=measurements.growth(measured),
+        truth=measurements.truth(measured, disclosure.k),
+        evidence=measurements.evidence(measured, disclosure.k),
+        growth=measurements.growth(measured, disclosure.k),
         control=measurements.control(measured),
         attributable_rate=measurements.attributable(measured),
         power=measurements.power(measured, ensemble.reading.false_rate),
@@ -69,7 +74,7 @@ def audit_result(
         attackers=attacker_rows(ensemble),
         picked=ensemble.picked,
         canaries=diagnostics.canaries(ensemble.chosen.canaries),
-        alignment=measurements.alignment(measured),
+        alignment=measurements.alignment(measured, disclosure.grid("protected")),
         policy=judged.policies[0] if judged.policies else None,
         policies=judged.policies,
         validity=diagnostics.validity(ensemble.chosen.valid, ensemble.reasons),
@@ -77,11 +82,13 @@ def audit_result(
         feature_contribution=diagnostics.contributions(found.contributions),
         control_likeness=diagnostics.likeness(judged.likeness),
         sensitivity=diagnostics.sensitivity(found.varied, found.sensitivity),
-        at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), resolved.config.report.suppress_below),
+        at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
         lower_bound=not done.exact,
         provenance=provenance(resolved, drawn),
         assumptions=assumptions,
         quick=resolved.quick,
+        suppress_below=disclosure.k,
     )
+    return disclosure.published(result)

@@ -18,6 +18,7 @@ from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.threshold import Calibrate
+from cvpl.result.rounding import Grid
 
 
 def rate(measured: Measurement) -> out.Rate:
@@ -48,9 +49,9 @@ def calibration(measured: Measurement) -> out.Calibration | None:
     return out.Calibration(form=setting.calibrate, alpha=setting.alpha, attainable=measured.threshold is not None)
 
 
-def blocks(measured: Measurement) -> out.Blocks:
-    """Block sizes per scheme, and candidates over all schemes."""
-    schemes = [out.BlockScheme(**asdict(block_sizes(partition))) for partition in measured.attack.partitions]
+def blocks(measured: Measurement, k: int) -> out.Blocks:
+    """Block sizes per scheme, and candidates over all schemes; nothing tells of blocks of fewer than k people."""
+    schemes = [out.BlockScheme(**asdict(block_sizes(partition, k))) for partition in measured.attack.partitions]
     candidates = measured.attack.found.candidates
     return out.Blocks(
         count=sum(scheme.count for scheme in schemes),
@@ -72,9 +73,9 @@ def projection(measured: Measurement) -> out.ProjectionSummary:
     )
 
 
-def truth(measured: Measurement) -> out.TruthFigures | None:
+def truth(measured: Measurement, k: int) -> out.TruthFigures | None:
     """Recalls, true and false links, hits; null if no match is known."""
-    found = truth_figures(measured)
+    found = truth_figures(measured, k)
     if found is None:
         return None
     fields = vars(found) | {"similarities": _overlap(measured, found.similarities)}
@@ -101,9 +102,9 @@ def _overlap(measured: Measurement, found: Distributions | None) -> out.Overlap 
     )
 
 
-def evidence(measured: Measurement) -> out.EvidenceShares | None:
+def evidence(measured: Measurement, k: int) -> out.EvidenceShares | None:
     """The shares of originals and controls by their evidence; null if no record has a candidate."""
-    found = evidence_shares(measured)
+    found = evidence_shares(measured, k)
     if found is None:
         return None
     shares = found.shares
@@ -117,9 +118,9 @@ def evidence(measured: Measurement) -> out.EvidenceShares | None:
     )
 
 
-def growth(measured: Measurement) -> out.Growth | None:
+def growth(measured: Measurement, k: int) -> out.Growth | None:
     """The growth law at the threshold."""
-    found = growth_at_threshold(measured)
+    found = growth_at_threshold(measured, k)
     if found is None:
         return None
     return out.Growth(
@@ -161,12 +162,12 @@ def power(measured: Measurement, reading: float | None = None) -> list[out.Power
     return found
 
 
-def alignment(measured: Measurement) -> list[out.AlignedColumn] | None:
+def alignment(measured: Measurement, grid: Grid) -> list[out.AlignedColumn] | None:
     """The granularity to which the attacker aligned each column; null without alignment."""
     granularity = measured.attack.granularity
     if granularity is None:
         return None
-    return [out.AlignedColumn(column=column, grain=grain) for column, grain in granularity.describe()]
+    return [out.AlignedColumn(column=column, grain=grain) for column, grain in granularity.describe(grid)]
 
 
 def attacker_row(

@@ -45,7 +45,12 @@ def pooled_rows(tables: Sequence[Ints], k: int) -> list[Ints]:
 
 
 def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
-    """For each table and row, whether its share must be hidden; `rows` has each record's row in each table."""
+    """For each table and row, whether its share must be hidden; `rows` has each record's row in each table.
+
+    With k = 1 nothing is hidden.
+    """
+    if k <= 1:
+        return [np.zeros(int(codes.max(initial=0)) + 1, dtype=bool) for codes in rows]
     people, members, atom_of = _atoms(rows)
     linked = _sums(atom_of, hits)
     sums = [(_sums(codes, linked), _sums(codes, people)) for codes in members]

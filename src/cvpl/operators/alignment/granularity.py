@@ -10,7 +10,9 @@ from typing import Any, Protocol
 from cvpl.operators.alignment.labels import LabelGranularity
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.alignment.times import TimeGranularity
+from cvpl.result.rounding import ALL_NUMBERS, Grid
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
+from cvpl.wording import percent
 
 
 class ColumnGranularity(Protocol):
@@ -45,13 +47,13 @@ class Granularity:
         """
         return table.altered({name: grain.apply for name, grain in self.grains.items() if name in table.columns})
 
-    def describe(self) -> list[tuple[str, str]]:
-        """List columns and their treatment, with steps, widths and shares, but no value of the data."""
+    def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
+        """List columns and their treatment, with steps, widths and shares on `grid`, but no value of the data."""
         text = []
         for name in dict.fromkeys((*self.grains, *self.suppressed)):
             parts = [self.grains[name].words] if name in self.grains else []
             if name in self.suppressed:
-                parts.append(f"{self.suppressed[name]:.1%} without a value")
+                parts.append(f"{percent(grid.nearest(self.suppressed[name]))} without a value")
             text.append((name, ", ".join(parts)))
         return text
 

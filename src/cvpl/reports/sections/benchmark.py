@@ -42,7 +42,7 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow
-from cvpl.wording import UNKNOWN, counted, named, percent, printable, span, typed
+from cvpl.wording import UNKNOWN, counted, named, percent, printable, rounding_in_words, span, typed
 
 BESIDE = (
     "The same manifests and tables give the same figures. The full result of every audit is saved next to this page, "
@@ -200,10 +200,15 @@ def _provenance(result: BenchmarkResult) -> Section:
     return Section(
         "provenance",
         "Provenance",
-        sentences=(Remark(f"{versions(result.versions)} {BESIDE}"),),
+        sentences=(Remark(f"{versions(result.versions)} {BESIDE} {rounding_in_words(_rounded_for(result))}"),),
         tables=(Table("Files", _left(("release", "file", "SHA-256")), rows),),
         starts_sheet=True,
     )
+
+
+def _rounded_for(result: BenchmarkResult) -> int:
+    """The smallest k of the audited releases."""
+    return min((row.suppress_below for row in result.rows if row.status != "failed"), default=1)
 
 
 def _left(heads: Iterable[str]) -> tuple[Column, ...]:

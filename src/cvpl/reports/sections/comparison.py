@@ -24,7 +24,19 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import pointer_section, shared_items, warnings_section
 from cvpl.result import ComparedRelease, ComparisonResult, Contribution, Places
-from cvpl.wording import UNKNOWN, counted, named, percent, places, points, printable, sentence, span, typed
+from cvpl.wording import (
+    UNKNOWN,
+    counted,
+    named,
+    percent,
+    places,
+    points,
+    printable,
+    rounding_in_words,
+    sentence,
+    span,
+    typed,
+)
 
 _KEPT = {
     "correlations": "correlation_preservation",
@@ -317,7 +329,8 @@ def _steps(result: ComparisonResult) -> list[str]:
 
 def _provenance(result: ComparisonResult) -> Section:
     tables = [*result.inputs.items(), *(("release", release.input) for release in result.releases)]
-    text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)}"
+    text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
+    text += rounding_in_words(result.suppress_below)
     return Section(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )

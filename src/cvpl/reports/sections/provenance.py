@@ -10,7 +10,7 @@ import yaml
 from cvpl.config.family import FAMILY
 from cvpl.reports.sections.section import PAGE, WRITTEN, Column, Output, Remark, Section, Table
 from cvpl.result import AuditResult, Input
-from cvpl.wording import UNKNOWN, named, printable
+from cvpl.wording import UNKNOWN, named, printable, rounding_in_words
 
 REPRODUCE = "How to reproduce it"
 SAME = "The same inputs, configuration and seed give the same figures"
@@ -24,7 +24,9 @@ def provenance_section(result: AuditResult) -> Section:
     return Section(
         "provenance",
         "Provenance",
-        sentences=(Remark(f"{text}. {versions(result.provenance.versions)}"),),
+        sentences=(
+            Remark(f"{text}. {versions(result.provenance.versions)} {rounding_in_words(result.suppress_below)}"),
+        ),
         tables=(inputs_table(result.inputs.items()),),
     )
 

@@ -30,7 +30,7 @@ from cvpl.result.surface_answer import (
     score,
     setting,
 )
-from cvpl.wording import UNKNOWN, named, percent, printable, sentence, span, stopped, typed
+from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped, typed
 
 _WIDE = 96
 """Terminals at least this wide show the linkage rate and the control rate beside the risk."""
@@ -169,7 +169,8 @@ def _provenance(result: SurfaceResult) -> Section:
     for row in result.settings if result.sweep == "mechanism" else result.settings[:1]:
         at = "release" if result.sweep == "blocking" else f"release at {row.strength}"
         tables.append((at, row.release))
-    text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)}"
+    text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
+    text += rounding_in_words(result.suppress_below)
     return Section(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )

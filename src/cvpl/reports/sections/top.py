@@ -80,7 +80,10 @@ def setting(result: AuditResult) -> str:
         "blind": "the true matches are not known",
     }
     known = truth[result.scenario]
-    if result.scenario != "blind" and (result.truth is None or not result.truth.originals_with_match):
+    found = result.truth
+    if found is not None and found.top1_hit_rate is not None and not found.originals_with_match:
+        known = f"fewer than {result.suppress_below} true matches are known"
+    elif result.scenario != "blind" and (found is None or not found.originals_with_match):
         known = "identities are declared, but no original has a match in the release"
     return f"{text}; {known}."
 

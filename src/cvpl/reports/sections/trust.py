@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl.reports.sections.section import SCREENS, Column, Figure, Remark, Section, Table, chart_of
 from cvpl.result import AuditResult, SelfRate, Sensitivity
-from cvpl.wording import counted, named, percent, points, printable
+from cvpl.wording import counted, named, people_in_words, percent, points, printable, sentence
 
 
 def blocks_section(result: AuditResult) -> Section:
@@ -22,13 +22,23 @@ def _blocks(result: AuditResult) -> str:
     found = result.blocks
     if found.count == 1 and not found.without_candidates:
         return f"The headline attacker compares all records: {counted(found.pairs, 'pair')} in one block."
+    k = result.suppress_below
     each = f"on average {found.mean_candidates:,.1f} candidates per person"
+    if k > 1:
+        each = f"on average {people_in_words(int(found.mean_candidates), k, 'candidate', None)} per person"
     share = "shares" if found.pairs == 1 else "share"
-    text = f"{counted(found.pairs, 'pair')} {share} one of {counted(found.count, 'block')}, {each}."
-    if found.without_candidates:
+    text = f"{counted(found.pairs, 'pair')} {share} one of {_several(found.count, 'block', k)}, {each}."
+    if k > 1:
+        people = people_in_words(found.without_candidates, k, "original", None)
+        text += f" {sentence(people + ' have no candidate and cannot be linked')}"
+    elif found.without_candidates:
         have = "has" if found.without_candidates == 1 else "have"
         text += f" {counted(found.without_candidates, 'original')} {have} no candidate and cannot be linked."
     return text
+
+
+def _several(count: int, noun: str, k: int) -> str:
+    return counted(count, noun) if count == 1 else people_in_words(count, k, noun, None)
 
 
 def trust_section(result: AuditResult) -> Section:
@@ -39,7 +49,7 @@ def trust_section(result: AuditResult) -> Section:
     projection, valid = result.projection, result.validity
     if projection.components is not None:
         kept = projection.explained_variance
-        note = f"of {counted(projection.features, 'feature')}"
+        note = f"of {_several(projection.features, 'feature', result.suppress_below)}"
         note += "" if kept is None else f", {percent(kept)} of the variance"
         rows.append(("components used to compare records", f"{projection.components:,}", note))
     if valid.shift is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.release_utility import release_utility
+from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.progress import (
     Phase,
     ProgressCallback,
@@ -154,4 +155,4 @@ def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> Au
         distance_basis=kept.distance.basis,
         columns=[spec.name for spec in inputs.pair.original.specs],
     )
-    return AuditedRelease(result, utility, seconds)
+    return AuditedRelease(result, disclosure_of(resolved, inputs).published(utility), seconds)

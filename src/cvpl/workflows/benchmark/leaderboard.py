@@ -149,6 +149,7 @@ def _row(group: str, ran: AttemptedRelease, figures: Sequence[str], columns: Seq
         seconds=None if found is None else found.seconds,
         verdict=None if result is None else result.verdict,
         risk=risk,
+        suppress_below=1 if result is None else result.suppress_below,
     )
 
 

@@ -8,6 +8,7 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.release_utility import release_utility
+from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.progress import (
@@ -89,6 +90,7 @@ def compare(
         frontier=order.frontier,
         utility_figures=order.utility_figures,
         provenance=provenance(resolved),
+        suppress_below=min(item.disclosure.k for item in found),
     )
 
 
@@ -98,14 +100,15 @@ def _measure(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progre
     measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
     done, pair = measured.attack, inputs.pair
     contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
-    likeness = compare_control(inputs, done.seed)
+    disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
+    likeness = compare_control(inputs, done.seed, disclosure_of(resolved, inputs))
     progress(Phase.UTILITY, None)
     # All releases use one vectorization, whichever attacker is strongest against each.
     kept = release_utility(inputs, resolved.first_vectorization, done.seed)
     findings = preflight(resolved, inputs, likeness)
-    decided = verdict(ensemble, findings)
+    decided = verdict(ensemble, findings, disclosure)
     assessable = decided.kind != "not_assessable"
-    warnings = diagnostics.warnings(notices(measured, ensemble, inputs, likeness))
+    warned = [*notices(measured, ensemble, inputs, likeness, disclosure), *few_people(resolved, inputs)]
     asked = SearchedRows(
         done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
     )
@@ -117,7 +120,7 @@ def _measure(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progre
     groups = None
     if inputs.evaluation.unit.codes is not None:
         groups = inputs.evaluation.unit.codes["original"], inputs.evaluation.unit.codes.get("control")
-    section = _section(one, measured, ensemble, inputs, kept, contribution, warnings)
+    section = _section(one, measured, ensemble, inputs, kept, contribution, diagnostics.warnings(warned))
     section = section.model_copy(
         update={
             "assessable": assessable,
@@ -128,7 +131,9 @@ def _measure(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progre
             "preflight": findings,
         }
     )
-    return ReleaseFigures(section, risk, _attributable(measured, asked), asked, ensemble.among, groups)
+    # Releases are ranked by what is published, so that their order tells no more than their figures.
+    section = disclosure.published(section)
+    return ReleaseFigures(section, risk, _attributable(measured, asked), asked, ensemble.among, groups, disclosure)
 
 
 def _attributable(measured: Measurement, asked: SearchedRows) -> FigureEstimate | None:

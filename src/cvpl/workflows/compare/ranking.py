@@ -14,6 +14,7 @@ from cvpl import result as out
 from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
+from cvpl.result.published import Disclosure
 from cvpl.utility.compared import mean_of, shared_figures
 
 Ints = NDArray[np.int64]
@@ -25,7 +26,7 @@ class ReleaseFigures:
     """The figures of one release, and each person's contribution to them.
 
     `risk` is None without a control; the section may then have one based on the true matches. `attributable` is the
-    rate at the threshold, None without a base.
+    rate at the threshold, None without a base. `disclosure` says how differences are rounded; `section` is already.
     """
 
     section: out.ComparedRelease
@@ -34,6 +35,7 @@ class ReleaseFigures:
     asked: SearchedRows
     among: int
     groups: tuple[Ints, Ints | None] | None
+    disclosure: Disclosure
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ def ranked(found: Sequence[ReleaseFigures]) -> Ranking:
             continue
         by_risk = _difference(text[i], text[j], "risk")
         above[i, j] = not by_risk.tied and (by_risk.estimate or 0) > 0
+        # Of two releases with the same published risk, the second may be clearly above the first.
+        above[j, i] = not by_risk.tied and (by_risk.estimate or 0) < 0
         differences.append(by_risk)
         if text[i].attributable is not None and text[j].attributable is not None:
             differences.append(_difference(text[i], text[j], "attributable_rate"))
@@ -158,7 +162,7 @@ def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -
     confidence = confidence_of_picked(first.among, second.among, by_this_figure=figure == "risk")
     found: Difference = difference(one, other, confidence, first.groups)
     originals, controls = first.asked.both(second.asked)
-    return out.PairedDifference(
+    paired = out.PairedDifference(
         figure=figure,
         first=_name(first),
         second=_name(second),
@@ -170,6 +174,20 @@ def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -
         controls=controls if one.basis == "control" else 0,
         tied=found.tied,
     )
+    return _of_published(paired, first, second)
+
+
+def _of_published(paired: out.PairedDifference, first: ReleaseFigures, second: ReleaseFigures) -> out.PairedDifference:
+    """The difference rounded, with the estimate as the difference of what is published, if the interval allows that."""
+    rounded = Disclosure(min(first.disclosure.k, second.disclosure.k)).published(paired)
+    one, other = (
+        item.section.risk if paired.figure == "risk" else item.section.attributable_rate for item in (first, second)
+    )
+    if rounded is paired or one is None or other is None or one.estimate is None or other.estimate is None:
+        return rounded
+    shown = round(one.estimate - other.estimate, 9)
+    outside = rounded.low is None or rounded.high is None or not rounded.low <= shown <= rounded.high
+    return rounded if outside else rounded.model_copy(update={"estimate": shown})
 
 
 def _scores(found: Sequence[ReleaseFigures]) -> tuple[dict[str, float | None], list[str]]:

@@ -19,6 +19,7 @@ from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
 from cvpl.evaluation.risk import risk_by_control, risk_by_matches
 from cvpl.evaluation.truth import top1_hit_rate
+from cvpl.result.published import Disclosure
 from cvpl.result.surface import Strength
 from cvpl.tables.pair import Inputs
 
@@ -32,12 +33,16 @@ def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
 
 @dataclass(frozen=True, eq=False)
 class AttackReading:
-    """One attack at one strength, the number of attackers it was picked from, and the confidence of its intervals."""
+    """One attack at one strength, the number of attackers it was picked from, and the confidence of its intervals.
+
+    Its figures are as they are published, by `disclosure`.
+    """
 
     ensemble: EnsembleOutcome
     among: int
     confidence: float
     target: float | None
+    disclosure: Disclosure
 
     @cached_property
     def measured(self) -> Measurement:
@@ -49,14 +54,19 @@ class AttackReading:
         """The risk at this strength; None if it is unknown."""
         name, measured, rate = self.ensemble.headline, self.measured, self.ensemble.reading.false_rate
         if rate is not None and measured.has_control:
-            return risk_at(risk_by_control(name, measured, rate, self.confidence), self.among, self.confidence)
+            by_control = risk_by_control(name, measured, rate, self.confidence)
+            return self.disclosure.published(risk_at(by_control, self.among, self.confidence))
         found = risk_by_matches(name, measured, self.confidence)
-        return None if found is None else risk_at(found, self.among, self.confidence)
+        risk = None if found is None else risk_at(found, self.among, self.confidence)
+        return self.disclosure.published_or_none(risk)
 
     @cached_property
     def objections(self) -> tuple[str, ...]:
         """Why the risk does not count as within the target, apart from its own upper end."""
-        found = (*doubts(self.ensemble, self.measured, "risk"), *_found_more(self.measured, self.target))
+        found = (
+            *doubts(self.ensemble, self.measured, "risk"),
+            *_found_more(self.measured, self.target, self.disclosure),
+        )
         if self.target is not None and self.risk is None:
             return (*found, "the risk is unknown: there is neither a control nor a known match")
         return found
@@ -72,7 +82,8 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
     """One strength's row: risk, rates at the threshold, and cells; steep cells are marked later."""
     measured, ensemble = read.measured, read.ensemble
     done = measured.attack
-    return out.SurfaceSetting(
+    warned = notices(measured, ensemble, inputs, None, read.disclosure)
+    setting = out.SurfaceSetting(
         strength=strength,
         release=described(inputs)["protected"],
         asked=done.original.rows,
@@ -89,8 +100,9 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
         doubts=list(read.objections),
         safe=read.within,
         cells=_cells(read),
-        warnings=diagnostics.warnings(notices(measured, ensemble, inputs, None)),
+        warnings=diagnostics.warnings(warned),
     )
+    return read.disclosure.published(setting)
 
 
 def with_steepness(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSetting]:
@@ -116,8 +128,9 @@ def _rate(cell: out.SurfaceCell) -> float | None:
 def _cells(read: AttackReading) -> list[out.SurfaceCell]:
     measured, figure = read.measured, _figure(read.measured)
     cells = []
-    for point in measurements.curve(measured):
-        at = measured if point.threshold is None else measured.read_at(point.threshold)
+    for exact in measurements.curve(measured):
+        point = read.disclosure.published(exact)
+        at = measured if exact.threshold is None else measured.read_at(exact.threshold)
         contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.within is False
         high = point.high if figure == "linkage_rate" else point.attributable_high
         safe = _within(high, read.target, contradicted=contradicted)
@@ -129,12 +142,13 @@ def _figure(measured: Measurement) -> Literal["attributable_rate", "linkage_rate
     return "linkage_rate" if measured.basis is None else "attributable_rate"
 
 
-def _found_more(measured: Measurement, target: float | None) -> tuple[str, ...]:
+def _found_more(measured: Measurement, target: float | None, disclosure: Disclosure) -> tuple[str, ...]:
     """If the best candidate is the right person for more than the target, no rate below it counts."""
     hits = None if measured.truth is None else top1_hit_rate(measured.truth)
     if target is None or hits is None or hits <= target:
         return ()
-    return (f"the best candidate is the right person for {hits:.1%}, more than the target",)
+    shown = disclosure.grid("matched").up(hits)
+    return (f"the best candidate is the right person for {shown:.1%}, more than the target",)
 
 
 def _within(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
+from cvpl.assessment.disclosure import disclosure_of_attacks
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.progress import (
     Phase,
@@ -160,7 +161,8 @@ def _over_strengths(
         inputs = tables.with_release(resolved, made[strength], strength)
         its_progress = WholeProgress(prefix_progress(last, f"strength {strength}, all attackers"))
         its_progress.expect(Work(resolved, inputs).attackers())
-        return EnsembleReading.of(run_attackers(resolved, inputs, its_progress), target)
+        ensemble = run_attackers(resolved, inputs, its_progress)
+        return EnsembleReading.of(ensemble, target, disclosure_of_attacks(resolved, inputs, ensemble))
 
     weakest = None if target is None else sweep.weakest(judge)
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)

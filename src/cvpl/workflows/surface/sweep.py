@@ -9,6 +9,7 @@ from typing import Literal
 from cvpl import result as out
 from cvpl.assessment.diagnostics.canaries import Canaries
 from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attacker, run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.progress import ProgressCallback
@@ -21,6 +22,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.evaluation.risk import Reading
+from cvpl.result.published import Disclosure
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.surface.rows import AttackReading, setting_row, with_steepness
@@ -37,15 +39,14 @@ class EnsembleReading:
     reasons: tuple[str, ...]
 
     @classmethod
-    def of(cls, ensemble: EnsembleOutcome, target: float) -> EnsembleReading:
+    def of(cls, ensemble: EnsembleOutcome, target: float, disclosure: Disclosure) -> EnsembleReading:
         """Judge as the gate of an audit would, with the target as its limit."""
         headline = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-        reasons = gate(ensemble, headline, None, target, {})[0].reasons
-        risk = risk_section(ensemble.risk, ensemble)
+        reasons = gate(ensemble, headline, None, target, {}, (), disclosure)[0].reasons
+        risk = disclosure.published_or_none(risk_section(ensemble.risk, ensemble))
+        rate = disclosure.published(measurements.rate(headline))
         figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
-        return cls(
-            tuple(ensemble.outcomes), ensemble.headline, figure, risk or measurements.rate(headline), tuple(reasons)
-        )
+        return cls(tuple(ensemble.outcomes), ensemble.headline, figure, risk or rate, tuple(reasons))
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Sweep:
         self._scenario = "blind"
         self._notices: list[AuditWarning] = []
         self._exact = True
+        self._k = resolved.config.report.suppress_below
 
     @property
     def begun(self) -> bool:
@@ -98,7 +100,8 @@ class Sweep:
             self._scenario = inputs.evaluation.matches.scenario
         self._notices = _notices(ensemble, inputs, self.resolved)
         if self.target is not None:
-            self.verdicts[strength] = EnsembleReading.of(ensemble, self.target)
+            disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
+            self.verdicts[strength] = EnsembleReading.of(ensemble, self.target, disclosure)
         return chosen
 
     def attack(self, inputs: Inputs, progress: ProgressCallback, attacker: Attacker | None = None) -> AttackerOutcome:
@@ -114,7 +117,9 @@ class Sweep:
         self._exact &= outcome.measured.attack.exact
         by = self.sweeper
         ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
-        read = AttackReading(ensemble, by.among, by.confidence, self.target)
+        disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
+        self._k = min(self._k, disclosure.k)
+        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure)
         self.rows.append(setting_row(strength, read, inputs, useful))
 
     def weakest(self, judge: Callable[[Strength], EnsembleReading | None]) -> out.WeakestSetting | None:
@@ -178,7 +183,7 @@ class Sweep:
                 "asked_for": self._asked_for,
                 "attacker_settings": by.attacker.model_dump(mode="json"),
                 "picked": out.Picked(among=by.among, confidence=by.confidence) if by.among > 1 else None,
-                "canaries": diagnostics.canaries(by.canaries),
+                "canaries": Disclosure(self._k).published_or_none(diagnostics.canaries(by.canaries)),
                 "axis": "threshold" if by.attacker.on_scale else "false_rate",
                 "settings": rows,
                 "failed": self.failed,
@@ -188,6 +193,7 @@ class Sweep:
                 "warnings": diagnostics.warnings(self._notices),
                 "lower_bound": not self._exact,
                 "provenance": provenance(self.resolved),
+                "suppress_below": self._k,
             }
         )
 
@@ -199,7 +205,7 @@ def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig
         found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
     if ensemble.left_out:
         found.append(attackers_left_out(ensemble))
-    likeness = compare_control(inputs, resolved.config.seed)
+    likeness = compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
     if likeness is not None:
         found += [AuditWarning("control_unlike", alarm) for alarm in likeness.alarms]
-    return found
+    return found + few_people(resolved, inputs)

@@ -1,0 +1,307 @@
+"""Figures do not tell of a few people: each is rounded to what so many people support, in every result."""
+
+from __future__ import annotations
+
+import json
+import math
+import typing
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+import cvpl
+from cvpl import result as out
+from cvpl.charts.histograms import block_sizes
+from cvpl.reports.sections.provenance import provenance_section
+from cvpl.result.marks import Count, Share, Stated
+from cvpl.result.published import Disclosure, marks_of
+from cvpl.result.rounding import ABOVE_ZERO, grid_of, rounded_count, rounded_statistic
+from cvpl.result.section import Section
+from examples import examples
+
+K = 10
+CITIES = ("north", "south", "east", "west", "centre", "coast")
+COLUMNS = {
+    "who": {"role": "id"},
+    "city": {"role": "quasi_identifier", "type": "category", "block": "exact"},
+    "age": {"role": "quasi_identifier", "type": "numeric"},
+    "pay": {"role": "attribute", "type": "numeric"},
+}
+SETTINGS = {"columns": COLUMNS, "attacker": "paper", "canaries": False, "sensitivity": False}
+EXACT = {"report": {"suppress_below": 1}}
+shares = st.floats(-1, 1)
+sizes = st.integers(1, 100_000)
+
+
+def drawn(rng, size, cities, first=0):
+    return pd.DataFrame(
+        {
+            "who": np.arange(first, first + size),
+            "city": rng.choice(CITIES[:cities], size),
+            "age": rng.integers(18, 80, size).astype(float),
+            "pay": rng.normal(100, 20, size),
+        }
+    )
+
+
+def released(rng, original, noise=5.0):
+    changes = noise * rng.normal(size=(2, len(original)))
+    noisy = original.assign(age=original.age + changes[0].round(), pay=original.pay + changes[1])
+    return noisy.iloc[rng.permutation(len(noisy))]
+
+
+def world(seed, unusual=False, size=None):
+    """Originals, their release and a control; `unusual` replaces one original by a person like no other.
+
+    Worlds differ in their size, in the number of cities and in the noise of the release.
+    """
+    rng = np.random.default_rng(seed)
+    size = size or int(rng.integers(150, 400))
+    cities, noise = int(rng.integers(3, 7)), rng.uniform(1, 8)
+    original, control = drawn(rng, size, cities), drawn(rng, size, cities, 1000)
+    if unusual:
+        original.loc[0, ["city", "age", "pay"]] = "island", 95.0, 170.0
+    return original, released(np.random.default_rng(seed + 1), original, noise), control
+
+
+def audited(tables, settings=SETTINGS, **more):
+    original, protected, control = tables
+    return cvpl.audit(original, protected, settings, control=control, **more)
+
+
+@given(people=sizes, k=st.integers(2, 30))
+def test_the_step_is_the_smallest_of_1_2_and_5_times_a_power_of_ten_that_hides_k_people(people, k):
+    step = grid_of(people, k).step
+    steps = sorted({digit * 10.0**-power for power in range(7) for digit in (1, 2, 5)} - {2.0, 5.0})
+    assert step == pytest.approx(min([item for item in steps if item >= k / people * (1 - 1e-12)], default=1.0))
+
+
+@given(value=shares, people=sizes)
+def test_ends_of_intervals_are_rounded_outward_and_keep_their_side_of_0(value, people):
+    grid = grid_of(people, K)
+    low, high = grid.low_end(value), grid.high_end(value)
+    assert low <= value + 1e-6 and value - 1e-6 <= high
+    assert (low > 0) == (value > 0) and (high < 0) == (value < 0)
+    assert abs(grid.nearest(value) - value) <= grid.step * (0.5 + 1e-6)
+    assert grid.nearest(grid.nearest(value)) == grid.nearest(value)
+    assert grid.low_end(low) == low and grid.high_end(high) == high
+
+
+@given(value=shares, people=sizes)
+def test_with_k_of_1_every_figure_is_exact(value, people):
+    grid = grid_of(people, 1)
+    assert (grid.nearest(value), grid.low_end(value), grid.high_end(value)) == (value, value, value)
+    assert rounded_count(people, 1) == people
+    assert rounded_statistic(value, people, 1) == value
+
+
+@pytest.mark.parametrize(("count", "down", "up"), [(0, 0, 0), (1, 0, 10), (9, 0, 10), (10, 10, 10), (19, 10, 20)])
+def test_a_count_is_a_multiple_of_k_and_0_stands_for_fewer_than_k(count, down, up):
+    assert (rounded_count(count, K), rounded_count(count, K, up=True)) == (down, up)
+
+
+@pytest.mark.parametrize(
+    ("value", "people", "shown"),
+    [(0.012345, 1e6, 0.0123), (123456, 1e6, 123000), (0.987, 100, 1.0), (77.3, 300, 75), (0, 100, 0)],
+)
+def test_a_statistic_has_the_digits_that_its_people_support(value, people, shown):
+    assert rounded_statistic(value, people, K) == pytest.approx(shown)
+
+
+def sections():
+    """All sections of results, and of what they contain."""
+    waiting, found = [out.AuditResult, out.ComparisonResult, out.SurfaceResult, out.BenchmarkResult], []
+    while waiting:
+        section = waiting.pop()
+        if section in found:
+            continue
+        found.append(section)
+        for info in section.model_fields.values():
+            waiting += [part for part in parts(info.annotation) if isinstance(part, type) and issubclass(part, Section)]
+    return found
+
+
+def parts(annotation):
+    yield annotation
+    for part in typing.get_args(annotation):
+        yield from parts(part)
+
+
+@pytest.mark.parametrize("section", sections(), ids=lambda section: section.__name__)
+def test_every_number_of_a_result_says_what_it_is(section):
+    chosen = {"strength", "inside", "isolated", "rises_at"}  # settings of a mechanism, which may be words too
+    numbers = {name for name, info in section.model_fields.items() if {int, float} & set(parts(info.annotation))}
+    assert numbers - chosen <= set(marks_of(section))
+
+
+def leaves(section):
+    """Every number of a result with the name and the mark of its field."""
+    marks = marks_of(type(section))
+    for name, value in section:
+        items = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [value]
+        for item in items:
+            if isinstance(item, Section):
+                yield from leaves(item)
+            elif type(item) in (int, float):
+                yield name, marks.get(name), item
+
+
+def check_tells_of_k_people(found, people):
+    """Every share is a multiple of a step of at least k of all people, and every count is one of k."""
+    steps = [step for step in (1.0, 0.5, 0.2, 0.1, 0.05, 0.02) if step >= K / people]
+    seen = 0
+    for name, mark, value in leaves(found):
+        if isinstance(mark, Count):
+            assert value % K == 0 or value <= mark.kept, name
+        if isinstance(mark, Share) and not mark.stated_without and abs(value) != ABOVE_ZERO:
+            assert any(is_multiple(value, step) for step in steps), (name, value)
+            seen += 1
+    assert seen > 50
+
+
+def is_multiple(value, step):
+    return math.isclose(value / step, round(value / step), abs_tol=1e-6)
+
+
+@settings(max_examples=examples(2), deadline=None)
+@given(seed=st.integers(0, 10_000), size=st.sampled_from([60, 120]))
+def test_no_figure_of_an_audit_tells_of_fewer_than_ten_people(seed, size):
+    found = audited(world(seed, unusual=True, size=size))
+    assert found.suppress_below == K
+    check_tells_of_k_people(found, size)
+    assert not [row for row in found.growth.by_candidates if row.records < K]
+    for end in ("originals_with_match", "matches_in_block", "matches_linked"):
+        assert getattr(found.truth, end) % K == 0
+
+
+def test_with_k_of_1_a_block_of_one_shows_and_with_k_of_10_it_does_not():
+    tables = world(3, unusual=True, size=120)
+    exact, published = audited(tables, SETTINGS | EXACT), audited(tables)
+    assert exact.blocks.schemes[0].smallest == 1 and exact.blocks.schemes[0].sizes[0].blocks == 1
+    assert published.blocks.schemes[0].smallest >= K
+    assert published.blocks.schemes[0].count == 0 and published.blocks.schemes[0].sizes[0].blocks == 0
+    assert "fewer than 10 blocks" in block_sizes(published).description
+    assert "none tells of fewer than 10 people" in provenance_section(published).sentences[0].text
+
+
+def test_the_verdict_the_gate_and_the_page_agree_on_the_published_figures():
+    tables = world(5, size=120)
+    exact = audited(tables, SETTINGS | EXACT)
+    step = grid_of(120, K).step
+    limit = math.ceil(exact.risk.high / step) * step
+    for maximum, met in ((limit, True), (limit - step / 2, False)):
+        found = audited(tables, fail_above=maximum)
+        assert found.policy.value == found.risk.high == pytest.approx(limit)
+        figure = [reason for reason in found.policy.reasons if "upper interval end" in reason]
+        assert (not figure) == met
+    assert found.verdict.kind == exact.verdict.kind
+    assert found.risk.low <= exact.risk.low and exact.risk.high <= found.risk.high
+
+
+def a_risk(estimate, low, high):
+    return out.Risk(estimate=estimate, low=low, high=high, power=0.1, false_rate=0.05, basis="control", attacker="main")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind"),
+    [
+        (0.004, 0.03, "linkable"),
+        (0.0004, 0.002, "linkable"),
+        (0.0, 0.002, "indistinguishable_from_zero"),
+        (-0.004, 0.004, "indistinguishable_from_zero"),
+        (-0.03, -0.004, "undetermined"),
+    ],
+)
+def test_rounding_never_turns_one_kind_of_verdict_into_another(low, high, kind):
+    exact = a_risk((low + high) / 2, low, high)
+    rounded = Disclosure(K, {"originals": 200, "controls": 200}).published(exact)
+    assert {out.verdict_of(out.VerdictFigures(risk=risk)).kind for risk in (exact, rounded)} == {kind}
+    assert rounded.low <= rounded.estimate <= rounded.high
+    if low > 0:
+        assert rounded.estimate >= 0.05  # somebody can be linked, so it does not read 0
+
+
+def test_a_table_of_fewer_than_twenty_people_is_told_exactly_with_a_warning():
+    found = audited(world(1, size=19))
+    assert found.suppress_below == 1
+    assert [warning.message for warning in found.warnings if warning.rule == "few_people"]
+    assert not [warning for warning in audited(world(1, size=60)).warnings if warning.rule == "few_people"]
+
+
+def numbers(value, at=""):
+    """All numbers of a JSON document by their place; sizes of tables and settings are left out."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in ("provenance", "inputs", "settings"):
+                yield from numbers(item, f"{at}.{key}")
+    elif isinstance(value, list):
+        yield f"{at}.length", float(len(value))
+        for number, item in enumerate(value):
+            yield from numbers(item, f"{at}.{number}")
+    elif isinstance(value, int | float):
+        yield at, float(value)
+
+
+def right_guesses(first, second):
+    """How many of the documents a linear rule puts on the right side, when it is fitted on all other pairs."""
+    documents = [dict(numbers(json.loads(text))) for text in (*first, *second)]
+    names = sorted({name for document in documents for name in document})
+    X = np.array([[document.get(name, -1.0) for name in names] for document in documents])
+    X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    y = np.repeat([-1.0, 1.0], len(first))
+    pair = np.tile(np.arange(len(first)), 2)
+    right = 0
+    for own in range(len(first)):
+        fit = pair != own
+        gram = X[fit] @ X[fit].T + len(names) * 0.1 * np.eye(int(fit.sum()))
+        scores = X[~fit] @ X[fit].T @ np.linalg.solve(gram, y[fit])
+        right += int((np.sign(scores) == y[~fit]).sum())
+    return right, 2 * len(first)
+
+
+def beyond_chance(right, of):
+    """Whether so many right guesses have a chance of less than 5%."""
+    return binom.sf(right - 1, of, 0.5) < 0.05
+
+
+def outputs_of_pairs(pairs, more):
+    """The results of worlds without and with one unusual person."""
+    return [
+        [audited(world(100 + 7 * seed, unusual), SETTINGS | more).to_json() for seed in range(pairs)]
+        for unusual in (False, True)
+    ]
+
+
+def test_results_do_not_tell_whether_an_unusual_person_is_in_the_table():
+    assert not beyond_chance(*right_guesses(*outputs_of_pairs(examples(5), {})))
+
+
+def test_exact_results_tell_whether_an_unusual_person_is_in_the_table():
+    right, of = right_guesses(*outputs_of_pairs(5, EXACT))
+    assert beyond_chance(right, of)
+
+
+def test_a_comparison_and_a_difference_are_made_of_published_figures(tmp_path):
+    original, one, control = world(8, size=120)
+    other = released(np.random.default_rng(77), one)
+    found = cvpl.compare(original, {"one": one, "other": other}, SETTINGS, control=control)
+    assert found.suppress_below == K
+    step = grid_of(120, K).step
+    for release in found.releases:
+        check = [release.risk.estimate, release.risk.high, release.linkage_rate.estimate, release.top1_hit_rate]
+        assert all(is_multiple(value, step) for value in check)
+    for difference in found.differences:
+        assert is_multiple(difference.estimate, step)
+        assert difference.tied == (difference.low <= 0 <= difference.high)
+    risks = [release.risk.estimate for release in found.releases]
+    assert all(first >= second for first, second in pairwise(risks))
+
+
+def test_a_stated_number_is_not_rounded():
+    assert isinstance(marks_of(out.Input)["rows"], Stated)
+    assert audited(world(2, size=61)).inputs["original"].rows == 61
