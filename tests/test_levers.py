@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import yaml
 
 import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
@@ -34,9 +35,15 @@ def tables(tmp_path_factory):
     return folder
 
 
+def exactly(config):
+    """The configuration with figures that are not rounded."""
+    written = yaml.safe_load(config)
+    return written | {"report": {**written.get("report", {}), "suppress_below": 1}}
+
+
 def audited(folder, search: str = "{}"):
     config = folder / "audit.yaml"
-    config.write_text(f"{CONFIG}\nsearch: {search}\n", encoding="utf-8")
+    config.write_text(yaml.safe_dump(exactly(CONFIG) | {"search": yaml.safe_load(search)}), encoding="utf-8")
     return cvpl.audit(folder / "original.csv", folder / "released.csv", config)
 
 

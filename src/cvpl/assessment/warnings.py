@@ -48,7 +48,10 @@ def notices(
     if ensemble.left_out:
         found.append(attackers_left_out(ensemble))
     if not measured.attack.exact:
-        asked, share = ", ".join(measured.attack.levers.used), f"{measured.attack.share_examined:.2%}"
+        asked, share = (
+            ", ".join(measured.attack.levers.used),
+            f"{disclosure.statistic(measured.attack.share_examined):.2%}",
+        )
         found.append(
             AuditWarning(
                 "pairs_left_out",

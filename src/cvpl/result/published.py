@@ -37,6 +37,10 @@ class Disclosure:
         """A share of the people `of` to the nearest multiple."""
         return self.grid(of).nearest(value)
 
+    def statistic(self, value: float) -> float:
+        """A figure of the tables that is not a share of people."""
+        return rounded_statistic(value, _size("tables", self.sizes), self.k)
+
     def count(self, count: int) -> int:
         """A count of people: a multiple of k, and 0 for fewer than k."""
         return rounded_count(count, self.k)
