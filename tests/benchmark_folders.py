@@ -11,6 +11,7 @@ from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 
 CONFIG = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
+CONFIG["report"] = {**CONFIG.get("report", {}), "suppress_below": 1}
 HEAD = {"title": "People", "source": "simulated", "licence": "none", "original": "original.csv"}
 MADE = {"mechanism": "noise", "family": "perturbation"}
 

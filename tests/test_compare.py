@@ -45,11 +45,13 @@ from cvpl.reports.page import report_page
 from cvpl.reports.sections.comparison import comparison_headline
 from cvpl.reports.terminal import show
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
+from cvpl.result.published import Disclosure
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 from shared_data import SHARED
 
 ADULT = SHARED / "adult_study_2021"
 PAPER = yaml.safe_load(DEMO) | {"attacker": "paper"}
+PAPER["report"] = {**PAPER.get("report", {}), "suppress_below": 1}
 PEOPLE = 400
 
 
@@ -440,7 +442,7 @@ def test_a_comparison_without_verdicts_is_shown_with_the_risk_that_its_powers_te
 def stood(release, name, risk):
     """A release as the ranking takes it, with no more than a risk; no differences are paired."""
     section = release.model_copy(update={"name": name, "risk": risk, "risk_places": None})
-    return ReleaseFigures(section, None, None, SearchedRows(np.arange(5), np.arange(5), (5, 5)), 1, None)
+    return ReleaseFigures(section, None, None, SearchedRows(np.arange(5), np.arange(5), (5, 5)), 1, None, Disclosure(1))
 
 
 def risk_at(estimate, false_rate, basis="control"):

@@ -285,7 +285,7 @@ def test_without_control_or_truth_the_linkage_rate_is_shown_and_nothing_is_withi
 
 def test_a_target_is_held_against_the_risk_and_not_against_the_rate_at_the_threshold(people):
     """A threshold that hardly anybody reaches makes the rate low; a strict reading of the score finds most of them."""
-    settings = config(attacker=OPEN, threshold=0.9999)
+    settings = config(attacker=OPEN, threshold=0.9999, report={"suppress_below": 1})
     make = mixed(people[0])
     found = cvpl.surface(people[0], make, [0.3, 1.0], settings, control=people[1], target=0.2)
     row = found.setting(0.3)
