@@ -29,6 +29,7 @@ LONGEST = (
     "test_reading",
     "test_planning",
     "test_real_releases",
+    "test_verdict_against_oracle",
     "test_against_oracle",
     "test_report_markup",
     "test_identifying_columns",

@@ -4,18 +4,19 @@ Choices where the sources are silent:
 - A blocking rule on a column that takes no part (role, `knows`, absent from a table) is dropped from its scheme; a
   scheme left without
   rules is no blocking.
-- Missing is compared rule by rule: in a scheme of two columns, (None, "F") meets (None, "F") only.
+- Missing is compared rule by rule: in a scheme of two columns, (None, "F") meets (None, "F") only. Under
+  match: "compatible" a missing value meets every value, on either side.
 - bin is floor(value / w) of the rounded quotient, not Python's value // w (1.0 / 0.1 is bin 10, 1.0 // 0.1 is 9.0).
 - All LSH schemes read the same planes, each its first `bits`. Indicators of quasi-identifiers belong to the vector.
 - `ties` and `best_rows` are sets of rows. `second` is the second-largest similarity, so it equals `best` under a tie.
-- Jaccard and agreement have no projection: `components`, `explained_variance` and the embeddings are None.
+- Jaccard, agreement and rarity have no projection: `components`, `explained_variance` and the embeddings are None.
 """
 
 import math
 import statistics
 from dataclasses import dataclass
 
-from . import latent
+from . import latent, rarity
 from .vectors import length, participating, split, vectorize
 
 
@@ -48,6 +49,7 @@ class Attack(Found):
     projection: latent.Projection | None
     zero_norm: float | None  # an embedding up to this norm is the zero vector
     within: object  # table name -> Found inside that table, each record itself left out
+    between: object  # (table, i, table, j) -> s, for every pair of records of any two tables
 
 
 def attack(original, protected, columns, attacker, control=None, draws=None):
@@ -62,7 +64,9 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
 
     kind = attacker["similarity"]["kind"]
     projection, embeddings, zero = None, None, None
-    if kind not in ("jaccard", "agreement"):
+    if kind == "rarity":
+        weights = rarity.fit(tables, names, used, attacker["similarity"].get("reference", []))
+    if kind not in ("jaccard", "agreement", "rarity"):
         settings = attacker["projection"]
         fitting = {"joint": ["original", "protected"], "original": ["original"], "protected": ["protected"]}
         fitting = fitting[settings.get("fit", "joint")]
@@ -81,6 +85,8 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
             x = {name: tables[a][name][i] for name in names}
             y = {name: tables[b][name][j] for name in names}
             return latent.agreement(x, y, names, attacker["similarity"]["m"], attacker["similarity"]["u"])
+        if kind == "rarity":
+            return weights.score(tables[a], i, tables[b], j)
         if projection.components == 0:
             return 0.0
         if kind == "cosine":
@@ -92,6 +98,7 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         raise ValueError(kind)
 
     keys = block_keys(tables, used, attacker["schemes"], phi, draws.get("planes"))
+    meet = compatible if attacker.get("match") == "compatible" else equal
 
     def search(a, b, leave_self_out=False):
         """C(x) = {y : B(x) = B(y)} under any scheme (paper, eq. candidate-set), and the best in it."""
@@ -103,7 +110,7 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
             for j in range(length(tables[b])):
                 if leave_self_out and i == j:
                     continue
-                if any(x == y for x, y in zip(keys[a][i], keys[b][j], strict=True)):
+                if any(meet(x, y) for x, y in zip(keys[a][i], keys[b][j], strict=True)):
                     candidates.add(j)
             ordered = sorted((scores[i][j] for j in candidates), reverse=True)
             best = ordered[0] if ordered else None
@@ -115,6 +122,8 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         return found
 
     maximum = 1.0
+    if kind == "rarity":
+        maximum = weights.largest()
     if kind == "agreement":
         maximum = latent.largest_agreement(names, attacker["similarity"]["m"], attacker["similarity"]["u"])
     found = search("original", "protected")
@@ -131,7 +140,18 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         projection=projection,
         zero_norm=zero,
         within=lambda table: search(table, table, leave_self_out=True),
+        between=similarity,
     )
+
+
+def equal(x, y):
+    """Two keys are the same."""
+    return x == y
+
+
+def compatible(x, y):
+    """Two keys can mean the same: on every rule they are equal, or one is missing."""
+    return all(a is None or b is None or a == b for a, b in zip(x, y, strict=True))
 
 
 def block_keys(tables, columns, schemes, phi, planes):

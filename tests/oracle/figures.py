@@ -244,7 +244,11 @@ def power_of_scores(originals, controls, alpha, everyone=True):
     """The ROC's height at α: linear between points, the upper end of a vertical step."""
     if not originals or not controls:
         return None
-    points = roc(originals, controls, everyone)
+    return height(roc(originals, controls, everyone), alpha)
+
+
+def height(points, alpha):
+    """The height of a ROC at α."""
     left = [point for point in points if point[0] <= alpha][-1]
     right = [point for point in points if point[0] > alpha][:1]
     if left[0] == alpha or not right:

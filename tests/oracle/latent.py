@@ -11,6 +11,7 @@ Choices where the sources are silent:
 """
 
 import math
+import operator
 import statistics
 from dataclasses import dataclass
 
@@ -75,7 +76,8 @@ def minus(v, w):
 
 
 def dot(v, w):
-    return sum(a * b for a, b in zip(v, w, strict=True))
+    assert len(v) == len(w)
+    return sum(map(operator.mul, v, w))
 
 
 def norm(v):
@@ -133,14 +135,15 @@ def zero_norm(rows):
 
 def cosine(a, b, zero):
     """<a, b> / (|a| |b|), clipped to [-1, 1]; 0 for a zero vector."""
-    if norm(a) <= zero or norm(b) <= zero:
+    lengths = norm(a), norm(b)
+    if min(lengths) <= zero:
         return 0.0
-    return max(-1.0, min(1.0, dot(a, b) / (norm(a) * norm(b))))
+    return max(-1.0, min(1.0, dot(a, b) / (lengths[0] * lengths[1])))
 
 
 def euclidean(a, b):
     """1 / (1 + d)."""
-    return 1 / (1 + norm(minus(a, b)))
+    return 1 / (1 + math.dist(a, b))
 
 
 def mahalanobis(a, b, axes):

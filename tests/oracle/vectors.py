@@ -88,7 +88,7 @@ def length(table):
 def readers(column, encode, present):
     """The column's features: a list of (kind, function from a present value to a number, or None where missing)."""
     if column["type"] == "numeric":
-        return [("number", float)]
+        return [("number", midpoint)]
 
     if column["type"] == "datetime":
         first = min(present) if present else None
@@ -115,6 +115,11 @@ def readers(column, encode, present):
         return found
 
     raise ValueError(encode)
+
+
+def midpoint(value):
+    """A number, or the middle of a range that is written as a tuple of its ends."""
+    return (value[0] + value[1]) / 2 if isinstance(value, tuple) else float(value)
 
 
 def path_reader(column, level, path):

@@ -1,0 +1,171 @@
+"""The family of `attacker: default` (docs/concepts/attackers.md), and the scores of its members.
+
+The halves of the control are drawn at random, so they are handed over: `reference` are the rows of the control that
+serve as reference people; the others stay the control of the members that compare with reference people.
+
+Choices where the page is silent:
+- The chance agreement u counts known values only, is 0.5 where a table has none, and is kept within 1e-6 of 0 and 1.
+- The lowest possible score is -1 for the cosine, 0 for distances and rarity, and for a weight the sum over columns of
+  the smallest of the agreement weight, the disagreement weight and 0.
+"""
+
+import math
+from dataclasses import dataclass
+
+from . import figures
+from .attack import Attack, attack
+from .vectors import length, participating
+
+PAPER = {
+    "knows": None,
+    "scale": "z_score",
+    "encode": "one_hot",
+    "missing": "neutral",
+    "projection": {"kind": "pca", "variance": 0.9, "min": 3, "max": 50, "fit": "joint"},
+    "similarity": {"kind": "cosine"},
+}
+NEAREST = {"similarity": {"kind": "euclidean"}, "off_scale": True}
+PLAIN = {"projection": {"kind": "identity"}}
+RARITY = {"similarity": {"kind": "rarity"}, "off_scale": True}
+MEMBERS = {
+    "paper": {"blocking": "columns", "aligned": False},
+    "aligned": {"blocking": "compatible"},
+    "unblocked": {},
+    "unprojected": PLAIN,
+    "margin": {"evidence": "margin", "off_scale": True},
+    "nearest": NEAREST,
+    "nearest_reference": NEAREST | {"evidence": "reference"},
+    "nearest_unprojected": NEAREST | PLAIN,
+    "nearest_unprojected_reference": NEAREST | PLAIN | {"evidence": "reference"},
+    "fellegi_sunter": {"similarity": {"kind": "agreement", "m": 0.9}, "off_scale": True},
+    "fellegi_sunter_reference": {
+        "similarity": {"kind": "agreement", "m": 0.6},
+        "evidence": "reference",
+        "off_scale": True,
+    },
+    "rarity": RARITY,
+    "rarity_margin": RARITY | {"evidence": "margin"},
+    "rarity_reference": RARITY | {"evidence": "reference"},
+    "rarity_density": RARITY | {"evidence": "density"},
+}
+FEWEST_WITH_REFERENCE = 40
+"""With a smaller control, half of it is too few for an interval, and members with reference people are not run."""
+
+
+@dataclass
+class Member:
+    """One attacker of the family: the evidence of the originals and of its control, and what it found."""
+
+    name: str
+    scores: list  # of the originals, None without a candidate
+    controls: list | None  # of the control that is left to this member
+    found: Attack
+    off_scale: bool  # read at a false-positive rate, not at the threshold
+    compares_values: bool  # agreement and rarity compare records, not vectors
+    compared: dict  # table -> the values that are compared, after alignment
+
+
+def members(controls):
+    """The names of the attackers that run, and of those that are left out, for so many controls."""
+    if controls >= FEWEST_WITH_REFERENCE:
+        return list(MEMBERS), []
+    unable = [name for name, member in MEMBERS.items() if member.get("evidence") in ("reference", "density")]
+    return [name for name in MEMBERS if name not in unable], unable
+
+
+def run(original, protected, columns, schemes, control=None, reference=(), aligned=None):
+    """Every member that can be run.
+
+    `schemes` are the columns' blocking rules; `aligned` brings a table's values to the granularity of the release.
+    """
+    names, _ = members(0 if control is None else length(control))
+    done, shared = [], {}
+    for name in names:
+        written = PAPER | MEMBERS[name]
+        evidence = written.get("evidence", "best")
+        counted = list(reference) if evidence in ("reference", "density") else []
+        tables = {"original": original, "protected": protected}
+        if control is not None:
+            tables["control"] = control
+        if aligned is not None and written.get("aligned", True):
+            tables = {table: values if table == "protected" else aligned(values) for table, values in tables.items()}
+        written["schemes"] = schemes if "blocking" in written else [[]]
+        written["match"] = "compatible" if written.get("blocking") == "compatible" else "equal"
+        written["similarity"] = fitted(written["similarity"], tables, columns, counted)
+        key = repr([written.get(k) for k in ("aligned", "schemes", "match", "projection", "similarity")])
+        if key not in shared:
+            shared[key] = attack(
+                tables["original"], tables["protected"], columns, written, control=tables.get("control")
+            )
+        found = shared[key]
+        left = [r for r in range(length(control)) if r not in set(counted)] if control is not None else None
+        done.append(
+            Member(
+                name,
+                gathered(found, "original", range(length(original)), evidence, counted, tables),
+                None if left is None else gathered(found, "control", left, evidence, counted, tables),
+                found,
+                written.get("off_scale", False),
+                written["similarity"]["kind"] in ("agreement", "rarity"),
+                {table: {name: tables[table][name] for name in found.columns} for table in ("original", "protected")},
+            )
+        )
+    return done
+
+
+def fitted(similarity, tables, columns, reference):
+    """The similarity with what it reads from the tables: u for an agreement, reference people for rarity."""
+    if similarity["kind"] == "rarity":
+        return similarity | {"reference": reference}
+    if similarity["kind"] != "agreement":
+        return similarity
+    names = participating(columns, None, tables["original"], tables["protected"])
+    u = {name: chance(tables["original"][name], tables["protected"][name]) for name in names}
+    return similarity | {"m": dict.fromkeys(names, similarity["m"]), "u": u}
+
+
+def chance(one, other):
+    """How often a record of one table agrees with one of the other, among known values."""
+    one, other = ([value for value in values if value is not None] for values in (one, other))
+    if not one or not other:
+        return 0.5
+    agreeing = sum(1 for x in one for y in other if x == y)
+    return min(1 - 1e-6, max(1e-6, agreeing / (len(one) * len(other))))
+
+
+def gathered(found, table, rows, evidence, reference, tables):
+    """The evidence for each of the rows (docs/concepts/attackers.md, "Evidence")."""
+    searched = found if table == "original" else found.control
+    values = []
+    for i in rows:
+        best = searched.best[i]
+        if best is None or evidence == "best":
+            values.append(best)
+        elif evidence == "margin":
+            second = searched.second[i]
+            values.append(best - (lowest(found) if second is None else second))
+        else:
+            scores = [found.between(table, i, "control", r) for r in reference]
+            if evidence == "reference":
+                values.append(best - max(scores))
+            else:
+                there = [found.between(table, i, "protected", j) for j in range(length(tables["protected"]))]
+                values.append(log_mean(there) - log_mean(scores))
+    return values
+
+
+def log_mean(scores):
+    return math.log(sum(math.exp(s) for s in scores) / len(scores))
+
+
+def lowest(found):
+    if found.kind == "cosine":
+        return -1.0
+    if found.kind in ("euclidean", "rarity"):
+        return 0.0
+    raise ValueError(found.kind)
+
+
+def top1(member, truth):
+    """The top-1 hit rate; it reads the best candidates, whatever the evidence."""
+    return figures.top1_hit_rate(member.found, truth)

@@ -1,0 +1,114 @@
+"""The rarity score (docs/concepts/attackers.md, "The rarity score").
+
+    score(x, y) = sum of log(1 / frequency(x_c)) over the columns c on which x and y agree
+
+Choices where the page is silent:
+- The standard deviation is that of the population, over the values that are known.
+- A column in which originals or release do not vary agrees exactly, and so does a column with ranges.
+- While the tolerance of a column is searched, frequencies too are counted with the tolerance of a tenth.
+- "The best" is single if no other candidate is within 1e-6 of it.
+"""
+
+import math
+import statistics
+from dataclasses import dataclass
+
+CUTS = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
+
+
+@dataclass
+class Weights:
+    names: list
+    known: dict  # column -> the values of the counted people
+    tolerance: dict  # column -> within which its values agree, 0 for labels
+
+    def score(self, a, i, b, j, without=None):
+        """The score of record i of table a with record j of table b, over all columns but `without`."""
+        total = 0.0
+        for name in self.names:
+            x, y = a[name][i], b[name][j]
+            if name != without and x is not None and y is not None and self.agree(name, x, y):
+                total += self.weight(name, x)
+        return total
+
+    def agree(self, name, x, y):
+        within = self.tolerance[name]
+        return abs(amount(x) - amount(y)) <= within if within else x == y
+
+    def weight(self, name, x):
+        """Log(1 / frequency), kept for each value."""
+        if (name, x) not in self.kept:
+            agreeing = sum(1 for value in self.known[name] if self.agree(name, x, value))
+            self.kept[name, x] = math.log((len(self.known[name]) + 1) / (agreeing + 1))
+        return self.kept[name, x]
+
+    def largest(self):
+        """Agreement on values that nobody counted has."""
+        return sum(math.log(len(self.known[name]) + 1) for name in self.names)
+
+    def __post_init__(self):
+        self.kept = {}
+
+
+def amount(value):
+    """A number or a time as a number."""
+    return value.timestamp() if hasattr(value, "timestamp") else value
+
+
+def fit(tables, names, columns, reference):
+    """Frequencies in the release and among the `reference` rows of the control; tolerances from the release."""
+    known = {}
+    for name in names:
+        counted = tables["protected"][name] + [tables["control"][name][r] for r in reference]
+        known[name] = [value for value in counted if value is not None]
+    exact = dict.fromkeys(names, 0.0)
+    spreads = {name: min_spread(tables, name, columns[name]) for name in names}
+    meanwhile = Weights(names, known, {name: 0.1 * spreads[name] for name in names})
+    found = dict(exact)
+    if len(names) > 1:
+        for name in names:
+            if spreads[name] > 0:
+                found[name] = tolerance(tables["original"], tables["protected"], name, meanwhile, spreads[name])
+    return Weights(names, known, found)
+
+
+def min_spread(tables, name, column):
+    """The originals' standard deviation; 0 for labels and ranges, and where either table does not vary."""
+    spreads = []
+    for table in ("original", "protected"):
+        values = [value for value in tables[table][name] if value is not None]
+        if column["type"] == "category" or not values or any(isinstance(value, tuple) for value in values):
+            return 0.0
+        spreads.append(statistics.pstdev([amount(value) for value in values]))
+    return spreads[0] if min(spreads) > 0 else 0.0
+
+
+def tolerance(original, released, name, meanwhile, spread):
+    """The cut that best separates pairs which agree elsewhere from random pairs."""
+    near, asked = [], []
+    for i, mine in enumerate(original[name]):
+        scores = [meanwhile.score(original, i, released, j, without=name) for j in range(len(released[name]))]
+        best = max(scores)
+        ties = [j for j, score in enumerate(scores) if best - score <= 1e-6]
+        if len(ties) == 1 and mine is not None and released[name][ties[0]] is not None:
+            asked.append(amount(mine))
+            near.append(abs(amount(mine) - amount(released[name][ties[0]])))
+    if not near:
+        return 0.0
+    there = [amount(value) for value in released[name] if value is not None]
+    information = []
+    for cut in CUTS:
+        within = cut * spread
+        pairs = sum(1 for x in asked for y in there if abs(x - y) <= within)
+        # Half a pair is added to each count, and one to each total, so that no share is 0 or 1.
+        share = (sum(1 for d in near if d <= within) + 0.5) / (len(near) + 1)
+        information.append(divergence(share, (pairs + 0.5) / (len(asked) * len(there) + 1)))
+    best = information.index(max(information))
+    return CUTS[best] * spread if information[best] > 1.25 * information[0] + 0.05 else 0.0
+
+
+def divergence(share, chance):
+    """Kullback-Leibler divergence of two shares, in nats; 0 where `share` is not the larger."""
+    if share <= chance:
+        return 0.0
+    return share * math.log(share / chance) + (1 - share) * math.log((1 - share) / (1 - chance))

@@ -1,0 +1,52 @@
+"""Whole audits against the oracle: the family, calibration, headline, verdict and gate of random worlds.
+
+The oracle is written from the documentation as plain loops and shares no code with the package. Every score, power,
+risk and interval end must agree to 1e-9. A few worlds in `make test`, more in full.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cvpl.assessment import ensemble
+from cvpl.assessment.ensemble import AttackerOutcome
+from cvpl.evaluation import risk
+from examples import examples
+from verdict_comparison import compare
+from verdict_worlds import verdict_world
+
+SEEDS = range(1, 1 + examples(5))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_verdict_is_the_oracles(seed):
+    assert compare(verdict_world(seed)).differs == []
+
+
+@pytest.fixture(scope="module")
+def linkable():
+    """A small world with a control of which halves are used as reference, and without canaries."""
+    return verdict_world(LINKABLE)
+
+
+LINKABLE = 1
+
+
+def test_a_wrong_false_positive_rate_is_noticed(linkable, monkeypatch):
+    monkeypatch.setattr(risk, "LARGER_FALSE_RATES", (0.29,))
+    assert any("false-positive rate" in words for words in compare(linkable).differs)
+
+
+def test_a_wrong_scale_of_the_risk_is_noticed(linkable, monkeypatch):
+    monkeypatch.setattr(risk, "attributable_from_power", lambda power, _: power)
+    assert any("upper end" in words for words in compare(linkable).differs)
+
+
+def test_a_wrong_choice_of_the_headline_is_noticed(linkable, monkeypatch):
+    monkeypatch.setattr(AttackerOutcome, "power_at", lambda self, rate: -self.measured.power_at(rate))
+    assert any(words.startswith("headline:") for words in compare(linkable).differs)
+
+
+def test_an_uncorrected_interval_is_noticed(linkable, monkeypatch):
+    monkeypatch.setattr(ensemble.EnsembleOutcome, "confidence", property(lambda _: 0.95))
+    assert any(words.startswith("headline: lower end") for words in compare(linkable).differs)
