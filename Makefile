@@ -14,7 +14,7 @@ SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $
 TESTS := -n auto --dist loadfile --no-loadscope-reorder
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test test-full lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
+.PHONY: demo test test-full oracle lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -27,6 +27,12 @@ test: $(READY)
 test-full: $(READY)
 	$(MAKE) --jobs 2 lint compiled
 	CVPL_EXAMPLES=20 $(BIN)/python -m pytest $(TESTS)
+
+# Whole audits of 2,000 random worlds against the second implementation; it takes an hour or so. Stopped, it goes on
+# where it was; changed code begins anew.
+oracle: $(READY)
+	$(MAKE) compiled
+	PYTHONPATH=tests $(BIN)/python tests/oracle_worlds.py --worlds 2000 --seed 1 --out $(BENCH)/oracle_worlds.jsonl --processes 2
 
 lint: $(READY)
 	$(BIN)/ruff check .
