@@ -62,15 +62,11 @@ def compare(world: VerdictWorld) -> Outcome:
     if outcome.differs:
         return outcome
     reference = _drawn(world, seen)
-    ran = run(
-        world.original,
-        world.protected,
-        world.columns,
-        world.schemes,
-        control=world.control,
-        reference=reference,
-        aligned=world.aligned,
-    )
+    ran = _run(world, world.protected, reference)
+    canaries = {}
+    if world.canaries:
+        for member in _run(world, world.original, reference):
+            canaries[member.name] = validity.identity_canary(member)
     names, left_out = members(0 if world.control is None else len(next(iter(world.control.values()))))
     rows = {row.name: row for row in result.attackers}
     outcome.check("attackers", list(rows), names)
@@ -79,7 +75,11 @@ def compare(world: VerdictWorld) -> Outcome:
         _take_last_bits(outcome, member, attack, world)
         row = rows[member.name]
         given = _named(row.disqualified)
-        faults[member.name] = _faults(member, row, world, given)
+        if world.canaries:
+            identity = row.canaries.identity
+            outcome.check(f"{member.name}: identity canary", identity.top1_hit_rate, canaries[member.name][0])
+            outcome.check(f"{member.name}: attainable top-1", identity.attainable_top1, canaries[member.name][1])
+        faults[member.name] = _faults(member, row, world, given, canaries.get(member.name))
         outcome.check(f"{member.name}: faults", given, faults[member.name])
     released = len(next(iter(world.protected.values())))
     findings = [(item.check, item.closes_gate, item.count) for item in result.preflight]
@@ -141,15 +141,27 @@ def _cells(column) -> list:
     return [time.item() if ok else None for time, ok in zip(column.first, known, strict=True)]
 
 
-def _faults(member, row, world: VerdictWorld, given: list[str]) -> list[str]:
+def _run(world: VerdictWorld, released: dict[str, list], reference: list[int]) -> list:
+    """The oracle's family against a release."""
+    return run(
+        world.original,
+        released,
+        world.columns,
+        world.schemes,
+        control=world.control,
+        reference=reference,
+        aligned=world.aligned if released is world.protected else None,
+    )
+
+
+def _faults(member, row, world: VerdictWorld, given: list[str], identity: tuple | None) -> list[str]:
     """The oracle's faults; whether people are found in a copy that the package perturbed is the package's."""
     named = validity.faults(member, world.truth)
     if "perturbed copy" in given:
         named.append("perturbed copy")
-    if row.canaries is not None:
-        identity, independent = row.canaries.identity, row.canaries.independent
-        figures_given = (identity.top1_hit_rate, identity.attainable_top1)
-        named += validity.canary_faults(member, figures_given, (independent.low, independent.high))
+    if identity is not None:
+        independent = row.canaries.independent
+        named += validity.canary_faults(member, identity, (independent.low, independent.high))
     return sorted(named)
 
 

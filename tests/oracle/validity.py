@@ -1,7 +1,7 @@
 """Which attackers do not count (docs/concepts/validity.md, canaries.md).
 
-The perturbed copy and the canaries are releases that are drawn at random, so what an attacker did on them is handed
-over, and only judged here.
+The identity canary is the originals themselves, and is searched here. The perturbed copy and the independent canary are
+releases that are drawn at random, so what an attacker did on them is handed over, and only judged.
 
 Choices where the pages are silent:
 - "The pooled spread" is the root of the mean squared distance of the records from their own table's mean.
@@ -55,6 +55,20 @@ def shift(one, other):
     if inner <= 1e-12 * sum(norm(z) ** 2 for rows in (one, other) for z in rows):
         return None if apart == 0 else math.inf
     return apart / math.sqrt(inner / (len(one) + len(other)))
+
+
+def identity_canary(member):
+    """Top-1 of an attacker whose release is the originals themselves, and the most that equal records allow.
+
+    Both over the people without a missing value; with fewer than 20 of them, over all.
+    """
+    table, found = member.compared["original"], member.found
+    records = [tuple(values[i] for values in table.values()) for i in range(length(table))]
+    judged = [i for i, record in enumerate(records) if None not in record]
+    if len(judged) < FEWEST_JUDGED:
+        judged = list(range(len(records)))
+    hits = sum(1 / len(found.ties[i]) for i in judged if i in found.ties[i])
+    return hits / len(judged), sum(1 / records.count(records[i]) for i in judged) / len(judged)
 
 
 def canary_faults(member, identity, independent):
