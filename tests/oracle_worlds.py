@@ -18,8 +18,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import cvpl
+from family_worlds import verdict_world
 from verdict_comparison import compare
-from verdict_worlds import verdict_world
 
 HERE = Path(__file__).parent
 

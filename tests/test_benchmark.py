@@ -494,8 +494,8 @@ RELEASE = {"file": "low.csv", **MADE}
 WRONG = {
     "an unknown key": (wrong(colour="red"), "unknown setting `colour`. Allowed here: `columns`"),
     "an unknown key of a release": (
-        wrong(releases={"low": RELEASE | {"epsilon": 1}}),
-        "unknown setting `releases.low.epsilon`. Allowed here: `file`",
+        wrong(releases={"low": RELEASE | {"colour": 1}}),
+        "unknown setting `releases.low.colour`. Allowed here: `file`",
     ),
     "a misspelt key": (wrong(licens="free"), "unknown setting `licens`. Did you mean `licence`?"),
     "a key of the manifest in a release": (

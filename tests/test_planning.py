@@ -20,7 +20,7 @@ from cvpl.reports.plan import duration, plan_lines
 from cvpl.tables.reading import ColumnReader
 from cvpl.workflows.audit import plan_audit
 
-CONFIG = DEMO.replace("attacker: default", "attacker: paper")
+CONFIG = DEMO.replace("attacker: default", "attacker: paper").replace("report: {", "report: {suppress_below: 1, ")
 
 
 @pytest.fixture(scope="module")

@@ -99,6 +99,7 @@ def test_top1_recalls_and_rate_are_those_of_an_independent_computation(name):
         "truth": case.truth,
         "attacker": "paper",
         "threshold": case.threshold,
+        "report": {"suppress_below": 1},
     }
     result = cvpl.audit(SHARED / case.original, SHARED / case.protected, config | {"attacker": "paper"})
     expected = independent(case)

@@ -12,8 +12,8 @@ from cvpl.assessment import ensemble
 from cvpl.assessment.ensemble import AttackerOutcome
 from cvpl.evaluation import risk
 from examples import examples
+from family_worlds import verdict_world
 from verdict_comparison import compare
-from verdict_worlds import verdict_world
 
 SEEDS = (3, 4, 5, 6, 10, 20)
 """Every kind of verdict, certain people, ages in tens, canaries, an open gate."""

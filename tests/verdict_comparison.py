@@ -9,10 +9,10 @@ from unittest import mock
 
 import cvpl
 from cvpl.assessment import ensemble
+from family_worlds import VerdictWorld
 from oracle import figures, validity
 from oracle.family import members, run
 from oracle.verdict import RATES, Verdict, judge, settle
-from verdict_worlds import VerdictWorld
 
 CLOSE = 1e-9
 _FAULTS = {

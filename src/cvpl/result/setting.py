@@ -67,9 +67,9 @@ class Search(Section):
 class ProjectionSummary(Section):
     """The dimension of the space in which records were compared; null if the similarity uses no projection."""
 
-    components: People | None
+    components: Whole | None
     explained_variance: OfTables | None
-    features: People
+    features: Whole
 
 
 class AlignedColumn(Section):

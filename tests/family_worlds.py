@@ -57,6 +57,7 @@ class VerdictWorld:
             "canaries": self.canaries,
             "sensitivity": False,
             "search": {"threads": 1},
+            "report": {"suppress_below": 1},
         }
         return settings | ({} if self.truth is None else {"truth": {"original": "person", "protected": "person"}})
 
