@@ -115,9 +115,12 @@ def verdict_world(seed: int) -> VerdictWorld:
     released = [(_changed(originals[i], release, coarse, rng), i) for i in people[:planted]]
     released += [(person(), 1000 + at) for at in range(rows - planted)]
     if release == "equal records":
-        # In the middle, so that the release does not look cut off at an end.
-        one = person() | {name: _middle(originals, name) for name in ("age", "amount", "when") if name in chosen}
-        released = [(dict(one) if rng.random() < 0.7 else record, key) for record, key in released]
+        one = person()
+        equal = [rng.random() < 0.7 for _ in released]
+        others = [record for (record, _), same in zip(released, equal, strict=True) if not same]
+        # In the middle of the others, so that the release does not look cut off at an end.
+        one |= {name: _middle(others, name) for name in ("age", "amount", "when") if name in chosen}
+        released = [(dict(one) if same else item[0], item[1]) for item, same in zip(released, equal, strict=True)]
     if release == "shifted":
         released = [({name: _moved(name, value) for name, value in record.items()}, key) for record, key in released]
     rng.shuffle(released)
@@ -151,7 +154,7 @@ def verdict_world(seed: int) -> VerdictWorld:
 
 def _middle(records: list[dict], name: str):
     known = sorted(record[name] for record in records if record[name] is not None)
-    return known[len(known) // 2]
+    return known[len(known) // 2] if known else None
 
 
 def _cell(name: str, coarse: bool, rng: random.Random):

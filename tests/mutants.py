@@ -53,12 +53,13 @@ PACKAGES = {
     "evaluation": (
         "cvpl/evaluation",
         "intervals groups subgroups people policy contradictions control_likeness contribution_by_power "
-        "figures_by_hand edges against_oracle verdict laws ensemble surface compare small_counts",
+        "figures_by_hand edges against_oracle verdict laws ensemble surface compare small_counts "
+        "verdict_against_oracle intervals_by_simulation",
     ),
     "verdict": (
         "cvpl/assessment/verdict.py cvpl/assessment/gate.py cvpl/assessment/warnings.py cvpl/result/verdict.py "
         "cvpl/evaluation/risk.py cvpl/evaluation/contradictions.py",
-        "verdict contradictions policy ensemble edges sections figures_by_hand cli",
+        "verdict verdict_against_oracle contradictions policy ensemble edges sections figures_by_hand cli",
     ),
 }
 """The modules of each package, and the tests that look at them."""
