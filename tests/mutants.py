@@ -9,6 +9,10 @@ fails. A mutant that no test notices survives. What is in the output is not run 
 
 Each mutant runs in a fork of a process that has loaded the other packages, with its fault in one module's source.
 Modules with compiled functions get a cache of their own, or the compiled code of the sound module would be used.
+
+Only tests that call the changed function run, the quickest first. What each test calls is found on the sound code. What
+is called before a test, such as in a fixture, counts for all tests of its file. All tests run for code outside
+functions, for compiled functions, and for functions that no test calls in its own process.
 """
 
 from __future__ import annotations
@@ -208,21 +212,103 @@ class _OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, str(self.file), "exec"), module.__dict__)  # noqa: S102 - the changed source
 
 
-class _QuickestFirst:
-    """A plugin of pytest that runs quick tests first, times them, and remembers the first that failed."""
+@dataclass(frozen=True)
+class SoundRun:
+    """What the tests do on the sound code: the seconds of each, and the functions it calls."""
+
+    seconds: dict[str, float]
+    calls: dict[str, list[str]]
+
+    def order(self, mutant: Mutant) -> dict[str, int]:
+        """The tests to run on a mutant, with their places; a file's tests stay together, since they share fixtures."""
+        function = _function(mutant)
+        tests = [test for test in self.seconds if function in self.calls.get(test, [])] or list(self.seconds)
+        files: dict[str, float] = {}
+        for test in tests:
+            files[_file(test)] = files.get(_file(test), 0.0) + self.seconds[test]
+        tests.sort(key=lambda test: (files[_file(test)], _file(test), self.seconds[test]))
+        return {test: place for place, test in enumerate(tests)}
+
+
+def _file(test: str) -> str:
+    return test.split("::", maxsplit=1)[0]
+
+
+def _function(mutant: Mutant) -> str:
+    """The function around a mutant's line, as `_Calls` names it; "" if it is compiled, and outside of functions."""
+    found = ""
+
+    def look(node: ast.AST, path: str) -> None:
+        nonlocal found
+        for child in ast.iter_child_nodes(node):
+            below = path
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                below = f"{path}{child.name}"
+                if isinstance(child, ast.FunctionDef):
+                    if child.body[0].lineno <= mutant.line <= (child.end_lineno or 0):
+                        compiled = any("njit" in ast.unparse(one) for one in child.decorator_list)
+                        found = "" if compiled else f"{mutant.file}:{below}"
+                    below += ".<locals>"
+                below += "."
+            look(child, below)
+
+    look(ast.parse((SOURCE / mutant.file).read_text(encoding="utf-8")), "")
+    return found
+
+
+class _Calls:
+    """A plugin of pytest that notes which functions of the package each test calls, in all threads."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self.before: dict[str, set[str]] = {}
+        self.within: dict[str, set[str]] = {}
+
+    def _call(self, frame: Any, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(SOURCE / "cvpl")):
+            name = code.co_qualname.split(".<locals>.<")[0]  # without comprehensions and lambdas
+            self.found.add(f"{code.co_filename.removeprefix(str(SOURCE) + '/')}:{name}")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: Any) -> Any:
+        self.found = self.before.setdefault(_file(item.nodeid), set())
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Any:
+        self.found = self.within.setdefault(item.nodeid, set())
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Any:
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+
+    def calls(self) -> dict[str, list[str]]:
+        """The functions that each test calls, or its fixtures."""
+        return {test: sorted(found | self.before[_file(test)]) for test, found in self.within.items()}
+
+
+class _Chosen:
+    """A plugin of pytest that runs the chosen tests in their order, times them, and remembers the first that failed."""
 
     name = ""
 
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.known, self.seconds = seconds, {}
+    def __init__(self, order: dict[str, int]) -> None:
+        self.order, self.seconds = order, {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        # The tests of a file stay together, since they share what is slow to make.
-        files: dict[str, float] = {}
-        for name, seconds in self.known.items():
-            files[name.split("::")[0]] = files.get(name.split("::")[0], 0.0) + seconds
-        items.sort(key=lambda item: (files.get(item.nodeid.split("::")[0], 0.0), self.known.get(item.nodeid, 0.0)))
+        if self.order:
+            items[:] = sorted((item for item in items if item.nodeid in self.order), key=self._place)
+
+    def _place(self, item: Any) -> int:
+        return self.order[item.nodeid]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
@@ -234,9 +320,11 @@ class _QuickestFirst:
             self.name = f"{report.nodeid} (does not load)"
 
 
-def _child(mutant: Mutant, seconds: dict[str, float], report: int, scratch: str) -> None:
+def _child(mutant: Mutant, sound: SoundRun, report: int, scratch: str) -> None:
     """In the fork: run the tests on the mutant, and write what was found to the pipe."""
+    order: dict[str, int] = {}
     if mutant.place >= 0:
+        order = sound.order(mutant)
         file = SOURCE / mutant.file
         source = file.read_text(encoding="utf-8")
         if "njit" in source:
@@ -247,31 +335,32 @@ def _child(mutant: Mutant, seconds: dict[str, float], report: int, scratch: str)
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(ROOT / "tests")])
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
     os.chdir(ROOT)
-    plugin = _QuickestFirst(seconds)
+    plugin, calls = _Chosen(order), _Calls()
     files = [ROOT / "tests" / f"test_{name}.py" for name in PACKAGES[mutant.package][1].split()]
+    files = [file for file in files if not order or any(_file(test) == f"tests/{file.name}" for test in order)]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", f"--basetemp={scratch}/tests"]
-        code = pytest.main([*options, *(str(file) for file in files if file.exists())], plugins=[plugin])
+        plugins = [plugin] if mutant.place >= 0 else [plugin, calls]
+        code = pytest.main([*options, *(str(file) for file in files if file.exists())], plugins=plugins)
     told = {"code": int(code), "by": plugin.name}
     if mutant.place < 0:
-        told["tests"] = plugin.seconds
+        told |= {"seconds": plugin.seconds, "calls": calls.calls()}
     with os.fdopen(report, "wb") as pipe:
         pipe.write(json.dumps(told).encode())
 
 
-def sound(package: str) -> dict[str, float]:
-    """The seconds of every test of a package on the sound code; raises RuntimeError if a test fails there."""
-    told = _run(Mutant(package, "", -1, 0, ""), {})
+def sound_run(package: str) -> SoundRun:
+    """Run the tests of a package on the sound code; raises RuntimeError if one fails there."""
+    told = _run(Mutant(package, "", -1, 0, ""), SoundRun({}, {}))
     if told["code"] != 0:
         raise RuntimeError(f"{package}: a test fails without a mutant: {told['by']}")
-    seconds: dict[str, float] = told["tests"]
-    return seconds
+    return SoundRun(told["seconds"], told["calls"])
 
 
-def run(mutant: Mutant, seconds: dict[str, float]) -> dict[str, Any]:
+def run(mutant: Mutant, sound: SoundRun) -> dict[str, Any]:
     """Whether the tests notice a mutant, by which test, and after how many seconds."""
     begin = time.monotonic()
-    told = _run(mutant, seconds)
+    told = _run(mutant, sound)
     return {
         **{name: getattr(mutant, name) for name in ("package", "file", "place", "line", "what")},
         "dead": told["code"] != 0,
@@ -280,7 +369,7 @@ def run(mutant: Mutant, seconds: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def _run(mutant: Mutant, seconds: dict[str, float]) -> dict[str, Any]:
+def _run(mutant: Mutant, sound: SoundRun) -> dict[str, Any]:
     """Run the tests in a fork, and return what it wrote."""
     mine, theirs = os.pipe()
     scratch = tempfile.mkdtemp(prefix="mutant-")
@@ -291,7 +380,7 @@ def _run(mutant: Mutant, seconds: dict[str, float]) -> dict[str, Any]:
         for stream in (1, 2):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         try:
-            _child(mutant, seconds, theirs, scratch)
+            _child(mutant, sound, theirs, scratch)
         except BaseException as error:  # told by the parent
             os.write(theirs, json.dumps({"code": None, "by": repr(error)}).encode())
         finally:
@@ -351,9 +440,9 @@ def main() -> None:
     number, parts = map(int, given.part.split("/"))
     for package in given.packages or PACKAGES:
         wanted = [one for one in drawn(package, given.count, given.seed)[number - 1 :: parts] if one.key not in done]
-        seconds = sound(package) if wanted else {}
+        sound = sound_run(package) if wanted else SoundRun({}, {})
         for mutant in wanted:
-            line = json.dumps(run(mutant, seconds)) + "\n"
+            line = json.dumps(run(mutant, sound)) + "\n"
             with given.out.open("a", encoding="utf-8") as out:
                 out.write(line)
 

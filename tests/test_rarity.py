@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,7 +24,7 @@ from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
-from cvpl.search.rare_values import log_means
+from cvpl.search.rare_values import log_means, products
 from cvpl.search.rare_values.index import RareValues
 from examples import examples
 from test_search_ways import assert_same, every_pair
@@ -275,6 +276,47 @@ def test_densities_are_the_same_in_tiles_and_compiled_and_over_any_blocks(differ
     np.testing.assert_allclose(tiles, wanted, atol=1e-12)
     np.testing.assert_allclose(compiled[0], wanted, atol=1e-12)
     assert np.array_equal(*compiled)
+
+
+@pytest.mark.parametrize("differ", [0.0, -0.7])
+@pytest.mark.parametrize("many", [0, 1, 2])
+def test_merged_candidates_have_the_same_density(differ, many):
+    rng = np.random.default_rng(many)
+    count, queries = 6_000, 60
+    sizes = [4, 3, 30, 50] + [2_500] * many
+    b = np.column_stack([rng.integers(-1, size, count) for size in sizes]).astype(np.int32)
+    a = np.column_stack([rng.integers(-1, size, queries) for size in sizes]).astype(np.int32)
+    if many:
+        b[: count // 3, 4] = 7  # a common value among many: nobody is merged for those who have it
+        a[:9, 4] = 7
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    middle = np.concatenate([np.arange(size) for size in sizes])
+    reach = rng.integers(-1, 2, len(middle))
+    table = AgreementWeights(
+        start,
+        np.where(reach < 0, 1, middle - np.maximum(reach, 0)).astype(np.int32),
+        np.where(reach < 0, 0, middle + np.maximum(reach, 0)).astype(np.int32),
+        rng.uniform(0, 4, len(middle)),
+        np.full(len(sizes), differ),
+    )
+    scorer = AgreementScorer(a, b, table)
+    wanted = np.log(np.exp(scorer.tile(slice(0, queries), slice(0, count))).sum(axis=1))
+    found = products.Products.of(b)
+    assert found.merged is not None
+    assert len(found.columns.others) == many
+    np.testing.assert_allclose(found(scorer), wanted, rtol=1e-13)
+    np.testing.assert_allclose(replace(found, merged=None)(scorer), wanted, rtol=1e-13)
+
+
+def test_a_density_where_agreement_speaks_against_a_pair_is_summed_over_all():
+    b = np.column_stack([np.arange(4_000) == 0, np.arange(4_000)]).astype(np.int32)
+    middle = np.concatenate([np.arange(2), np.arange(4_000)]).astype(np.int32)
+    agree = np.concatenate([np.full(2, 60.0), np.full(4_000, -60.0)])
+    found = products.Products.of(b)
+    assert found.merged is not None
+    scorer = AgreementScorer(b[:1], b, AgreementWeights(np.array([0, 2, 4_002]), middle, middle, agree, np.zeros(2)))
+    wanted = np.log(np.exp(scorer.tile(slice(0, 1), slice(0, 4_000))).sum(axis=1))
+    np.testing.assert_allclose(found(scorer), wanted, rtol=1e-13)
 
 
 def test_a_density_of_many_columns_neither_overflows_nor_vanishes(monkeypatch):

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.search.best import TIE, BestCandidates
+from cvpl.search.rare_values.counting_sort import stable_order
 from cvpl.search.tree.simd import LANES, add_agreement, add_overlap, at_least, highest, load, lowest_bit, store, zero
 
 Ints = NDArray[np.int64]
@@ -68,13 +69,13 @@ class RareValues:
         count, columns = b.shape
         order = np.arange(count, dtype=np.int32)
         for column in _sorted_by(b)[::-1]:
-            order = _stable_order(np.ascontiguousarray(b[:, column]), order)
+            order = stable_order(np.ascontiguousarray(b[:, column]), order)
         records = np.ascontiguousarray(b[order])
         codes = np.ascontiguousarray(records.T)
         places = np.arange(count, dtype=np.int32)
         lists = np.empty((columns, count), dtype=np.int32)
         for column in range(columns):
-            lists[column] = _stable_order(codes[column], places)
+            lists[column] = stable_order(codes[column], places)
         zones = -(-count // ZONE)
         padded = np.full((zones * ZONE, columns), -1, dtype=np.int32)
         padded[:count] = records
@@ -159,22 +160,6 @@ def _sorted_by(b: Words) -> list[int]:
         entropy = float(np.log(len(b)) - (counts * np.log(counts)).sum() / len(b))
         (rare if entropy > np.log(len(b)) - np.log(max(1.0, RARE * zones)) else informative).append((-entropy, column))
     return [column for _, column in sorted(informative) + sorted(rare)]
-
-
-@njit(nogil=True, cache=True)
-def _stable_order(codes: Array, order: Array) -> Array:
-    """The places in `order`, sorted by their codes, from -1 on; equal codes keep their order (a counting sort)."""
-    starts = np.zeros(codes.max() + 3, dtype=np.int64) if len(codes) else np.zeros(2, dtype=np.int64)
-    for code in codes:
-        starts[code + 2] += 1
-    for code in range(1, len(starts)):
-        starts[code] += starts[code - 1]
-    found = np.empty_like(order)
-    for place in order:
-        code = codes[place] + 1
-        found[starts[code]] = place
-        starts[code] += 1
-    return found
 
 
 @njit(nogil=True, cache=True)

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 
 COMPILED_PAIRS = 10_000_000
 """From this number of pairs on, the compiled loops repay loading the compiler."""
+_PRODUCTS = "products"
 _QUERIES_AT_ONCE = 512
 _LARGEST_EXPONENT = 600.0
 """exp of this, times any number of records, is far from overflow; and exp of its negative far from underflow."""
@@ -44,7 +45,9 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
             if compiled:
                 from cvpl.search.rare_values.products import Products  # noqa: PLC0415 - loads the compiler
 
-                summed = Products.of(there.b, worth)
+                if _PRODUCTS not in there.derived:
+                    there.derived[_PRODUCTS] = Products.of(there.b)
+                summed = there.derived[_PRODUCTS]
             at_once = min(_QUERIES_AT_ONCE, max(1, -(-len(asked) // budget.workers)))
             for start in range(0, len(asked), at_once):
                 yield partial(fill, asked[start : start + at_once], there, summed)

@@ -10,7 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import AgreementScorer
-from cvpl.operators.similarity.agreement import AgreementWeights
+from cvpl.search.rare_values.joined_columns import TABLE, JoinedColumns, fill_table
+from cvpl.search.rare_values.merged import MergedCandidates, sum_of_runs
 from cvpl.search.tree.simd import natural
 
 Floats = NDArray[np.float64]
@@ -18,114 +19,44 @@ Array = Any
 
 _PIECE = 1_024
 """Candidates whose products are held at a time, so that they stay in the L1 cache."""
-_TABLE = 1_024
-"""The most entries of a query's table of factors: columns with few values share one."""
+_FEW = 0.75
+"""The sum is corrected for the candidates that agree in a column with many values if they are at most this share."""
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """A block's candidates, and the factors of agreement and disagreement.
+    """A block's candidates, as columns, and merged where that repays."""
 
-    Columns with few values are joined: `joined` has one number per candidate for each group of them, and a query looks
-    its factor up in a table. The codes of the other columns, `codes`, are compared with the range that agrees.
-    """
-
-    joined: NDArray[np.int32]
-    members: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    others: NDArray[np.int64]
-    agree: Floats
-    differ: Floats
+    columns: JoinedColumns
+    merged: MergedCandidates | None
 
     @classmethod
-    def of(cls, b: NDArray[np.int32], worth: AgreementWeights) -> Products:
+    def of(cls, b: NDArray[np.int32]) -> Products:
         """Build from the candidates' codes, one row per record."""
-        sizes = b.max(axis=0, initial=-1).astype(np.int64) + 2  # code -1 is a missing value
-        groups = _groups(sizes)
-        members = np.full((len(groups), max(map(len, groups), default=0)), -1, dtype=np.int32)
-        joined = np.zeros((len(groups), len(b)), dtype=np.int32)
-        for number, columns in enumerate(groups):
-            members[number, : len(columns)] = columns
-            for column in columns:
-                joined[number] = joined[number] * sizes[column] + b[:, column] + 1
-        grouped = {column for columns in groups for column in columns}
-        others = np.array([column for column in range(b.shape[1]) if column not in grouped], dtype=np.int64)
-        codes = np.ascontiguousarray(b[:, others].T)
-        return cls(joined, members, sizes, codes, others, np.exp(worth.agree), np.exp(worth.differ))
+        columns = JoinedColumns.of(b)
+        return cls(columns, MergedCandidates.of(columns))
 
     def __call__(self, scorer: AgreementScorer) -> Floats:
         """The logarithm of the sum for every query of the scorer."""
-        found = np.empty(scorer.queries)
+        worth, columns, merged = scorer.worth, self.columns, self.merged
+        tables = worth.start, worth.first, worth.last, np.exp(worth.agree), np.exp(worth.differ)
+        groups = columns.members, columns.sizes, columns.others
+        found = np.full(scorer.queries, np.nan)
+        if merged is not None and self._agreement_adds(scorer):
+            runs = merged.groups, merged.inside, merged.runs, merged.outer, merged.inner, merged.count
+            lists = merged.joined, merged.codes, merged.starts, merged.at
+            _sum_merged(scorer.a, *tables, *groups, *runs, *lists, found)
+        _sum_all(scorer.a, *tables, *groups, columns.joined, columns.codes, found)
+        logarithms: Floats = np.log(found)
+        return logarithms
+
+    def _agreement_adds(self, scorer: AgreementScorer) -> bool:
+        """Whether agreement never weighs less than disagreement, so that a correction is never subtracted."""
         worth = scorer.worth
-        _sum(
-            scorer.a,
-            worth.start,
-            worth.first,
-            worth.last,
-            self.agree,
-            self.differ,
-            self.joined,
-            self.members,
-            self.sizes,
-            self.codes,
-            self.others,
-            found,
+        return all(
+            worth.agree[worth.start[column] : worth.start[column + 1]].min(initial=np.inf) >= worth.differ[column]
+            for column in self.columns.others
         )
-        return np.log(found)
-
-
-def _groups(sizes: NDArray[np.int64]) -> list[list[int]]:
-    """Columns to join, those with the fewest values first, so that no table is larger than `_TABLE`."""
-    groups: list[list[int]] = []
-    entries = 0
-    for column in map(int, np.argsort(sizes, kind="stable")):
-        if sizes[column] > _TABLE:
-            break
-        if not groups or entries * sizes[column] > _TABLE:
-            groups.append([])
-            entries = 1
-        groups[-1].append(column)
-        entries *= int(sizes[column])
-    return groups
-
-
-@njit(nogil=True, cache=True)
-def _factor(code: int, other: int, low: int, high: int, gain: float, loss: float) -> float:
-    if code < 0:
-        return 1.0
-    if (other >= low) & (other <= high):
-        return gain
-    return loss if other >= 0 else 1.0
-
-
-@njit(nogil=True, cache=True)
-def _fill(
-    query: Array,
-    start: Array,
-    first: Array,
-    last: Array,
-    agree: Array,
-    differ: Array,
-    columns: Array,
-    sizes: Array,
-    table: Array,
-) -> None:
-    """The product of the factors of a group's columns, for every combination of their values."""
-    table[0] = 1.0
-    entries = 1
-    for column in columns:
-        if column < 0:
-            break
-        code, size = query[column], sizes[column]
-        at = start[column] + max(code, 0)
-        for entry in range(entries - 1, -1, -1):
-            known = table[entry]
-            for other in range(size - 1, -1, -1):
-                table[entry * size + other] = known * _factor(
-                    code, other - 1, first[at], last[at], agree[at], differ[column]
-                )
-        entries *= size
 
 
 @njit(nogil=True, cache=True)
@@ -150,47 +81,144 @@ def _look_up(joined: Array, tables: Array, begin: int, size: int, product: Array
 
 @njit(nogil=True, cache=True)
 def _sum(
+    joined: Array, codes: Array, tables: Array, low: Array, high: Array, gain: Array, loss: Array, begin: int, end: int
+) -> float:
+    """The sum of the products over the candidates from `begin` to `end`, in their order.
+
+    A column with many values has the factor `gain` for a code from `low` to `high`, and `loss` for any other.
+    """
+    product, total = np.empty(_PIECE), np.zeros(_PIECE)
+    for left in range(begin, end, _PIECE):
+        size = min(_PIECE, end - left)
+        _look_up(joined, tables, left, size, product)
+        for column in range(len(codes)):
+            first, last, on, off = low[column], high[column], gain[column], loss[column]
+            there = codes[column, left : left + size]
+            if (on == 1.0) & (off == 1.0):
+                continue
+            if off == 1.0:
+                for place in range(size):
+                    other = there[natural(place)]
+                    product[natural(place)] *= on if (other >= first) & (other <= last) else 1.0
+            else:
+                for place in range(size):
+                    other = there[natural(place)]
+                    otherwise = off if other >= 0 else 1.0
+                    product[natural(place)] *= on if (other >= first) & (other <= last) else otherwise
+        for place in range(size):
+            total[natural(place)] += product[natural(place)]
+    return float(total.sum())
+
+
+@njit(nogil=True, cache=True)
+def _asked(
+    query: Array,
+    start: Array,
+    first: Array,
+    last: Array,
+    agree: Array,
+    differ: Array,
+    others: Array,
+    low: Array,
+    high: Array,
+    gain: Array,
+    loss: Array,
+) -> None:
+    """The codes that agree with a query's value in each column with many values, and the factors."""
+    for number in range(len(others)):
+        column = others[number]
+        code = query[column]
+        low[number], high[number], gain[number], loss[number] = 0, -1, 1.0, 1.0
+        if code >= 0:
+            at = start[column] + code
+            low[number], high[number], gain[number], loss[number] = first[at], last[at], agree[at], differ[column]
+
+
+@njit(nogil=True, cache=True)
+def _sum_all(
     a: Array,
     start: Array,
     first: Array,
     last: Array,
     agree: Array,
     differ: Array,
-    joined: Array,
     members: Array,
     sizes: Array,
-    codes: Array,
     others: Array,
+    joined: Array,
+    codes: Array,
     found: Array,
 ) -> None:
-    """Sum query by query, with the candidates in their order, so that the sum is the same on every thread."""
-    groups, count = joined.shape
-    product, total = np.empty(_PIECE), np.empty(_PIECE)
-    tables = np.ones((groups, _TABLE))
+    """Sum over all candidates, for each query whose sum is not yet known.
+
+    Query by query, so that the sum is the same on every thread.
+    """
+    low, high = np.empty((2, len(others)), np.int64)
+    gain, loss = np.empty((2, len(others)))
+    tables = np.ones((len(members), TABLE))
     for query in range(len(a)):
-        for group in range(groups):
-            _fill(a[query], start, first, last, agree, differ, members[group], sizes, tables[group])
-        total[:] = 0.0
-        for begin in range(0, count, _PIECE):
-            size = min(_PIECE, count - begin)
-            _look_up(joined, tables, begin, size, product)
-            for number in range(len(others)):
-                column = others[number]
-                code = a[query, column]
-                if code < 0:
-                    continue
-                at = start[column] + code
-                low, high, gain, loss = first[at], last[at], agree[at], differ[column]
-                there = codes[number, begin : begin + size]
-                if loss == 1.0:
-                    for place in range(size):
-                        other = there[natural(place)]
-                        product[natural(place)] *= gain if (other >= low) & (other <= high) else 1.0
-                else:
-                    for place in range(size):
-                        other = there[natural(place)]
-                        otherwise = loss if other >= 0 else 1.0
-                        product[natural(place)] *= gain if (other >= low) & (other <= high) else otherwise
-            for place in range(size):
-                total[natural(place)] += product[natural(place)]
-        found[query] = total.sum()
+        if not np.isnan(found[query]):
+            continue
+        for group in range(len(members)):
+            fill_table(a[query], start, first, last, agree, differ, members[group], sizes, tables[group])
+        _asked(a[query], start, first, last, agree, differ, others, low, high, gain, loss)
+        found[query] = _sum(joined, codes, tables, low, high, gain, loss, 0, joined.shape[1])
+
+
+@njit(nogil=True, cache=True)
+def _sum_merged(
+    a: Array,
+    start: Array,
+    first: Array,
+    last: Array,
+    agree: Array,
+    differ: Array,
+    members: Array,
+    sizes: Array,
+    others: Array,
+    groups: Array,
+    inside: int,
+    runs: Array,
+    outer: Array,
+    inner: Array,
+    count: Array,
+    joined: Array,
+    codes: Array,
+    starts: Array,
+    at: Array,
+    found: Array,
+) -> None:
+    """Sum over the merged candidates, for each query with whom few enough agree in the columns with many values.
+
+    With a factor g_o where a candidate agrees in column o and l_o where not, in any order of the columns,
+
+        product of all factors - product of all l_o = sum over o of  f_1 ... f_(o-1) (g_o - l_o) l_(o+1) ... l_n
+
+    over the columns o in which it agrees. So each list is summed on its own, that of the most candidates first.
+    """
+    many = len(others)
+    tables = np.ones((len(members) + (many > 0), TABLE))
+    low, high, begins, ends = np.empty((4, many), np.int64)
+    gain, loss, on = np.empty((3, many))
+    for query in range(len(a)):
+        _asked(a[query], start, first, last, agree, differ, others, low, high, gain, loss)
+        for number in range(many):
+            begins[number], ends[number] = 0, 0
+            if low[number] <= high[number]:
+                begins[number] = starts[at[number] + low[number] + 1]
+                ends[number] = starts[at[number] + high[number] + 2]
+        if (ends - begins).sum() > _FEW * count.sum():
+            continue
+        for group in range(len(members)):
+            fill_table(a[query], start, first, last, agree, differ, members[group], sizes, tables[group])
+        for known in range(1 << many if many else 0):
+            tables[len(members), known] = 1.0
+            for number in range(many):
+                tables[len(members), known] *= loss[number] if known >> number & 1 else 1.0
+        total = sum_of_runs(groups, inside, runs, outer, inner, count, tables)
+        on[:] = loss
+        for number in np.argsort(begins - ends):
+            on[number] = gain[number] - loss[number]
+            total += _sum(joined[number], codes[number], tables, low, high, on, loss, begins[number], ends[number])
+            on[number] = gain[number]
+        found[query] = total
