@@ -43,7 +43,6 @@ def judged(seed: int) -> dict:
         "certain": outcome.certain,
         "figures": outcome.figures,
         "differs": outcome.differs,
-        "rounded": len(outcome.rounded),
     }
 
 
@@ -94,7 +93,6 @@ def _total(lines: list[dict]) -> int:
         print(f"{name}: " + ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common()))
     print(f"gate met: {sum(line['gate'] for line in lines):,}")
     print(f"certain people: {sum(line['certain'] for line in lines):,}")
-    print(f"powers that hang on the rounding of equal scores: {sum(line['rounded'] for line in lines):,}")
     print(f"worlds with a disagreement: {len(differing):,}")
     for line in differing:
         print(f"  seed {line['seed']}, {line['release']}: {len(line['differs'])}, the first: {line['differs'][0]}")

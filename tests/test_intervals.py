@@ -298,6 +298,15 @@ def test_power_is_read_off_the_roc_by_hand(alpha, power):
     assert (mine.mean(), base.mean()) == pytest.approx((power, alpha))
 
 
+def test_scores_that_differ_in_the_last_bits_are_linked_together():
+    originals, controls = np.array([0.1 + 0.2, 0.9]), np.array([0.3, 0.1])
+    roc = Roc.of(originals, controls)
+    assert roc.thresholds.tolist() == [np.inf, 0.9, 0.3, 0.1]
+    assert roc.false.tolist() == [0.0, 0.0, 0.5, 1.0]
+    assert roc.true.tolist() == [0.0, 0.5, 1.0, 1.0]
+    assert roc.power(0.25) == power_at(originals, controls, 0.25) == 0.75
+
+
 def test_an_attacker_without_candidates_has_no_power_beyond_chance():
     nothing = np.full(10, -np.inf)
     assert power_at(nothing, nothing, 0.05) == pytest.approx(0.05)

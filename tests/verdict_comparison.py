@@ -12,7 +12,7 @@ from cvpl.assessment import ensemble
 from family_worlds import VerdictWorld
 from oracle import figures, validity
 from oracle.family import members, run
-from oracle.verdict import RATES, Verdict, judge, settle
+from oracle.verdict import RATES, Verdict, judge
 
 CLOSE = 1e-9
 _FAULTS = {
@@ -28,14 +28,13 @@ _FAULTS = {
 
 @dataclass
 class Outcome:
-    """The kind of the verdict, what differs, and the powers that hang on the rounding of equal scores."""
+    """The kind of the verdict, and what differs."""
 
     kind: str
     gate_met: bool
     certain: bool
     figures: int = 0
     differs: list[str] = field(default_factory=list)
-    rounded: list[str] = field(default_factory=list)
 
     def check(self, what: str, mine, theirs) -> None:
         """Note a difference between the package's value and the oracle's."""
@@ -72,7 +71,7 @@ def compare(world: VerdictWorld) -> Outcome:
     outcome.check("attackers", list(rows), names)
     faults = {}
     for member, attack in zip(ran, seen, strict=True):
-        _take_last_bits(outcome, member, attack, world)
+        _compare_scores(outcome, member, attack, world)
         row = rows[member.name]
         given = _named(row.disqualified)
         if world.canaries:
@@ -90,8 +89,8 @@ def compare(world: VerdictWorld) -> Outcome:
     return outcome
 
 
-def _take_last_bits(outcome: Outcome, member, attack, world: VerdictWorld) -> None:
-    """Compare every score, and go on with the package's, so that rounding orders equal scores alike on both sides."""
+def _compare_scores(outcome: Outcome, member, attack, world: VerdictWorld) -> None:
+    """Compare every score of the originals and of the control."""
     found = {"originals": attack.scores}
     places = {"originals": _places(attack.held, world.original)}
     own = {"originals": member.scores}
@@ -105,10 +104,7 @@ def _take_last_bits(outcome: Outcome, member, attack, world: VerdictWorld) -> No
         outcome.figures += len(scores)
         for score, row in zip(scores.tolist(), places[table], strict=True):
             mine = None if math.isinf(score) else score
-            if _same(mine, own[table][row]):
-                own[table][row] = mine
-            else:
-                far += 1
+            far += not _same(mine, own[table][row])
         if far:
             outcome.differs.append(f"{member.name}: {far} of {len(scores)} scores of {table}")
 
@@ -180,8 +176,6 @@ def _compare_member(outcome: Outcome, row, member, theirs: Verdict, world: Verdi
         power = {item.false_rate: item.power for item in row.power}
         for rate in RATES:
             outcome.check(f"{name}: power at {rate:.0%}", power[rate], theirs.power[name][rate])
-            if not _same(power[rate], figures.power_of_scores(*settle([member.scores, member.controls]), rate)):
-                outcome.rounded.append(f"{name}: power at {rate:.0%}")
         rate = theirs.power[name][0.05] if member.off_scale else figures.linkage_rate(member.found, 0.9)
         base = 0.05 if member.off_scale else figures.control_rate(member.found, 0.9)
         outcome.check(f"{name}: linkage rate", row.linkage_rate.estimate, rate)

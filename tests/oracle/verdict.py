@@ -88,7 +88,7 @@ def judge(members, truth, released, left_out=(), faults=None, findings=(), limit
     faults = faults or {}
     scores = {}
     for member in members:
-        scores[member.name] = None if member.controls is None else [member.scores, member.controls]
+        scores[member.name] = None if member.controls is None else settle([member.scores, member.controls])
     curves = {name: figures.roc(*both) for name, both in scores.items() if both is not None}
     power = {name: {rate: figures.height(points, rate) for rate in RATES} for name, points in curves.items()}
     hits = {m.name: None if truth is None else figures.top1_hit_rate(m.found, truth) for m in members}

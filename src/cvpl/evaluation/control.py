@@ -18,6 +18,8 @@ Basis = Literal["control", "own_match_left_out"]
 FALSE_RATES = (0.01, 0.05, 0.10)
 FALSE_RATE = 0.05
 """The false-positive rate at which power, and any score without its own threshold, is read."""
+_DECIMALS = 9
+"""The decimals up to which two scores are compared: the last bits depend on the order in which a sum is taken."""
 
 
 def attributable_rate(rate: float, control: float) -> float | None:
@@ -31,6 +33,7 @@ def power_at(originals: Floats, controls: Floats, false_rate: float) -> float:
     Read off the ROC, linear between attainable points. A record without candidates scores -inf: it is linked only at
     the last point, where every record is. Same as `Roc.power`, without the other points of the ROC.
     """
+    originals, controls = np.round(originals, _DECIMALS), np.round(controls, _DECIMALS)
     people, linked = len(controls), int(false_rate * len(controls))
     while linked < people and (linked + 1) / people <= false_rate:
         linked += 1
@@ -50,7 +53,10 @@ def power_at(originals: Floats, controls: Floats, false_rate: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """The shares of controls (`false`) and originals (`true`) linked at every threshold, from the highest down."""
+    """The shares of controls (`false`) and originals (`true`) linked at every threshold, from the highest down.
+
+    Scores are rounded to nine decimals, so that people whose scores differ only in the last bits are linked together.
+    """
 
     originals: Floats
     controls: Floats
@@ -61,6 +67,7 @@ class Roc:
     @classmethod
     def of(cls, originals: Floats, controls: Floats) -> Roc:
         """The attainable points, from (0, 0) at an infinite threshold to (1, 1)."""
+        originals, controls = np.round(originals, _DECIMALS), np.round(controls, _DECIMALS)
         steps = np.unique(np.concatenate([originals, controls]))[::-1]
         thresholds = np.concatenate([[np.inf], steps])
         false, true = (
