@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from threading import Thread
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -62,6 +63,8 @@ def report_page(result: AnyResult, *, opened: bool = False) -> str:
 
 def sections_page(sections: Sequence[Section], *, opened: bool = False) -> str:
     """The HTML page of a report; `opened` unfolds everything, for print."""
+    if any(section.figures for section in sections):
+        Thread(target=_start_charts).start()
     of = {section.anchor: section for section in sections}
     inner = [section for section in sections_for(sections, Output.PAGE) if section.anchor not in (TITLE, CLOSING)]
     return _page(
@@ -81,6 +84,13 @@ def sections_markup(sections: Sequence[Section]) -> str:
     inner = [RenderedSection(section, (), section.tables) for section in others]
     rendered = [section for section in inner if not section.empty]
     return _page("notebook.html", opened=True, on_page=False, title=title, sections=rendered)
+
+
+def _start_charts() -> None:
+    """Start the renderer of charts, which takes a second, while the charts are built."""
+    import vl_convert  # noqa: PLC0415 - slow to import
+
+    vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})
 
 
 def _render_section(section: Section) -> RenderedSection:

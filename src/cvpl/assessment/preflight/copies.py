@@ -205,14 +205,27 @@ def _copies(tables: Sequence[Table], release: Table) -> list[_Copies]:
 
 
 def _among(there: Keys, *wanted: Keys) -> list[Bools]:
-    """Which keys of each list are among the keys `there`."""
-    ordered = np.sort(there)
-    return [_in_order(ordered, keys) for keys in wanted]
+    """Which keys of each list are among the keys `there`.
 
-
-def _in_order(ordered: Keys, wanted: Keys) -> Bools:
-    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-    found: Bools = ordered[place] == wanted
+    Most are not. So their low bits are looked up first, in both directions, and only keys whose low bits occur on both
+    sides are compared whole.
+    """
+    low = np.uint64((1 << (4 * len(there)).bit_length()) - 1)  # few different keys share so many bits
+    places = there & low
+    marked = np.zeros(int(low) + 1, dtype=np.bool_)
+    marked[places] = True
+    perhaps = [np.flatnonzero(marked[keys & low]) for keys in wanted]
+    marked[:] = False
+    for keys, rows in zip(wanted, perhaps, strict=True):
+        marked[keys[rows] & low] = True
+    ordered = np.sort(there[marked[places]])
+    found = []
+    for keys, rows in zip(wanted, perhaps, strict=True):
+        flags = np.zeros(len(keys), dtype=np.bool_)
+        if len(ordered):
+            place = np.minimum(np.searchsorted(ordered, keys[rows]), len(ordered) - 1)
+            flags[rows] = ordered[place] == keys[rows]
+        found.append(flags)
     return found
 
 
