@@ -31,7 +31,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,17 +181,21 @@ def _replace(tree: ast.Module, old: ast.AST, new: ast.AST) -> None:
 
 def mutants(package: str) -> list[Mutant]:
     """Every mutant of a package."""
-    found = []
-    for part in PACKAGES[package][0].split():
-        files = sorted((SOURCE / part).rglob("*.py")) if (SOURCE / part).is_dir() else [SOURCE / part]
-        for file in files:
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            name = str(file.relative_to(SOURCE))
-            found += [
-                Mutant(package, name, at, getattr(node, "lineno", 0), what)
-                for at, (node, what) in enumerate(places(tree))
-            ]
-    return found
+    return [
+        Mutant(package, str(file.relative_to(SOURCE)), at, getattr(node, "lineno", 0), what)
+        for file in files_of(package)
+        for at, (node, what) in enumerate(places(ast.parse(file.read_text(encoding="utf-8"))))
+    ]
+
+
+def files_of(package: str) -> list[Path]:
+    """The modules of a package."""
+    parts = [SOURCE / part for part in PACKAGES[package][0].split()]
+    return [file for part in parts for file in (sorted(part.rglob("*.py")) if part.is_dir() else [part])]
+
+
+def _module(file: str) -> str:
+    return file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 
 class _OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -234,41 +238,61 @@ def _file(test: str) -> str:
     return test.split("::", maxsplit=1)[0]
 
 
+def functions(tree: ast.AST, path: str = "") -> Iterator[tuple[ast.FunctionDef, str]]:
+    """The functions of a module with their qualified names, from the outer to the inner; compiled ones have none."""
+    for child in ast.iter_child_nodes(tree):
+        below = path
+        if isinstance(child, ast.ClassDef):
+            below = f"{path}{child.name}."
+        elif isinstance(child, ast.FunctionDef):
+            compiled = any("njit" in ast.unparse(one) for one in child.decorator_list)
+            yield child, "" if compiled else f"{path}{child.name}"
+            below = f"{path}{child.name}.<locals>."
+        yield from functions(child, below)
+
+
 def _function(mutant: Mutant) -> str:
     """The function around a mutant's line, as `_Calls` names it; "" if it is compiled, and outside of functions."""
     found = ""
-
-    def look(node: ast.AST, path: str) -> None:
-        nonlocal found
-        for child in ast.iter_child_nodes(node):
-            below = path
-            if isinstance(child, ast.FunctionDef | ast.ClassDef):
-                below = f"{path}{child.name}"
-                if isinstance(child, ast.FunctionDef):
-                    if child.body[0].lineno <= mutant.line <= (child.end_lineno or 0):
-                        compiled = any("njit" in ast.unparse(one) for one in child.decorator_list)
-                        found = "" if compiled else f"{mutant.file}:{below}"
-                    below += ".<locals>"
-                below += "."
-            look(child, below)
-
-    look(ast.parse((SOURCE / mutant.file).read_text(encoding="utf-8")), "")
+    for node, name in functions(ast.parse((SOURCE / mutant.file).read_text(encoding="utf-8"))):
+        if node.body[0].lineno <= mutant.line <= (node.end_lineno or 0):
+            found = f"{mutant.file}:{name}" if name else ""
     return found
 
 
-class _Calls:
-    """A plugin of pytest that notes which functions of the package each test calls, in all threads."""
+class _Calls(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads some modules so that their functions note when they are called; as a plugin of pytest, for each test.
 
-    def __init__(self) -> None:
+    Functions called before a test, as by a fixture, count for all tests of its file.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self.files = {_module(str(file.relative_to(SOURCE))): file for file in files}
         self.found: set[str] = set()
         self.before: dict[str, set[str]] = {}
         self.within: dict[str, set[str]] = {}
 
-    def _call(self, frame: Any, event: str, _: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(str(SOURCE / "cvpl")):
-            name = code.co_qualname.split(".<locals>.<")[0]  # without comprehensions and lambdas
-            self.found.add(f"{code.co_filename.removeprefix(str(SOURCE) + '/')}:{name}")
+    def note(self, name: str) -> None:
+        """Remember a call."""
+        self.found.add(name)
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        if fullname not in self.files:
+            return None
+        return importlib.util.spec_from_file_location(fullname, self.files[fullname], loader=self)
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: Any) -> None:
+        file = self.files[module.__name__]
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node, name in functions(tree):
+            if name:
+                noted = ast.parse(f"_note_call_({str(file.relative_to(SOURCE)) + ':' + name!r})").body
+                node.body[1 if ast.get_docstring(node) is not None else 0 : 0] = noted
+        module.__dict__["_note_call_"] = self.note
+        exec(compile(ast.fix_missing_locations(tree), str(file), "exec"), module.__dict__)  # noqa: S102 - our own source
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: Any) -> Any:
@@ -279,15 +303,6 @@ class _Calls:
     def pytest_runtest_call(self, item: Any) -> Any:
         self.found = self.within.setdefault(item.nodeid, set())
         return (yield)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtestloop(self) -> Any:
-        threading.settrace(self._call)
-        sys.settrace(self._call)
-        try:
-            return (yield)
-        finally:
-            sys.settrace(None)
 
     def calls(self) -> dict[str, list[str]]:
         """The functions that each test calls, or its fixtures."""
@@ -329,13 +344,14 @@ def _child(mutant: Mutant, sound: SoundRun, report: int, scratch: str) -> None:
         source = file.read_text(encoding="utf-8")
         if "njit" in source:
             os.environ["NUMBA_CACHE_DIR"] = scratch
-        module = mutant.file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        sys.meta_path.insert(0, _OneModule(module, file, changed(source, mutant.place)))
+        sys.meta_path.insert(0, _OneModule(_module(mutant.file), file, changed(source, mutant.place)))
     sys.path[:0] = [str(SOURCE), str(ROOT / "tests")]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(ROOT / "tests")])
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
     os.chdir(ROOT)
-    plugin, calls = _Chosen(order), _Calls()
+    plugin, calls = _Chosen(order), _Calls(files_of(mutant.package))
+    if mutant.place < 0:
+        sys.meta_path.insert(0, calls)
     files = [ROOT / "tests" / f"test_{name}.py" for name in PACKAGES[mutant.package][1].split()]
     files = [file for file in files if not order or any(_file(test) == f"tests/{file.name}" for test in order)]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -386,7 +402,7 @@ def _run(mutant: Mutant, sound: SoundRun) -> dict[str, Any]:
         finally:
             os._exit(0)
     os.close(theirs)
-    late = threading.Timer(PATIENCE, os.killpg, (child, signal.SIGKILL))
+    late = threading.Timer(PATIENCE if mutant.place >= 0 else 10 * PATIENCE, os.killpg, (child, signal.SIGKILL))
     late.start()
     with os.fdopen(mine, "rb") as pipe:
         said = pipe.read()
