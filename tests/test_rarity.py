@@ -283,7 +283,7 @@ def test_densities_are_the_same_in_tiles_and_compiled_and_over_any_blocks(differ
 def test_merged_candidates_have_the_same_density(differ, many):
     rng = np.random.default_rng(many)
     count, queries = 6_000, 60
-    sizes = [4, 3, 30, 50] + [2_500] * many
+    sizes = [4, 3, 30, 50] + [5_000] * many
     b = np.column_stack([rng.integers(-1, size, count) for size in sizes]).astype(np.int32)
     a = np.column_stack([rng.integers(-1, size, queries) for size in sizes]).astype(np.int32)
     if many:
@@ -309,13 +309,13 @@ def test_merged_candidates_have_the_same_density(differ, many):
 
 
 def test_a_density_where_agreement_speaks_against_a_pair_is_summed_over_all():
-    b = np.column_stack([np.arange(4_000) == 0, np.arange(4_000)]).astype(np.int32)
-    middle = np.concatenate([np.arange(2), np.arange(4_000)]).astype(np.int32)
-    agree = np.concatenate([np.full(2, 60.0), np.full(4_000, -60.0)])
+    b = np.column_stack([np.arange(5_000) == 0, np.arange(5_000)]).astype(np.int32)
+    middle = np.concatenate([np.arange(2), np.arange(5_000)]).astype(np.int32)
+    agree = np.concatenate([np.full(2, 60.0), np.full(5_000, -60.0)])
     found = products.Products.of(b)
     assert found.merged is not None
-    scorer = AgreementScorer(b[:1], b, AgreementWeights(np.array([0, 2, 4_002]), middle, middle, agree, np.zeros(2)))
-    wanted = np.log(np.exp(scorer.tile(slice(0, 1), slice(0, 4_000))).sum(axis=1))
+    scorer = AgreementScorer(b[:1], b, AgreementWeights(np.array([0, 2, 5_002]), middle, middle, agree, np.zeros(2)))
+    wanted = np.log(np.exp(scorer.tile(slice(0, 1), slice(0, 5_000))).sum(axis=1))
     np.testing.assert_allclose(found(scorer), wanted, rtol=1e-13)
 
 

@@ -35,13 +35,16 @@ MOST_DISTANCES = 250_000_000
 """Distances are computed one by one, so fewer of them, ..."""
 FEWEST_ASKED = 1_000
 """... but it searches at least this many people."""
-QUICK_PEOPLE = 2_000
+QUICK_PEOPLE = 4_000
 """The most originals, and the most controls, of a quick look: the 95% interval of the strongest of fifteen attackers
 then has a half-width of at most 6 points."""
-FEWEST_QUICK = 250
-QUICK_PAIRS = 500_000_000
-"""The most pairs of a quick look by a member that has to score every pair: in more than 250,000 released records it
-searches fewer people."""
+FEWEST_QUICK = 2_000
+QUICK_PAIRS = 400_000_000
+"""In a release that makes more pairs, from 100,000 records on, fewer people are searched, but at least these."""
+FEWEST_SCORED = 250
+SCORED_PAIRS = 1_000_000_000
+"""The most pairs of a quick look by a member that has to score every pair, and the fewest people: in more than 500,000
+released records it searches fewer people than the others."""
 FEWEST_WITH_REFERENCE = 2 * FEWEST_RECORDS
 """The smallest control for a member of the family that uses half of it as a reference sample."""
 
@@ -133,12 +136,12 @@ class ResolvedConfig:
 
     def most_asked(self, attacker: Attacker, released: int) -> int | None:
         """The most originals, and the most controls, that the attacker searches in `released` records; None: all."""
-        limits = [QUICK_PEOPLE] if self.quick else []
+        limits = [min(QUICK_PEOPLE, max(FEWEST_QUICK, QUICK_PAIRS // max(1, released)))] if self.quick else []
         if self.is_family and attacker.blocking.compares_everybody:
             pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else MOST_PAIRS
             limits.append(max(FEWEST_ASKED, pairs // max(1, released)))
             if self.quick and attacker.scores_every_pair:
-                limits.append(max(FEWEST_QUICK, QUICK_PAIRS // max(1, released)))
+                limits.append(max(FEWEST_SCORED, SCORED_PAIRS // max(1, released)))
         return min(limits, default=None)
 
     def only(self, names: Sequence[str]) -> ResolvedConfig:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Array = Any
 Words = NDArray[np.int32]
 
-TABLE = 1_024
+TABLE = 4_096
 """The most entries of a query's table of factors."""
 
 

@@ -41,12 +41,13 @@ class Products:
         worth, columns, merged = scorer.worth, self.columns, self.merged
         tables = worth.start, worth.first, worth.last, np.exp(worth.agree), np.exp(worth.differ)
         groups = columns.members, columns.sizes, columns.others
+        room = np.ones((len(columns.members) + 1, TABLE))
         found = np.full(scorer.queries, np.nan)
         if merged is not None and self._agreement_adds(scorer):
             runs = merged.groups, merged.inside, merged.runs, merged.outer, merged.inner, merged.count
             lists = merged.joined, merged.codes, merged.starts, merged.at
-            _sum_merged(scorer.a, *tables, *groups, *runs, *lists, found)
-        _sum_all(scorer.a, *tables, *groups, columns.joined, columns.codes, found)
+            _sum_merged(scorer.a, *tables, *groups, *runs, *lists, room, found)
+        _sum_all(scorer.a, *tables, *groups, columns.joined, columns.codes, room, found)
         logarithms: Floats = np.log(found)
         return logarithms
 
@@ -147,6 +148,7 @@ def _sum_all(
     others: Array,
     joined: Array,
     codes: Array,
+    tables: Array,
     found: Array,
 ) -> None:
     """Sum over all candidates, for each query whose sum is not yet known.
@@ -155,7 +157,6 @@ def _sum_all(
     """
     low, high = np.empty((2, len(others)), np.int64)
     gain, loss = np.empty((2, len(others)))
-    tables = np.ones((len(members), TABLE))
     for query in range(len(a)):
         if not np.isnan(found[query]):
             continue
@@ -186,6 +187,7 @@ def _sum_merged(
     codes: Array,
     starts: Array,
     at: Array,
+    tables: Array,
     found: Array,
 ) -> None:
     """Sum over the merged candidates, for each query with whom few enough agree in the columns with many values.
@@ -197,7 +199,6 @@ def _sum_merged(
     over the columns o in which it agrees. So each list is summed on its own, that of the most candidates first.
     """
     many = len(others)
-    tables = np.ones((len(members) + (many > 0), TABLE))
     low, high, begins, ends = np.empty((4, many), np.int64)
     gain, loss, on = np.empty((3, many))
     for query in range(len(a)):
