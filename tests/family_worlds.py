@@ -14,6 +14,8 @@ import pandas as pd
 from worlds import COLUMNS, START
 
 RELEASES = ("strangers", "copies", "perturbed", "perturbed", "shifted", "equal records", "ages in tens")
+MANY_CONTROLS = 20
+"""Every so many worlds one has enough controls to read the risk at a false-positive rate of 1%."""
 LIMITS = (0.05, 0.3, 0.6, 0.9, 1.0, 1.0)
 _CODES, _COLOURS = ("AA1", "AA2", "AB1", "B"), ("red", "green", "blue")
 _PLACES = ("N/u", "N/r", "S/u", "S/r")
@@ -109,6 +111,8 @@ def verdict_world(seed: int) -> VerdictWorld:
     originals = [person() for _ in range(rng.randint(15, 30) if rng.random() < 0.1 else rng.randint(25, 60))]
     rows = rng.randint(8, 25) if release != "equal records" and rng.random() < 0.1 else rng.randint(25, 60)
     controls = rng.choice((0, 0, 12, 25, 30, 45, 45, 60, 60, 70, 90, 115, 120, 225))
+    if seed % MANY_CONTROLS == 0:
+        controls = 500 + seed // MANY_CONTROLS % 600
     planted = 0 if release == "strangers" else min(rows, round(rng.choice((0.1, 0.3, 0.6, 1.0)) * len(originals)))
     people = list(range(len(originals)))
     rng.shuffle(people)
