@@ -86,7 +86,7 @@ def audit(
     others are not run. `randomize` adds three attackers drawn from a wider family by a new seed, which is recorded in
     the result; pass a number to use it as the seed and repeat such a run.
 
-    `quick` takes a first look: at most 2,000 originals and controls against the whole release, so intervals are wider,
+    `quick` takes a first look: at most 4,000 originals and controls against the whole release, so intervals are wider,
     without canaries and sensitivity analyses. A gate needs the full audit.
 
     `progress` is called with what is being done and the share of the whole audit that is done, which never falls and is
