@@ -11,6 +11,7 @@ import pytest
 import second_reader
 from cvpl.cli.main import run
 from cvpl.config.resolved import load
+from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from hostile_files import CASES, EITHER, ORIGINAL, SECRET
@@ -118,8 +119,8 @@ def test_whole_numbers_that_are_rounded_are_pointed_out(tmp_path, storage):
     """2^53 + 1 is no double; 2^54 is, and so is what is written with an exponent."""
     numbers = [2**53 + 1, 2**53 + 3, 2**54, 5, 2**53]
     data = pl.DataFrame({"x": numbers if storage == "integers" else [*map(str, numbers), "1e30"]})
-    notices = read_inputs(data, data, [ColumnSpec("x", "attribute", "numeric")]).pair.notices
-    assert [text.partition("; ")[0] for text in notices] == [
+    notices = read_inputs(data, data, [ColumnSpec("x", "attribute", "numeric")]).pair.measured
+    assert [notice.told(Disclosure(1)).partition("; ")[0] for notice in notices] == [
         f"column 'x' of {table}: 2 whole numbers beyond 2^53 are rounded to about 16 digits"
         for table in ("original", "protected")
     ]

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cvpl.errors import InputError, LimitError, Problem
+from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.pair import check_files, read_inputs
 from cvpl.tables.reading import ColumnReader
@@ -1038,26 +1039,33 @@ def test_a_semicolon_in_a_name_is_no_separator(tmp_path):
     assert problem.what == "no table has this column"
 
 
+def told(notice):
+    """A notice with its exact figure."""
+    return notice.told(Disclosure(1))
+
+
 def test_labels_that_only_the_release_has_are_pointed_out(tmp_path):
     """One of a thousand is enough: under a key it agrees with nobody, and the people are lost."""
     original = write(tmp_path, "o.csv", "x\n34\n35\n")
-    (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n35\n35.5\n\n"), [spec("x")]).pair.notices
-    assert notice.startswith("column 'x': 66.7% of the release's values are labels that the original lacks")
-    (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 999), [spec("x")]).pair.notices
-    assert "0.1% of" in notice and "hierarchy" in notice
-    assert read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 2_000), [spec("x")]).pair.notices == ()
+    (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n35\n35.5\n\n"), [spec("x")]).pair.measured
+    assert told(notice).startswith("column 'x': 66.7% of the release's values are labels that the original lacks")
+    (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 999), [spec("x")]).pair.measured
+    assert "0.1% of" in told(notice) and "hierarchy" in told(notice)
+    assert notice.told(Disclosure(10)) is None  # 1 record
+    assert read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 2_000), [spec("x")]).pair.measured == ()
 
 
 def test_ranges_in_a_category_are_reported_to_be_numbers(tmp_path):
     original, release = write(tmp_path, "o.csv", "x\n34\n35\n"), write(tmp_path, "p.csv", 'x\n"[30, 40)"\n35\n')
-    (notice,) = read(original, release, [spec("x")]).pair.notices
-    assert "declare the column numeric" in notice
+    (notice,) = read(original, release, [spec("x")]).pair.measured
+    assert "declare the column numeric" in told(notice)
 
 
 def test_sets_and_masks_are_reported_to_be_understood_by_compatible_keys(tmp_path):
     original = write(tmp_path, "o.csv", "x\nAA\nBB\n")
-    (notice,) = read(original, write(tmp_path, "p.csv", 'x\n"{AA, BB}"\nA*\nBB\n'), [spec("x")]).pair.notices
-    assert notice.startswith("column 'x': 67% of the release's values are sets or masks") and "compatible" in notice
+    (notice,) = read(original, write(tmp_path, "p.csv", 'x\n"{AA, BB}"\nA*\nBB\n'), [spec("x")]).pair.measured
+    assert told(notice).startswith("column 'x': 66.7% of the release's values are sets or masks")
+    assert "compatible" in told(notice)
 
 
 def test_a_day_among_times_of_day_is_the_whole_day(tmp_path):
@@ -1085,16 +1093,17 @@ def test_a_day_among_times_of_day_is_the_whole_day(tmp_path):
 def test_labels_that_share_a_level_are_not_pointed_out(tmp_path):
     original = write(tmp_path, "o.csv", "x\nNorth/Urban\n")
     release = write(tmp_path, "p.csv", "x\nNorth/*\n")
-    assert read(original, release, [spec("x", separator="/")]).pair.notices == ()
+    assert read(original, release, [spec("x", separator="/")]).pair.measured == ()
     parents = {"Urban": ("North", "Urban"), "North": ("North",)}
     original, release = write(tmp_path, "o.csv", "x\nUrban\n"), write(tmp_path, "p.csv", "x\nNorth\n")
-    assert read(original, release, [spec("x", parents=parents)]).pair.notices == ()
+    assert read(original, release, [spec("x", parents=parents)]).pair.measured == ()
 
 
 def test_labels_that_the_hierarchy_does_not_list_are_counted(tmp_path):
     path = write(tmp_path, "o.csv", f"x\nUrban\n{SECRET}\n")
-    (notice,) = read(path, path, [spec("x", parents={"Urban": ("North", "Urban")})]).pair.notices
-    assert notice.startswith("column 'x': 1 of 2 labels is not in its hierarchy file") and SECRET not in notice
+    (notice,) = read(path, path, [spec("x", parents={"Urban": ("North", "Urban")})]).pair.measured
+    assert told(notice).startswith("column 'x': 50.0% of a table's values are labels that its hierarchy file lacks")
+    assert SECRET not in told(notice)
 
 
 def test_what_a_result_says_of_its_inputs(tmp_path):

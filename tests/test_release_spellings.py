@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cvpl.errors import InputError
+from cvpl.result.published import Disclosure
 from cvpl.tables import reading as reading_module
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
@@ -158,8 +159,9 @@ def test_codes_that_were_read_so_are_reported_and_the_original_s_are_left_alone(
     found = inputs(tmp_path, ["1", "2"], ["1.0", "2"], "category", control=["2.0"])
     assert found.pair.original.columns["x"].labels == ("1", "2")
     assert found.pair.control.columns["x"].codes.tolist() == [1]
-    text = "1 label differs from whole numbers of the original only by zero decimals, and is read as that number"
-    assert found.pair.notices == (f"column 'x' of released.csv: {text}", f"column 'x' of control.csv: {text}")
+    text = "1 cell differs from whole numbers of the original only by zero decimals, and is read as that number"
+    told = [notice.told(Disclosure(1)) for notice in found.pair.measured]
+    assert told == [f"column 'x' of released.csv: {text}", f"column 'x' of control.csv: {text}"]
 
 
 def test_a_code_that_could_be_two_labels_of_the_original_is_refused(tmp_path):

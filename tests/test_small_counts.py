@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import typing
 from itertools import pairwise
 
@@ -305,3 +306,78 @@ def test_a_comparison_and_a_difference_are_made_of_published_figures(tmp_path):
 def test_a_stated_number_is_not_rounded():
     assert isinstance(marks_of(out.Input)["rows"], Stated)
     assert audited(world(2, size=61)).inputs["original"].rows == 61
+
+
+def odd_few(size, few):
+    """Tables of which a few records have another label, a gap, a number beyond 2^53 or another spelling."""
+    rng = np.random.default_rng(4)
+    original = pd.DataFrame(
+        {
+            "city": rng.choice(["north", "south"], size),
+            "job": rng.choice(["a1", "b2", "c3"], size),
+            "code": rng.choice([str(code) for code in range(3, 30)], size),
+            "serial": [str(2**53 + 1)] * few + ["5"] * (size - few),
+            "pay": [str(pay) for pay in rng.integers(100, 900, size)],
+        }
+    )
+    protected = original.sample(frac=1, random_state=1).reset_index(drop=True)
+    protected.loc[: few - 1, "city"] = "elsewhere"
+    protected.loc[: few - 1, "job"] = "d4"
+    protected.loc[: few - 1, "code"] = "3.0"
+    protected.loc[: few - 1, "pay"] = "much"
+    original.loc[: few - 1, "job"] = "NA"
+    return original, protected
+
+
+def odd_texts(size, few, k):
+    """What audits with and without a configuration say of such tables, apart from the figures of attacks."""
+    original, protected = odd_few(size, few)
+    names = {"city": "category", "job": "category", "code": "category", "serial": "numeric"}
+    columns = {name: {"role": "attribute", "type": kind} for name, kind in names.items()}
+    settings = {"columns": columns, "attacker": "paper", "canaries": False, "sensitivity": False}
+    found = cvpl.audit(original, protected, settings | {"report": {"suppress_below": k}})
+    texts = [warning.message for warning in found.warnings if warning.rule == "columns"]
+    assert texts.pop(0).startswith("not declared")
+    guessed = cvpl.propose(original, protected, compare_sensitive=True)
+    told = guessed.assumptions
+    return texts, [*told.notes, *(text for item in told.columns for text in (item.reason, item.doubt or ""))], guessed
+
+
+def told_numbers(texts):
+    """The counts and shares in texts; sizes of tables, 2^53 and its digits are no counts."""
+    known = re.compile(r"2\^53|about 16 digits|in [\d,]+ rows|fewer than \d+|at most 10")
+    for text in texts:
+        yield from re.findall(r"(?<![\w'`])\d[\d,]*(?:\.\d+)?%?", known.sub("", text))
+
+
+def test_notices_and_assumptions_tell_no_count_or_share_of_a_few_people():
+    few, guessed, proposal = odd_texts(250, 3, K)
+    assert few == []  # what is true of 3 records is not told at all
+    comments = [line for line in proposal.text.splitlines() if line.lstrip().startswith("#")]
+    assert len(guessed) > 5
+    shares = [0.05 * step for step in range(21)]
+    for number in told_numbers([*guessed, *(line for line in comments if "threshold" not in line)]):
+        if number.endswith("%"):
+            assert min(abs(float(number[:-1]) / 100 - share) for share in shares) < 1e-9, number
+        else:
+            assert int(number.replace(",", "")) % K == 0, number
+
+
+def test_notices_tell_of_many_records_by_rounded_figures():
+    many = odd_texts(250, 63, K)[0]
+    assert [" ".join(text.split()[:7]) for text in many] == [
+        "column 'city': 25.0% of the release's values",
+        "column 'job': 25.0% of the release's values",
+        "column 'code' of protected: at least 60",
+        "column 'serial' of original: at least 60",
+        "column 'serial' of protected: at least 60",
+    ]
+    exact = odd_texts(250, 3, 1)[0]
+    assert [re.search(r": ([\d.]+%?) ", text)[1] for text in exact] == ["1.2%", "1.2%", "3", "3", "3"]
+
+
+def test_a_share_of_at_least_k_records_never_reads_0():
+    for size in (20, 21, 49, 51, 99, 240):
+        found = Disclosure(K, {"originals": size, "protected": size}).share_of_records(K, size)
+        assert found is not None and found > 0
+        assert Disclosure(K, {"originals": size, "protected": size}).share_of_records(K - 1, size) is None

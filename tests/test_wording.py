@@ -18,8 +18,6 @@ from cvpl.reports.sections.top import setting
 from cvpl.reports.sections.trust import _blocks
 from cvpl.reports.sections.warnings import pointer_section
 from cvpl.result import AuditResult, BenchmarkResult
-from cvpl.tables.columns import ColumnSpec, Labels
-from cvpl.tables.unknown_labels import notices
 from cvpl.wording import counted, did_you_mean, nearest, unknown_names
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
@@ -67,12 +65,6 @@ def pooled(groups: int) -> str:
     return people_section(stored(at_risk=risk)).tables[0].rows[0][0]
 
 
-def unlisted(count: int) -> str:
-    labels = Labels(np.arange(count, dtype=np.int32), tuple("abc"[:count]))
-    spec = ColumnSpec("x", "attribute", "category", parents={"z": ("z",)})
-    return next(iter(notices(spec, ("z",), labels)))
-
-
 def unprotectable(rows: int) -> str:
     frame = Frame(people=np.arange(rows), numbers={"x": np.arange(float(rows))}, times={}, categories={}, order=("x",))
     with pytest.raises(ValueError, match="the table has") as refused:
@@ -105,8 +97,6 @@ SENTENCES = {
     "two warnings": (lambda: pointer(2), "2 warnings ("),
     "one small group": (lambda: pooled(1), "1 small group"),
     "two small groups": (lambda: pooled(2), "2 small groups"),
-    "one unlisted label": (lambda: unlisted(1), "1 of 1 label is not in its hierarchy file"),
-    "two unlisted labels": (lambda: unlisted(2), "2 of 2 labels are not in its hierarchy file"),
     "one row": (lambda: unprotectable(1), "the table has 1 row."),
     "two rows": (lambda: unprotectable(2), "the table has 2 rows."),
     "sample of one": (lambda: _sample(1, sized(9, 9, 9)), "(sample of 1 original)"),

@@ -70,4 +70,5 @@ def notices(
         found.append(AuditWarning("control_unused", "this projection cannot map people outside the two tables"))
     if inputs.evaluation.matches is not None and not len(inputs.evaluation.matches.original):
         found.append(AuditWarning("no_matches", "no declared identity is in both tables: no match is known"))
-    return found + [AuditWarning("columns", notice) for notice in inputs.pair.notices]
+    told = [notice.told(disclosure) for notice in inputs.pair.measured]
+    return found + [AuditWarning("columns", text) for text in (*inputs.pair.notices, *told) if text is not None]

@@ -15,6 +15,7 @@ from cvpl.evaluation.policy import PRESETS, Bound, Figure
 from cvpl.operators.threshold import DEFAULT, Grid
 from cvpl.operators.vectorization import Encoding as ColumnEncoding
 from cvpl.operators.vectorization import Feature
+from cvpl.result.rounding import SUPPRESS_BELOW
 from cvpl.search.levers import Approximate
 from cvpl.settings import Settings
 from cvpl.tables.columns import OBSERVABLE, Role, Type
@@ -174,7 +175,7 @@ class ReportConfig(Settings):
     """
 
     subgroups: tuple[str, ...] = ()
-    suppress_below: Annotated[int, Field(ge=1)] = 10
+    suppress_below: Annotated[int, Field(ge=1)] = SUPPRESS_BELOW
 
 
 class ProtectConfig(Settings):

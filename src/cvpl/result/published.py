@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from cvpl.result.marks import Count, Rows, Share, Stated, Statistic
 from cvpl.result.rounding import Grid, grid_of, rounded_count, rounded_statistic
 from cvpl.result.section import Section
+from cvpl.wording import counted
 
 Mark = Share | Count | Statistic | Stated | Rows
 Some = TypeVar("Some", bound=Section)
@@ -44,6 +45,24 @@ class Disclosure:
     def count(self, count: int) -> int:
         """A count of people: a multiple of k, and 0 for fewer than k."""
         return rounded_count(count, self.k)
+
+    def counted(self, count: int, noun: str, *, tables: int = 1) -> str:
+        """An exact count with its noun as it may be told: "fewer than 10 cells", "at least 20 cells".
+
+        A count in several tables may have several cells of one person.
+        """
+        if self.k <= 1:
+            return counted(count, noun)
+        k = self.k * tables
+        least = rounded_count(count, k)
+        return f"{f'at least {least:,}' if least else f'fewer than {k}'} {noun}s"
+
+    def share_of_records(self, records: int, of: int) -> float | None:
+        """A share of so many records as it may be told; None for fewer than k of them, which are not told."""
+        if records < self.k:
+            return None
+        grid = grid_of(min(of, _size("tables", self.sizes)) if self.sizes else of, self.k)
+        return grid.nearest(records / of) or grid.step
 
     def among(self, **sizes: int) -> Disclosure:
         """The same with other numbers of people."""

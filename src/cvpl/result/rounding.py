@@ -13,6 +13,8 @@ ABOVE_ZERO = 1e-6
 """Published instead of 0 for an end of an interval that is less than a step from 0, with the sign of the end.
 
 An interval that lies above 0 must not seem to include it."""
+SUPPRESS_BELOW = 10
+"""k if nothing else is set."""
 _NOISE = 1e-9
 """Errors of floating-point numbers, as a part of a step."""
 _DIGITS = 3

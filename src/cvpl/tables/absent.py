@@ -39,7 +39,7 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     stays, control = original.kept(present), replace(original.kept(absent), name="control")
     named = tuple(spec.name for spec in stays.specs if stays.columns[spec.name].known().any())
     protected = _only(inputs.pair.protected, named)
-    pair = Pair(_only(stays, named), protected, _only(control, named), inputs.pair.notices)
+    pair = Pair(_only(stays, named), protected, _only(control, named), inputs.pair.notices, inputs.pair.measured)
     whole = inputs.descriptions["original"]
     return Inputs(
         pair,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.kinds import ColumnData, Labels, Numbers, Times
+from cvpl.tables.measured_notice import MeasuredNotice
 
 __all__ = [
     "OBSERVABLE",
@@ -154,9 +155,13 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The checked tables of one audit, with labels coded the same way in all of them, and notices from reading."""
+    """The checked tables of one audit, with labels coded the same way in all of them, and notices from reading.
+
+    `measured` are the notices that tell of a number of records; how it is rounded is known after reading.
+    """
 
     original: Table
     protected: Table
     control: Table | None
     notices: tuple[str, ...] = ()
+    measured: tuple[MeasuredNotice, ...] = ()

@@ -58,7 +58,7 @@ def guess_dialect(data: object) -> Dialect:
         reasons.append(f"the header of {path.name} is separated by {_DELIMITERS[delimiter]}")
     padded = _padded(lines, "\t" if is_tsv(path) else delimiter)
     if padded:
-        reasons.append(f"{padded:,} of the first {len(lines):,} lines of {path.name} have blanks around fields")
+        reasons.append(f"lines of {path.name} have blanks around fields")
     reading = Reading(strip=bool(padded), delimiter=delimiter, encoding=encoding)
     return Dialect(reading, tuple(reasons), delimited=not is_tsv(path))
 

@@ -19,6 +19,7 @@ from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.file_problems import damaged_parquet, disk_trouble
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, undeclared, without_values
+from cvpl.tables.measured_notice import MeasuredNotice
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.separator import other_separators
@@ -105,7 +106,8 @@ def read_inputs(
             where = place({source.table: source.rows for source in sources})
         places = [where.another() for _ in sources]
         notices: list[str] = []
-        reader = ColumnReader(con, reading, problems, notices)
+        measured: list[MeasuredNotice] = []
+        reader = ColumnReader(con, reading, problems, measured)
         if problems:
             # A file cannot be opened; check the cells of the others anyway.
             for spec in specs:
@@ -141,7 +143,13 @@ def read_inputs(
         for at, (source, where) in enumerate(zip(sources, places, strict=True))
     ]
     return Inputs(
-        Pair(read_tables[0], read_tables[1], read_tables[2] if control is not None else None, tuple(notices)),
+        Pair(
+            read_tables[0],
+            read_tables[1],
+            read_tables[2] if control is not None else None,
+            tuple(notices),
+            tuple(measured),
+        ),
         EvaluationOnly(matches, unit, columns),
         _descriptions(tables, sources),
         whole,

@@ -21,12 +21,12 @@ from cvpl.tables.local_spellings import (
     iso_sql,
     with_point,
 )
+from cvpl.tables.measured_notice import MeasuredNotice
 from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
 from cvpl.tables.reading_settings import BLANKS, Reading
 from cvpl.tables.source import Source
 from cvpl.tables.sql_text import literal, quoted
 from cvpl.tables.whole_labels import LabelRespelling, respelled
-from cvpl.wording import counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +52,7 @@ class ColumnReader:
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, reading: Reading, problems: list[Problem], notices: list[str]
+        self, con: duckdb.DuckDBPyConnection, reading: Reading, problems: list[Problem], notices: list[MeasuredNotice]
     ) -> None:
         self._con = con
         self._reading = reading
@@ -194,11 +194,10 @@ class ColumnReader:
             f"AND abs({number}) >= {_LARGEST_EXACT} AND {other}"
         )
         if rounded := int(self._con.execute(query).fetchall()[0][0]):
-            are, they = ("is", "it is a code") if rounded == 1 else ("are", "they are codes")
-            self._notices.append(
-                f"column '{spec.name}' of {source.name}: {counted(rounded, 'whole number')} beyond 2^53 {are} rounded "
-                f"to about 16 digits; if {they}, declare the column as a category"
-            )
+            text = "beyond 2^53 are rounded to about 16 digits; if they are codes, declare the column as a category"
+            one = "beyond 2^53 is rounded to about 16 digits; if it is a code, declare the column as a category"
+            where = f"column '{spec.name}' of {source.name}"
+            self._notices.append(MeasuredNotice(where, rounded, source.rows, text, "whole number", one))
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
         ends: tuple[datetime, datetime] | tuple[None, None] = (None, None)
@@ -348,18 +347,17 @@ class ColumnReader:
         for source, item in zip(sources, own, strict=True):
             self._notice_spellings(spec, source, item)
         if len(read) > 1:
-            self._notices.extend(unknown_labels.notices(spec, originals, read[1]))
+            self._notices.extend(unknown_labels.notices(spec, originals, read))
         return read
 
     def _notice_spellings(self, spec: ColumnSpec, source: Source, found: LabelRespelling) -> None:
         """Report labels that differ only by zero decimals; if they could mean two original labels, report a problem."""
         if found.meant:
-            one = len(found.meant) == 1
-            many = f"{counted(len(found.meant), 'label')} {'differs' if one else 'differ'}"
-            self._notices.append(
-                f"column '{spec.name}' of {source.name}: {many} from whole numbers of the original only by zero "
-                f"decimals, and {'is read as that number' if one else 'are read as those numbers'}"
-            )
+            cells = int(np.count_nonzero(self._encode(source, spec.name, sorted(found.meant)) >= 0))
+            differ = "from whole numbers of the original only by zero decimals, and"
+            text, one = f"differ {differ} are read as those numbers", f"differs {differ} is read as that number"
+            where = f"column '{spec.name}' of {source.name}"
+            self._notices.append(MeasuredNotice(where, cells, source.rows, text, "cell", one))
         if found.unclear:
             codes = self._encode(source, spec.name, found.unclear)
             what = "found whole numbers with decimals, which could mean two labels of the original"

@@ -60,8 +60,8 @@ def _assumptions(found: TablesProposal) -> Assumptions:
         for name, guess in found.columns.items()
     ]
     notes = list(found.reading_reasons)
-    if found.truth.same_order is not None:
-        notes.append(f"row i of the release seems to be row i of the original: {found.truth.same_order}")
+    if found.same_order is not None:
+        notes.append(found.same_order)
     elif found.truth.keys is None:
         notes.append("no column identifies people in both tables, so the true matches are unknown")
     return Assumptions(columns=columns, notes=notes)

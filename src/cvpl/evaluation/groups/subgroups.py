@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows, published_ranges
 from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, sampling_design, wilson_bounds
+from cvpl.result.rounding import SUPPRESS_BELOW
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Ends = Callable[[float], tuple[float, float]]
 
-SUPPRESS_BELOW = 10
 NO_VALUE = "(no value)"
 _ROUNDING = 1e-12
 """Shares that differ by less are equal; one record among everyone on earth differs by more."""

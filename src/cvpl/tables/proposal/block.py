@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.proposal.column import ColumnProposal
 from cvpl.tables.proposal.facts import Column
 from cvpl.tables.protected_values import is_gone, read_number, read_pair, read_time
+from cvpl.wording import percent
 
 _MOST_LABELS = 50
 _RECALL = 0.99
@@ -36,7 +38,7 @@ class _Key:
     fits: bool = True
 
 
-def add_block(guess: ColumnProposal, column: Column, pairs: str | None) -> None:
+def add_block(guess: ColumnProposal, column: Column, pairs: str | None, disclosure: Disclosure) -> None:
     """Add a key to the settings, and the reason for or against it to the reasons.
 
     The rows of `column` are pairs known to belong to one person, and `pairs` says how many of them are looked at;
@@ -61,14 +63,20 @@ def add_block(guess: ColumnProposal, column: Column, pairs: str | None) -> None:
             best = max(best, recall)
             if recall < _RECALL:
                 continue
-            text = f"{recall:.1%} of the known true pairs{pairs} share it"
+            text = f"{_told(recall, column, disclosure)} of the known true pairs{pairs} share it"
         guess.settings["block"] = key.rule
         guess.reasons.append(f"blocking key: {text}")
         return
     if best:
-        guess.reasons.append(f"no blocking key: only {best:.1%} of the known true pairs{pairs} would share it")
+        told = _told(best, column, disclosure)
+        guess.reasons.append(f"no blocking key: only {told} of the known true pairs{pairs} would share it")
     else:
         guess.reasons.append("no blocking key: too many labels, or it would separate true pairs")
+
+
+def _told(share: float, column: Column, disclosure: Disclosure) -> str:
+    """A share of the pairs that are looked at, rounded."""
+    return percent(disclosure.among(looked_at=len(column.original.codes)).share(share, "looked_at"))
 
 
 def _keys(spec: ColumnSpec, column: Column) -> list[_Key]:

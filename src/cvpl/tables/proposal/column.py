@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from cvpl.result.published import Disclosure
 from cvpl.tables.proposal.facts import Column
 from cvpl.tables.protected_values import Span, is_gone, read_number, read_pair, read_time
+from cvpl.wording import percent
 
 
 def _set(words: str) -> frozenset[str]:
@@ -97,13 +99,13 @@ class GuessedType:
     doubtful: bool = False
 
 
-def guess_type(column: Column) -> GuessedType:
+def guess_type(column: Column, disclosure: Disclosure) -> GuessedType:
     """Guess the type, and give the reason."""
     values = column.original.labels
     known = set(values)
     released = [label for label in column.released.labels if not is_gone(label, known)]
     if values and all(is_plain(value) for value in values):
-        return _type_of_numbers(column, released)
+        return _type_of_numbers(column, released, disclosure)
     if values and all(is_time(value) for value in values):
         if all(label in known or read_time(label) is not None for label in released):
             return GuessedType("datetime", "times in both tables")
@@ -111,11 +113,11 @@ def guess_type(column: Column) -> GuessedType:
     if values and all(_OTHER_DATE.fullmatch(value) for value in values):
         why = "dates in another format? write them as 2024-05-01 so that they are read as times"
         return GuessedType("category", why, doubtful=True)
-    many = f"{column.original.distinct:,} different labels"
+    many = disclosure.counted(column.original.distinct, "different label")
     return GuessedType("category", many if len(values) != 1 else "one label")
 
 
-def _type_of_numbers(column: Column, released: Sequence[str]) -> GuessedType:
+def _type_of_numbers(column: Column, released: Sequence[str], disclosure: Disclosure) -> GuessedType:
     values = column.original.labels
     if any(re.fullmatch(r"0\d+", value) for value in values):
         return GuessedType("category", "numbers with leading zeros are codes")
@@ -131,54 +133,50 @@ def _type_of_numbers(column: Column, released: Sequence[str]) -> GuessedType:
     read = (read_number(label, **known) or read_pair(label, **known) for label in spelled)
     unread = [label for label, found in zip(spelled, read, strict=True) if found is None]
     if unread:
-        cells = column.released.count(unread)
+        cells = disclosure.counted(column.released.count(unread), "cell")
+        if not column.released.complete:
+            cells = "some cells"
         why = (
-            f"numbers in the original, other text in {_least(column)}{cells:,} {'cells' if cells > 1 else 'cell'} of "
-            "the release. If it means missing, list its spelling under `reading.missing`"
+            f"numbers in the original, other text in {cells} of the release. If it means missing, list its spelling "
+            "under `reading.missing`"
         )
         return GuessedType("category", why, doubtful=True)
     few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
     if few and len(values) <= _YES_OR_NO and not spelled:
         return GuessedType("category", "two whole numbers" if len(values) == _YES_OR_NO else "one whole number")
     if few and not spelled and not words(column.name) & _AMOUNTS:
-        why = (
-            f"only {len(values)} different whole numbers: codes, most likely. If they are amounts, set `type: numeric`"
-        )
+        why = f"at most {_FEW} different whole numbers: codes, most likely. If they are amounts, set `type: numeric`"
         return GuessedType("category", why, doubtful=True)
-    intervals = "is an interval" if len(spelled) == 1 else "are intervals"
-    more = f", {_least(column)}{len(spelled):,} of the release's spellings {intervals}" if spelled else ""
-    return GuessedType("numeric", f"numbers in both tables{more}")
+    return GuessedType("numeric", f"numbers in both tables{', and intervals in the release' if spelled else ''}")
 
 
-def _least(column: Column) -> str:
-    """Say that a count of the release's labels may be too low."""
-    return "" if column.released.complete else "at least "
-
-
-def guess_column(column: Column, guessed: GuessedType, *, compare_sensitive: bool = False) -> ColumnProposal:
+def guess_column(
+    column: Column, guessed: GuessedType, disclosure: Disclosure, *, compare_sensitive: bool = False
+) -> ColumnProposal:
     """Guess every setting except the blocking key. With `compare_sensitive`, no column is left out as sensitive."""
     kind, why = guessed.kind, guessed.why
     guess = ColumnProposal({"role": "attribute", "type": kind}, main=why)
     known = set(column.original.labels)
     gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
-    if column.original.missing or column.released.missing or gone:
-        more = f", {gone:,} suppressed" if gone else ""
-        guess.reasons.append(
-            f"missing: {column.original.missing:,} in the original, {column.released.missing:,} in the release{more}"
+    if max(column.original.missing, column.released.missing, gone) >= disclosure.k:
+        ours, theirs, stars = (
+            disclosure.counted(count, "cell") for count in (column.original.missing, column.released.missing, gone)
         )
+        more = f", {stars} suppressed" if gone >= disclosure.k else ""
+        guess.reasons.append(f"missing: {ours} of the original, {theirs} of the release{more}")
     (guess.doubt if guessed.doubtful else guess.reasons.append)(why)
     distinct, rows = column.original.distinct, column.original.rows
+    different = disclosure.counted(distinct, "different value")
     if kind == "category" and distinct > max(50, rows // 2):
-        guess.doubt(f"{distinct:,} different values in {rows:,} rows: an identifier or free text?")
-        if column.shared:
-            guess.reasons.append(
-                f"{column.shared:,} of them are in the release too. If they identify people, do not release them"
-            )
+        guess.doubt(f"{different} in {rows:,} rows: an identifier or free text?")
+        if column.shared >= disclosure.k:
+            shared = disclosure.counted(column.shared, "value")
+            guess.reasons.append(f"the release has {shared} too. If they identify people, do not release them")
         guess.reasons.append("left out; make it a category if an attacker could compare it")
         return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
     if kind == "numeric" and distinct > rows / 2 and column.shared > column.released.distinct / 2:
         guess.doubt(
-            f"{distinct:,} different values in {rows:,} rows, and the release keeps {column.shared:,} of them "
+            f"{different} in {rows:,} rows, and the release keeps {disclosure.counted(column.shared, 'value')} "
             "unchanged: nearly an identifier"
         )
     if words(column.name) & _QUASI:
@@ -190,7 +188,7 @@ def guess_column(column: Column, guessed: GuessedType, *, compare_sensitive: boo
         guess.doubt("sensitive by its name, so no attacker compares it. If an outsider may know it: role attribute")
         return ColumnProposal({"role": "sensitive", "type": kind}, guess.reasons, guess.doubts)
     if kind == "category":
-        _add_levels(guess, column)
+        _add_levels(guess, column, disclosure)
     if kind == "datetime":
         guess.settings["features"] = _features(column)
     return guess
@@ -203,7 +201,7 @@ def _looks_sensitive(column: Column, kind: str) -> bool:
     return bool(named & _PROTECTED) or outcome
 
 
-def _add_levels(guess: ColumnProposal, column: Column) -> None:
+def _add_levels(guess: ColumnProposal, column: Column, disclosure: Disclosure) -> None:
     """Add a separator if every original label has it, and another encoding if one-hot is not suitable."""
     labels = column.original.labels
     for separator in ("/", "|", ">"):
@@ -216,23 +214,18 @@ def _add_levels(guess: ColumnProposal, column: Column) -> None:
     if unknown and "separator" in guess.settings:
         guess.settings["encode"] = "hierarchical"
         guess.reasons.append("the release has labels that the original lacks, so labels are compared level by level")
-    elif unknown and not column.released.complete:
-        guess.doubt(
-            f"{len(unknown):,} of the {len(column.released.labels):,} labels of the release that were looked at are "
-            "not in the original, so no original label matches: generalized? give a `hierarchy` file"
-        )
     elif unknown:
-        share = column.released.count(unknown) / column.released.rows
-        which = "labels of the release ({}) are" if len(unknown) > 1 else "label of the release ({}) is"
-        guess.doubt(
-            f"{len(unknown):,} {which.format(f'{share:.0%} of its records')} not in the original, so no original label "
-            "matches: generalized? give a `hierarchy` file"
-        )
+        share = disclosure.share_of_records(column.released.count(unknown), column.released.rows)
+        least = "" if column.released.complete else "at least "
+        if share is not None:
+            guess.doubt(
+                f"the labels of {least}{percent(share)} of the release's records are not in the original, so no "
+                "original label matches: generalized? give a `hierarchy` file"
+            )
     number = max(len(known.union(unknown)), column.original.distinct)
     if number > _MOST_ONE_HOT:
         guess.settings["encode"] = "frequency"
-        least = "" if column.original.complete and column.released.complete else "at least "
-        guess.reasons.append(f"{least}{number:,} labels; `encode: one_hot` would compare them one by one, but slowly")
+        guess.reasons.append(f"more than {_MOST_ONE_HOT} labels; `encode: one_hot` would compare them, but slowly")
 
 
 def _features(column: Column) -> list[str]:

@@ -10,7 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.result.published import Disclosure
 from cvpl.tables.whole_labels import respelled
+from cvpl.wording import percent
 
 Rows = NDArray[np.int64]
 SpelledSql = Callable[[str], str]
@@ -175,9 +177,17 @@ class Agreement:
         error = math.sqrt(self.chance * (1 - self.chance) / self.pairs)
         return above >= _TELLING * (1 - self.chance) and above > _ERRORS * error
 
-    def __str__(self) -> str:
-        some = f" ({self.pairs:,} of {self.of:,} pairs looked at)" if self.pairs < self.of else ""
-        return f"their records agree on {self.paired:.0%} of the cells, any two records on {self.chance:.0%}{some}"
+    def told(self, disclosure: Disclosure) -> str:
+        """How far the records agree, rounded."""
+        among = disclosure.among(looked_at=self.pairs)
+        paired, chance = (percent(among.share(share, "looked_at")) for share in (self.paired, self.chance))
+        some = looked_at(self.pairs, self.of, disclosure)
+        return f"their records agree on {paired} of the cells, any two records on {chance}{some}"
+
+
+def looked_at(pairs: int, of: int, disclosure: Disclosure) -> str:
+    """Say how many of the pairs are looked at, if not all."""
+    return f" ({pairs:,} of {disclosure.counted(of, 'pair')} looked at)" if pairs < of else ""
 
 
 def agreement(columns: Sequence[Column], of: int) -> Agreement | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from cvpl.result.published import Disclosure
 from cvpl.tables.proposal.column import GuessedType, guess_type
 from cvpl.tables.proposal.facts import Column
 from cvpl.tables.protected_values import is_gone
@@ -21,13 +22,13 @@ MOST_CELLS = 0.2
 """A spelling that only one category has, in more than this share of its cells, is a label."""
 
 
-def guess_types(columns: Mapping[str, Column]) -> tuple[dict[str, GuessedType], list[str]]:
+def guess_types(columns: Mapping[str, Column], disclosure: Disclosure) -> tuple[dict[str, GuessedType], list[str]]:
     """Guess every column's type with its reason, and the spellings to read as missing."""
-    types = {name: guess_type(column) for name, column in columns.items()}
+    types = {name: guess_type(column, disclosure) for name, column in columns.items()}
     found: dict[str, set[str]] = {}
     for name, column in columns.items():
         gaps = column.labels & {*USUAL_MISSING, *PERHAPS_MISSING}
-        bare = guess_type(column.without(sorted(gaps))) if gaps else types[name]
+        bare = guess_type(column.without(sorted(gaps)), disclosure) if gaps else types[name]
         if gaps and bare.kind != "category":
             found[name], types[name] = gaps, bare
     labels = {label for name, column in columns.items() if types[name].kind == "category" for label in column.labels}
@@ -43,7 +44,7 @@ def guess_types(columns: Mapping[str, Column]) -> tuple[dict[str, GuessedType], 
     listed = sorted(needed | {text for text in USUAL_MISSING if text not in needed and _is_gap(text, columns)})
     for name, column in columns.items():
         if types[name].kind == "category" and not column.labels.isdisjoint(listed):
-            types[name] = guess_type(column.without(listed))
+            types[name] = guess_type(column.without(listed), disclosure)
     return types, listed
 
 
@@ -65,12 +66,14 @@ def _has(column: Column, text: str) -> bool:
     return text in column.labels and (not is_gone(text) or text in column.original.labels)
 
 
-def gap_reason(columns: Mapping[str, Column], types: Mapping[str, GuessedType], gaps: Sequence[str]) -> str:
+def gap_reason(
+    columns: Mapping[str, Column], types: Mapping[str, GuessedType], gaps: Sequence[str], disclosure: Disclosure
+) -> str:
     """Explain why spellings are listed: how many cells of which columns, and what to check."""
     counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}
     counts = {name: count for name, count in counts.items() if count}
     cells = ", ".join(
-        f"{count:,} {'cell' if count == 1 else 'cells'} of {_quoted(name)}" for name, count in counts.items()
+        f"{disclosure.counted(count, 'cell', tables=2)} of {_quoted(name)}" for name, count in counts.items()
     )
     blocked = [_quoted(name) for name in counts if types[name].kind != "category"]
     others = [_quoted(name) for name in counts if types[name].kind == "category"]

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from cvpl.errors import InputError, Problem
+from cvpl.result.published import Disclosure
+from cvpl.result.rounding import SUPPRESS_BELOW
 from cvpl.tables.columns import OBSERVABLE
 from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.dialect import guess_dialect
@@ -30,6 +32,7 @@ from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import Source, display_name
+from cvpl.wording import sentence
 
 if TYPE_CHECKING:
     import duckdb
@@ -66,11 +69,20 @@ class TablesProposal:
     reading: Reading
     reading_reasons: tuple[str, ...]
     truth: ProposedTruth
+    disclosure: Disclosure
+
+    @property
+    def same_order(self) -> str | None:
+        """What suggests that row i of the release is row i of the original, if anything does."""
+        order = self.truth.same_order
+        if order is None:
+            return None
+        return f"row i of the release seems to be row i of the original: {order.told(self.disclosure)}"
 
     def text(self) -> str:
         """The guesses as a commented `audit.yaml`."""
         lines = [*_HEAD, *_column_lines(self.columns), *_reading_lines(self.reading, self.reading_reasons)]
-        return "\n".join([*lines, *_truth_lines(self.truth), *_FOOT]) + "\n"
+        return "\n".join([*lines, *_truth_lines(self.truth, self.same_order), *_FOOT]) + "\n"
 
 
 @within_memory
@@ -103,19 +115,27 @@ def _proposal(
     def look(original: Rows, released: Rows) -> Spellings:
         return guess_spellings(tables.columns(original, released), sources, missing, reading.delimiter)
 
-    truth = guess_truth(con, reader, sources, tables, look)
+    disclosure = _disclosure(sources)
+    truth = guess_truth(con, reader, sources, tables, look, disclosure)
     spelled = truth.spelled
     columns = {name: column.spelled_alike() for name, column in spelled.columns.items()}
     why.extend(spelled.reasons)
-    types, gaps = guess_types(columns)
+    types, gaps = guess_types(columns, disclosure)
     reading = replace(reading, decimal=spelled.decimal, dates=spelled.dates)
     if gaps:
-        why.append(gap_reason(columns, types, gaps))
+        why.append(gap_reason(columns, types, gaps, disclosure))
         reading = replace(reading, missing=("", *gaps))
     columns = {name: column.without(gaps) for name, column in columns.items()}
-    guesses = _guesses(sources, columns, types, truth, compare_sensitive)
+    guesses = _guesses(sources, columns, types, truth, disclosure, compare_sensitive)
     _add_doubts(guesses, spelled)
-    return TablesProposal(guesses, reading, tuple(why), truth)
+    return TablesProposal(guesses, reading, tuple(why), truth, disclosure)
+
+
+def _disclosure(sources: Sequence[Source]) -> Disclosure:
+    """The rounding of an audit with the proposed settings: with fewer than 2 k records counts are exact."""
+    rows = [source.rows for source in sources]
+    k = SUPPRESS_BELOW if min(rows) >= 2 * SUPPRESS_BELOW else 1
+    return Disclosure(k, dict(zip(("originals", "protected"), rows, strict=True)))
 
 
 def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
@@ -160,6 +180,7 @@ def _guesses(
     columns: Mapping[str, Column],
     types: Mapping[str, GuessedType],
     truth: ProposedTruth,
+    disclosure: Disclosure,
     compare_sensitive: bool,
 ) -> dict[str, ColumnProposal]:
     guesses: dict[str, ColumnProposal] = {}
@@ -179,21 +200,23 @@ def _guesses(
             )
             guesses[name] = ColumnProposal({"role": "ignore"}, [reason], [reason])
         else:
-            guess = guess_column(columns[name], types[name], compare_sensitive=compare_sensitive)
-            guesses[name] = _blocked(guess, columns[name], truth, blocked)
+            guess = guess_column(columns[name], types[name], disclosure, compare_sensitive=compare_sensitive)
+            guesses[name] = _blocked(guess, columns[name], truth, blocked, disclosure)
         if note is not None:
             guesses[name].reasons.append(note)
     return guesses
 
 
-def _blocked(guess: ColumnProposal, column: Column, truth: ProposedTruth, blocked: set[str]) -> ColumnProposal:
+def _blocked(
+    guess: ColumnProposal, column: Column, truth: ProposedTruth, blocked: set[str], disclosure: Disclosure
+) -> ColumnProposal:
     """Add what depends on the other columns: spellings of missing values, and the blocking key."""
-    usual = column.original.count(USUAL_MISSING) + column.released.count(USUAL_MISSING)
-    if usual:
-        cells = "1 cell is" if usual == 1 else f"{usual:,} cells are"
+    usual = [side.count(USUAL_MISSING) for side in (column.original, column.released)]
+    if max(usual) >= disclosure.k:
+        cells = disclosure.counted(sum(usual), "cell", tables=2)
         guess.doubt(
-            f"{cells} spelled like a missing value (?, NA, null, ...) and counted as a label; list the spelling under "
-            "`reading.missing` if it means missing"
+            f"{cells} {'is' if sum(usual) == 1 else 'are'} spelled like a missing value (?, NA, null, ...) and counted "
+            "as a label; list the spelling under `reading.missing` if it means missing"
         )
     if guess.settings["role"] != "quasi_identifier":
         return guess
@@ -209,7 +232,7 @@ def _blocked(guess: ColumnProposal, column: Column, truth: ProposedTruth, blocke
     elif any(kin & words(name) for name in blocked):
         guess.reasons.append("no blocking key: a column with a similar name is one already")
     else:
-        add_block(guess, column, None if truth.keys is None else truth.looked_at)
+        add_block(guess, column, None if truth.keys is None else truth.looked_at, disclosure)
         if "block" in guess.settings:
             blocked.add(column.name)
     return guess
@@ -246,13 +269,11 @@ def _reading_lines(reading: Reading, why: Sequence[str]) -> list[str]:
     return lines
 
 
-def _truth_lines(truth: ProposedTruth) -> list[str]:
+def _truth_lines(truth: ProposedTruth, same_order: str | None) -> list[str]:
     lines = []
-    if truth.same_order is not None:
-        lines += _comment(
-            f"Row i of the release seems to be row i of the original: {truth.same_order}. Anyone with the original in "
-            "its order can match the people: shuffle the release before you publish it."
-        )
+    if same_order is not None:
+        cure = "Anyone with the original in its order can match the people: shuffle the release before you publish it."
+        lines += _comment(f"{sentence(same_order)} {cure}")
     if truth.keys is None:
         lines.append(
             "# No column identifies people in both tables, so true matches are unknown. If a column or the position "

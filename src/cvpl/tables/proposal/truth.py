@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cvpl.result.published import Disclosure
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, read_matches
 from cvpl.tables.local_spellings import has_decimal_comma
 from cvpl.tables.proposal.column import is_plain, is_time, named_like_identity
-from cvpl.tables.proposal.facts import Agreement, Column, Rows, agreement
+from cvpl.tables.proposal.facts import Agreement, Column, Rows, agreement, looked_at
 from cvpl.tables.proposal.looked_at import LookedAt, sampled
 from cvpl.tables.proposal.spellings import Spellings
 from cvpl.tables.reading import ColumnReader
@@ -44,7 +45,12 @@ Look = Callable[[Rows, Rows], Spellings]
 
 
 def guess_truth(
-    con: duckdb.DuckDBPyConnection, reader: ColumnReader, sources: Sequence[Source], tables: LookedAt, look: Look
+    con: duckdb.DuckDBPyConnection,
+    reader: ColumnReader,
+    sources: Sequence[Source],
+    tables: LookedAt,
+    look: Look,
+    disclosure: Disclosure,
 ) -> ProposedTruth:
     """Return the first of the three that is present and accepted."""
     notes: dict[str, str] = {}
@@ -58,7 +64,7 @@ def guess_truth(
             continue
         keys = IdentityKeys(name, name)
         found = read_matches(con, reader, sources[0], sources[1], keys)
-        some, paired = _pairs(found.original, found.protected, look)
+        some, paired = _pairs(found.original, found.protected, look, disclosure)
         seen = agreement([other for key, other in paired.columns.items() if key != name], len(found.original))
         telling = seen is not None and seen.telling
         if not telling and _counts_rows(tables.whole_numbers(name)):
@@ -66,7 +72,8 @@ def guess_truth(
             continue
         reasons = ["every original value is different, and the release repeats them"]
         if seen is not None:
-            reasons.append(f"paired by it, {seen}" + ("" if telling else ": is it one person's id in both tables?"))
+            doubt = "" if telling else ": is it one person's id in both tables?"
+            reasons.append(f"paired by it, {seen.told(disclosure)}{doubt}")
         return ProposedTruth(paired, keys, some, reasons, notes, order)
     for name in sources[1].types:
         if name in columns:
@@ -74,27 +81,23 @@ def guess_truth(
         numbers = tables.whole_numbers(name)
         if numbers is None or numbers.max() >= sources[0].rows or tables.distinct(name) < len(numbers):
             continue
-        some, paired = _pairs(numbers, np.arange(len(numbers)), look)
+        some, paired = _pairs(numbers, np.arange(len(numbers)), look, disclosure)
         seen = agreement(list(paired.columns.values()), len(numbers))
         if seen is not None and seen.telling:
             notes[name] = "the row of the original, counted from 0; see `truth`"
-            reasons = [f"Paired by row number, {seen}."]
+            reasons = [f"Paired by row number, {seen.told(disclosure)}."]
             return ProposedTruth(paired, IdentityKeys(ROW_NUMBER, name), some, reasons, notes, order)
         notes[name] = "fits the original's row numbers, but the records do not agree: no truth"
     if order is not None:
-        some = _looked_at(order.pairs, order.of)
+        some = looked_at(order.pairs, order.of, disclosure)
         return ProposedTruth(spelled, IdentityKeys(ROW_NUMBER, ROW_NUMBER), some, (), notes, order)
     return ProposedTruth(spelled, notes=notes)
 
 
-def _pairs(original: Rows, released: Rows, look: Look) -> tuple[str, Spellings]:
+def _pairs(original: Rows, released: Rows, look: Look, disclosure: Disclosure) -> tuple[str, Spellings]:
     """Return the columns with the cells of some pairs of rows, and how many those are, if not all."""
     places = sampled(len(original))
-    return _looked_at(len(places), len(original)), look(original[places], released[places])
-
-
-def _looked_at(pairs: int, of: int) -> str:
-    return f" ({pairs:,} of {of:,} looked at)" if pairs < of else ""
+    return looked_at(len(places), len(original), disclosure), look(original[places], released[places])
 
 
 def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
