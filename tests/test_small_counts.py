@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -13,16 +14,22 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 from scipy.stats import binom
 
 import cvpl
 from cvpl import result as out
 from cvpl.charts.histograms import block_sizes
+from cvpl.reports.markdown import sections_markdown
+from cvpl.reports.page import report_page
+from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.sections.provenance import provenance_section
+from cvpl.reports.terminal import show_sections
 from cvpl.result.marks import Count, Share, Stated
 from cvpl.result.published import Disclosure, marks_of
 from cvpl.result.rounding import ABOVE_ZERO, grid_of, rounded_count, rounded_statistic
 from cvpl.result.section import Section
+from cvpl.wording import percent
 from examples import examples
 
 K = 10
@@ -88,7 +95,9 @@ def test_ends_of_intervals_are_rounded_outward_and_keep_their_side_of_0(value, p
     low, high = grid.low_end(value), grid.high_end(value)
     assert low <= value + 1e-6 and value - 1e-6 <= high
     assert (low > 0) == (value > 0) and (high < 0) == (value < 0)
-    assert abs(grid.nearest(value) - value) <= grid.step * (0.5 + 1e-6)
+    assert abs(grid.nearest(value) - value) <= grid.step * (0.5 + 1e-6) or min(abs(value), 1 - value) < grid.step / 2
+    assert grid.nearest(value) != 0 or abs(value) * people < K  # 0 stands for fewer than k people
+    assert grid.nearest(value) != 1 or (1 - value) * people < K
     assert grid.nearest(grid.nearest(value)) == grid.nearest(value)
     assert grid.low_end(low) == low and grid.high_end(high) == high
 
@@ -381,3 +390,29 @@ def test_a_share_of_at_least_k_records_never_reads_0():
         found = Disclosure(K, {"originals": size, "protected": size}).share_of_records(K, size)
         assert found is not None and found > 0
         assert Disclosure(K, {"originals": size, "protected": size}).share_of_records(K - 1, size) is None
+
+
+def plain_zeros(text):
+    """The figures of a text that read 0; the ends of intervals are bounds."""
+    return re.findall(r"(?<!to )(?<![\d.,])0(?:\.0)?%(?! to)", " ".join(text.split()))
+
+
+def test_no_figure_reads_0_where_fewer_than_ten_people_are_meant():
+    """All outputs show the sections; only the scale of a chart begins at 0%."""
+    tables = world(5, size=120)
+    for suppressed, words in ((SETTINGS, "pay fewer than 10"), (SETTINGS | EXACT, "pay 0.0%")):
+        found = audited(tables, suppressed)
+        unchanged = [item.share for item in found.preflight if item.column == "pay"]
+        assert unchanged == [0]
+        screen = Console(file=io.StringIO(), width=300)
+        show_sections(audit_sections(found), screen)
+        texts = [screen.file.getvalue(), sections_markdown(audit_sections(found)), report_page(found)]
+        for text in texts[:2]:
+            assert words in text
+            assert (plain_zeros(text) == []) == (suppressed is SETTINGS)
+        assert words in texts[2]
+
+
+@pytest.mark.parametrize(("value", "k", "text"), [(0, 10, "fewer than 10"), (0.0, 1, "0.0%"), (0.0004, 10, "<0.1%")])
+def test_a_rounded_share_of_0_is_put_in_words(value, k, text):
+    assert percent(value, k=k) == text

@@ -33,14 +33,17 @@ _NOTHING = 1e-12
 """Tolerance for rounding error around a share of 0 or 1; smaller than one person out of everyone on earth."""
 
 
-def percent(value: float | None, missing: str = UNKNOWN) -> str:
+def percent(value: float | None, missing: str = UNKNOWN, *, k: int = 1) -> str:
     """Format a share as a percentage with one decimal; `missing` where it is null.
 
     A share above 0 is never shown as 0.0%, and a share below 1 never as 100.0%. An estimated rate can be negative;
-    it is shown as "below 0".
+    it is shown as "below 0". A share of people that is rounded so that none tells of fewer than `k` of them is 0 for
+    up to k - 1 people, and then shown as "fewer than 10". The end of an interval is a bound, and needs no `k`.
     """
     if value is None:
         return missing
+    if k > 1 and abs(value) <= _NOTHING:
+        return f"fewer than {k}"
     if value < -0.0005:
         return BELOW_ZERO
     if _NOTHING < value < 0.0005:
@@ -127,8 +130,8 @@ def rounding_in_words(k: int) -> str:
     if k <= 1:
         return "The figures are exact: they may tell about single people."
     return (
-        f"Figures are rounded so that none tells of fewer than {k} people: 0% and 100% may be off by up to {k - 1} "
-        f"people, and counts are rounded down to multiples of {k}."
+        f"Figures are rounded so that none tells of fewer than {k} people: 100% may be off by up to {k - 1} people, "
+        f"and counts are rounded down to multiples of {k}."
     )
 
 

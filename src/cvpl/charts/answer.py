@@ -59,7 +59,7 @@ def scale(result: AuditResult) -> Chart | None:
         text = alt.Chart(data([row])).mark_text(align=_side(row["at"]), dy=24, fontSize=12, color=MUTED)
         layers.append(text.encode(x=x, text="label:N"))
     reach = [None if end is None else max(0.0, end) for end in (own.low, own.high)]
-    label = f"this release {percent(own.estimate)}"
+    label = f"this release {percent(own.estimate, k=result.suppress_below)}"
     here = data([{"at": here_at, "low": reach[0], "high": reach[1], "label": label}])
     if own.low is not None and own.high is not None:
         error = alt.Chart(here).mark_rule(strokeWidth=3, color=BLUE)
@@ -70,11 +70,11 @@ def scale(result: AuditResult) -> Chart | None:
     words = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
     description = (
         f"The risk on a scale from 0% to 100%: {names[0]} at {percent(low)}, {names[1]} at {percent(high)}, this "
-        f"release at {percent(own.estimate)}{words}."
+        f"release at {percent(own.estimate, k=result.suppress_below)}{words}."
     )
     table = [
         (names[0], percent(low), ""),
-        ("this release", percent(own.estimate), span(own.low, own.high)),
+        ("this release", percent(own.estimate, k=result.suppress_below), span(own.low, own.high)),
         (names[1], percent(high), ""),
     ]
     drawn = alt.layer(*layers).properties(width=WIDTH + 40, height=74)
@@ -111,10 +111,10 @@ def risk_curve(result: AuditResult) -> Chart | None:
         table.append(
             (
                 percent(at) if by_rate else f"{at:.3g}",
-                percent(values["linked"]),
+                percent(values["linked"], k=result.suppress_below),
                 span(*ends["linked"]),
-                percent(values[base]),
-                percent(values["attributable"]),
+                percent(values[base], k=result.suppress_below),
+                percent(values["attributable"], k=result.suppress_below),
                 span(*ends["attributable"]),
             )
         )
@@ -147,18 +147,19 @@ def risk_curve(result: AuditResult) -> Chart | None:
         rule = alt.Chart(data([{"at": read_at}])).mark_rule(color=MUTED, strokeDash=[1, 2])
         layers.append(rule.encode(x=x))
     drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
-    first, last = result.risk_curve[0], result.risk_curve[-1]
+    first, last, k = result.risk_curve[0], result.risk_curve[-1], result.suppress_below
     where = (
         f"when 1% to 30% of {comparison_group(result)} are linked"
         if by_rate
         else f"as the threshold rises to {last.threshold:.3g}"
     )
     description = (
-        f"The share of originals linked {where}: from {percent(first.linkage_rate)} to {percent(last.linkage_rate)}"
+        f"The share of originals linked {where}: from {percent(first.linkage_rate, k=k)} to "
+        f"{percent(last.linkage_rate, k=k)}"
         + (
             ""
             if first.control_rate is None or by_rate
-            else f", the {base}'s from {percent(first.control_rate)} to {percent(last.control_rate)}"
+            else f", the {base}'s from {percent(first.control_rate, k=k)} to {percent(last.control_rate, k=k)}"
         )
         + ". Bands are 95% intervals; the dotted line marks the headline rate."
     )

@@ -41,12 +41,14 @@ def attackers(result: AuditResult) -> Chart | None:
         table.append(
             (
                 printable(row.name),
-                percent(risk.estimate),
+                percent(risk.estimate, k=result.suppress_below),
                 span(risk.low, risk.high),
-                percent(row.linkage_rate.estimate),
-                percent(row.control_rate),
-                percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
-                percent(row.top1_hit_rate),
+                percent(row.linkage_rate.estimate, k=result.suppress_below),
+                percent(row.control_rate, k=result.suppress_below),
+                percent(
+                    None if row.attributable_rate is None else row.attributable_rate.estimate, k=result.suppress_below
+                ),
+                percent(row.top1_hit_rate, k=result.suppress_below),
                 "; ".join(map(printable, row.disqualified)),
             )
         )
@@ -64,10 +66,10 @@ def attackers(result: AuditResult) -> Chart | None:
     shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[shapes[kind] for kind in used]))
     layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=colours(used), shape=shape))
     drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(rows))
-    best, weakest = known[0], known[-1]
+    best, weakest, k = known[0], known[-1], result.suppress_below
     description = (
         f"The risk for {counted(len(known), 'attacker')}, from {printable(best[0].name)} with "
-        f"{percent(best[1].estimate)} to {printable(weakest[0].name)} with {percent(weakest[1].estimate)}."
+        f"{percent(best[1].estimate, k=k)} to {printable(weakest[0].name)} with {percent(weakest[1].estimate, k=k)}."
     )
     columns = ("attacker", "risk", "95% interval", "linked", "control", "attributable", "top-1", "does not count")
     return finish(drawn, "The attackers", description, columns, table, labels)

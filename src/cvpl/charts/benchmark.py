@@ -117,7 +117,7 @@ def release_utilities(rows: Sequence[BenchmarkRow], name: str) -> Chart | None:
         (
             printable(row.name),
             _basis(row) or UNKNOWN,
-            percent(_risk(row)),
+            percent(_risk(row), k=row.suppress_below),
             UNKNOWN if (kept := _kept(row)) is None else f"{kept:.3f}",
             UNKNOWN if row.utility is None else str(len(row.utility.columns)),
         )
@@ -148,7 +148,7 @@ def _cells(row: BenchmarkRow) -> list[str]:
     found = _figures(row)
     nothing: tuple[None, None, None] = None, None, None
     parts = [found.get(kind, nothing) for kind in _SERIES]
-    return [cell for value, low, high in parts for cell in (percent(value), span(low, high))]
+    return [cell for value, low, high in parts for cell in (percent(value, k=row.suppress_below), span(low, high))]
 
 
 def _kept(row: BenchmarkRow) -> float | None:

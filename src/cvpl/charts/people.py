@@ -41,7 +41,12 @@ def at_risk(result: AuditResult) -> Chart | None:
         for row in grouping.rows:
             name = counted(row.groups, "small group") if row.label is None else printable(row.label)
             group = printable(grouping.name)
-            words = linked_words(row), interval_words(row), control_words(row, found), attributable_words(row, found)
+            words = (
+                linked_words(row, found),
+                interval_words(row),
+                control_words(row, found),
+                attributable_words(row, found),
+            )
             table.append((group, name, f"{row.records:,}", *words))
             if row.linked is None and row.at_least is None and row.at_most is None:
                 continue

@@ -122,7 +122,15 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
         if low is not None and high is not None:
             ends.append({"strength": label, "low": max(0.0, low), "high": max(0.0, high)})
         text = {True: "within", False: "outside", None: ""}[row.safe]
-        table.append((printable(str(row.strength)), percent(estimate), span(low, high), score(useful), text))
+        table.append(
+            (
+                printable(str(row.strength)),
+                percent(estimate, k=result.suppress_below),
+                span(low, high),
+                score(useful),
+                text,
+            )
+        )
     if not rows:
         return None
     named = {name: BLUE, "utility": ORANGE}
@@ -142,8 +150,8 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
     first, last = result.settings[0], result.settings[-1]
     description = (
         f"{name.capitalize()} and utility at {counted(len(labels), 'setting')}: from "
-        f"{percent(figure_of(result, first)[0])} and {score(first.utility.mean)} at "
-        f"{printable(str(first.strength))} to {percent(figure_of(result, last)[0])} and "
+        f"{percent(figure_of(result, first)[0], k=result.suppress_below)} and {score(first.utility.mean)} at "
+        f"{printable(str(first.strength))} to {percent(figure_of(result, last)[0], k=result.suppress_below)} and "
         f"{score(last.utility.mean)} at {printable(str(last.strength))}. Lines are 95% intervals of the {name}."
     )
     if result.target is not None:

@@ -55,10 +55,10 @@ def _ranked(row: BenchmarkRow) -> tuple[str | float | None, ...]:
     return comparison_group(row), row.ranked_by, rate, None if control is None else control.sha256
 
 
-def interval(rate: float | None, low: float | None, high: float | None) -> str:
+def interval(rate: float | None, low: float | None, high: float | None, k: int = 1) -> str:
     """A rate, followed by its interval if there is one."""
     ends = span(low, high)
-    return percent(rate) + (f" ({ends})" if ends else "")
+    return percent(rate, k=k) + (f" ({ends})" if ends else "")
 
 
 def place_or_status(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
@@ -68,7 +68,7 @@ def place_or_status(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
 
 def risk(row: BenchmarkRow) -> str:
     """The risk with its interval, and the false-positive rate if it is not 5%."""
-    return interval(*row.shown) + (f", {false_rate_note(row)}" if false_rate_note(row) else "")
+    return interval(*row.shown, row.suppress_below) + (f", {false_rate_note(row)}" if false_rate_note(row) else "")
 
 
 def false_rate_note(row: BenchmarkRow) -> str:
@@ -79,13 +79,13 @@ def false_rate_note(row: BenchmarkRow) -> str:
 
 def linked(row: BenchmarkRow) -> str:
     """The raw linkage rate, followed by that of the control."""
-    rate = percent(None if row.linkage_rate is None else row.linkage_rate.estimate)
-    return rate if row.control is None else f"{rate}; control {percent(row.control.rate)}"
+    rate = percent(None if row.linkage_rate is None else row.linkage_rate.estimate, k=row.suppress_below)
+    return rate if row.control is None else f"{rate}; control {percent(row.control.rate, k=row.suppress_below)}"
 
 
 def top1(row: BenchmarkRow) -> str:
     """The top-1 hit rate with its interval, and the largest one if another attacker has a larger one."""
-    words = interval(row.top1_hit_rate, row.top1_low, row.top1_high)
+    words = interval(row.top1_hit_rate, row.top1_low, row.top1_high, row.suppress_below)
     most = row.largest_top1
     if most is None or percent(most.top1_hit_rate) == percent(row.top1_hit_rate):
         return words
@@ -152,9 +152,9 @@ def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
         printable(row.name),
         f"{row.made.family}: {made(row)}",
         UNKNOWN if row.attacker is None else printable(row.attacker),
-        UNKNOWN if raw is None else interval(raw.estimate, raw.low, raw.high),
-        percent(None if paper is None else paper.estimate),
-        percent(row.blocking_recall),
+        UNKNOWN if raw is None else interval(raw.estimate, raw.low, raw.high, row.suppress_below),
+        percent(None if paper is None else paper.estimate, k=row.suppress_below),
+        percent(row.blocking_recall, k=row.suppress_below),
         rows_of(row),
         seconds(row),
     )

@@ -10,8 +10,11 @@ from cvpl.wording import percent, printable, sentence
 UNCHANGED = "unchanged_values"
 
 
-def finding_lines(findings: Sequence[Finding]) -> list[tuple[bool, str]]:
-    """One line per finding, with whether it closes the gate; all shares of unchanged values share one line."""
+def finding_lines(findings: Sequence[Finding], k: int) -> list[tuple[bool, str]]:
+    """One line per finding, with whether it closes the gate; all shares of unchanged values share one line.
+
+    `k` is that of the result: no share tells of fewer people.
+    """
     lines = [
         (finding.closes_gate, sentence(printable(finding.message)))
         for finding in findings
@@ -20,7 +23,7 @@ def finding_lines(findings: Sequence[Finding]) -> list[tuple[bool, str]]:
     unchanged = [finding for finding in findings if finding.check == UNCHANGED]
     if unchanged:
         ordered = sorted(unchanged, key=lambda finding: -(finding.share or 0.0))
-        shares = ", ".join(f"{printable(finding.column or '')} {percent(finding.share)}" for finding in ordered)
+        shares = ", ".join(f"{printable(finding.column or '')} {percent(finding.share, k=k)}" for finding in ordered)
         lines.append((False, f"Unchanged values in corresponding rows: {shares}."))
     return lines
 

@@ -80,10 +80,10 @@ def where(most: MaximumRate) -> str:
     return f"{printable(most.table)}: {printable(most.label or 'small groups together')}"
 
 
-def linked_words(row: GroupRate) -> str:
+def linked_words(row: GroupRate, found: AtRisk) -> str:
     """A group's linked share: the share, a range or bound, or "hidden"."""
     if row.linked is not None:
-        return percent(row.linked)
+        return percent(row.linked, k=found.suppress_below)
     if row.at_least is not None and row.at_most is not None:
         return span(row.at_least, row.at_most)
     if row.at_most is not None:
@@ -100,12 +100,12 @@ def interval_words(row: GroupRate) -> str:
 
 def control_words(row: GroupRate, found: AtRisk) -> str:
     """The linked share of a group's controls."""
-    return _without(found) if row.control is None else percent(row.control)
+    return _without(found) if row.control is None else percent(row.control, k=found.suppress_below)
 
 
 def attributable_words(row: GroupRate, found: AtRisk) -> str:
     """A group's attributable rate; a negative rate, which is due to chance, is shown as "below 0"."""
-    return _without(found) if row.attributable is None else _not_negative(row.attributable)
+    return _without(found) if row.attributable is None else _not_negative(row.attributable, found.suppress_below)
 
 
 def maximum_attributable_words(found: AtRisk) -> str:
@@ -131,8 +131,8 @@ def _most_attributable(row: GroupRate) -> float:
     return share if base >= 1 else (share - base) / (1 - base)
 
 
-def _not_negative(rate: float) -> str:
-    return "below 0" if rate < -_NOTHING else percent(rate)
+def _not_negative(rate: float, k: int) -> str:
+    return "below 0" if rate < -_NOTHING else percent(rate, k=k)
 
 
 def _without(found: AtRisk) -> str:

@@ -22,10 +22,15 @@ _DIGITS = 3
 
 @dataclass(frozen=True)
 class Grid:
-    """The multiples of digit / whole; a digit of 0 stands for all numbers."""
+    """The multiples of digit / whole; a digit of 0 stands for all numbers.
+
+    A share that is at least `least` from 0 or 1 is not rounded to it: 0 stands for fewer than k people, 1 for all but
+    fewer than k.
+    """
 
     digit: int
     whole: int
+    least: float = math.inf
 
     @property
     def step(self) -> float:
@@ -33,8 +38,16 @@ class Grid:
         return self.digit / self.whole
 
     def nearest(self, value: float) -> float:
-        """The nearest multiple; the larger of two."""
-        return self._multiple(math.floor(value / self.step + 0.5 + _NOISE)) if self.digit else value
+        """The nearest multiple, the larger of two; one that k people are short of 0 or 1 is a step away."""
+        if not self.digit:
+            return value
+        number = math.floor(value / self.step + 0.5 + _NOISE)
+        least = self.least * (1 - _NOISE)
+        if number == 0 and abs(value) >= least:
+            number = 1 if value > 0 else -1
+        if number * self.digit == self.whole and 1 - value >= least:
+            number -= 1
+        return self._multiple(number)
 
     def down(self, value: float) -> float:
         """The largest multiple that is not above the value."""
@@ -68,12 +81,13 @@ def grid_of(people: float, k: int) -> Grid:
     """
     if k <= 1:
         return ALL_NUMBERS
-    found, whole = Grid(1, 1), 10
+    least = k / people if people else math.inf
+    found, whole = Grid(1, 1, least), 10
     while True:
         for digit in (5, 2, 1):
             if digit * people < k * whole:
                 return found
-            found = Grid(digit, whole)
+            found = Grid(digit, whole, least)
         whole *= 10
 
 

@@ -118,9 +118,9 @@ def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Di
         share = disclosure.share(float(others.exact.mean()), "both")
         expected_share = disclosure.share(chance[0].share, "both")
         message = (
-            f"the rows of {percent(share)} of the control are in the release unchanged, where "
-            f"{percent(expected_share)} are expected by chance: people of the control are in the release, and the "
-            "risk is too low"
+            f"the rows of {percent(share, k=disclosure.k)} of the control are in the release unchanged, where "
+            f"{percent(expected_share, k=disclosure.k)} are expected by chance: people of the control are in the "
+            "release, and the risk is too low"
         )
         found.append(
             out.Finding(
@@ -182,7 +182,8 @@ def _message(
     people = f"row of {people} is" if count == 1 else f"rows of {people} are"
     others = "of the control" if with_control else "expected by chance"
     verdict = "" if closes else ", which is within error"
-    return f"the {people} in the release {what}: {percent(share)}, and {percent(expected)} {others}{verdict}"
+    shares = f"{percent(share, k=k)}, and {percent(expected, k=k)}"
+    return f"the {people} in the release {what}: {shares} {others}{verdict}"
 
 
 def _asked(table: Table, rng: np.random.Generator) -> Table:

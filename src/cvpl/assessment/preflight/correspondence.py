@@ -129,7 +129,7 @@ def _unchanged(pair: Pair, original: Ints, protected: Ints, disclosure: Disclosu
         if not known.any():
             continue
         share = grid_of(int(known.sum()), disclosure.k).nearest(float(mine.equals(theirs)[known].mean()))
-        message = f"column '{spec.name}': {percent(share)} of the values are unchanged"
+        message = f"column '{spec.name}': {percent(share, k=disclosure.k)} of the values are unchanged"
         found.append(
             out.Finding(check="unchanged_values", closes_gate=False, message=message, column=spec.name, share=share)
         )

@@ -35,6 +35,7 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure: Di
         if column.column == key:
             continue
         share = disclosure.share(column.share, "tables")
+        told = percent(share, k=disclosure.k)
         if column.kind == "unique_values":
             # Attackers are assumed not to know a sensitive column, but anyone who knows a value needs no attack.
             known = (
@@ -43,15 +44,12 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure: Di
                 else ""
             )
             message = (
-                f"column '{column.column}': nearly every value is unique, and {percent(share)} of them are in "
+                f"column '{column.column}': nearly every value is unique, and {told} of them are in "
                 f"the original{known}; remove or coarsen it before release"
             )
         else:
             looks = _LOOKS_LIKE[column.kind]
-            message = (
-                f"column '{column.column}' looks like {looks} ({percent(share)} of its values); remove it "
-                "before release"
-            )
+            message = f"column '{column.column}' looks like {looks} ({told} of its values); remove it before release"
         found.append(
             out.Finding(
                 check=f"identifier_{column.kind}",

@@ -55,7 +55,7 @@ def ladder_section(result: AuditResult) -> Section:
     rows = tuple(
         (
             str(rung.number),
-            percent(rung.linkage_rate),
+            percent(rung.linkage_rate, k=result.suppress_below),
             UNKNOWN if rung.number == 1 else points(rung.gain),
             f"{rung.pairs:,}",
         )
@@ -89,12 +89,12 @@ def _cells(row: AttackerRow, result: AuditResult) -> tuple[str, ...]:
     mark = "* " if row.name == result.attacker else "x " if row.disqualified else "  "
     return (
         mark + named(row.name),
-        percent(None if row.risk is None else row.risk.estimate),
+        percent(None if row.risk is None else row.risk.estimate, k=result.suppress_below),
         "" if row.risk is None else span(row.risk.low, row.risk.high),
-        percent(row.linkage_rate.estimate),
-        percent(row.control_rate),
-        percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
-        percent(row.top1_hit_rate),
+        percent(row.linkage_rate.estimate, k=result.suppress_below),
+        percent(row.control_rate, k=result.suppress_below),
+        percent(None if row.attributable_rate is None else row.attributable_rate.estimate, k=result.suppress_below),
+        percent(row.top1_hit_rate, k=result.suppress_below),
     )
 
 

@@ -79,9 +79,8 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     known = [row for row in result.rows if row.risk is not None and row.risk.basis == "control"]
     if known:
         most = max(known, key=lambda row: row.shown[0] or 0.0)
-        text += (
-            f" The risk is highest in '{printable(most.name)}' of {printable(most.group)}: {percent(most.shown[0])}."
-        )
+        risk = percent(most.shown[0], k=most.suppress_below)
+        text += f" The risk is highest in '{printable(most.name)}' of {printable(most.group)}: {risk}."
     without = [f"{dead} not assessable"] * bool(dead) + [f"{failed} could not be audited"] * bool(failed)
     return text + (f" Without figures: {', '.join(without)}." if without else "")
 
@@ -153,10 +152,10 @@ def _risks(rows: list[BenchmarkRow], name: str) -> Table:
         (
             place(row, rows),
             named(row.name),
-            percent(row.shown[0]) if row.status == "assessed" else row.status.replace("_", " "),
+            percent(row.shown[0], k=row.suppress_below) if row.status == "assessed" else row.status.replace("_", " "),
             span(row.shown[1], row.shown[2]),
-            percent(row.top1_hit_rate),
-            percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate),
+            percent(row.top1_hit_rate, k=row.suppress_below),
+            percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate, k=row.suppress_below),
             f"{comparison_group(row)}, {false_rate_note(row)}" if false_rate_note(row) else comparison_group(row),
         )
         for row in rows
@@ -169,10 +168,10 @@ def _rates(rows: list[BenchmarkRow], name: str) -> Table:
     cells = tuple(
         (
             named(row.name),
-            percent(None if row.attributable_rate is None else row.attributable_rate.estimate),
+            percent(None if row.attributable_rate is None else row.attributable_rate.estimate, k=row.suppress_below),
             "" if row.attributable_rate is None else span(row.attributable_rate.low, row.attributable_rate.high),
-            percent(None if row.linkage_rate is None else row.linkage_rate.estimate),
-            percent(None if row.control is None else row.control.rate),
+            percent(None if row.linkage_rate is None else row.linkage_rate.estimate, k=row.suppress_below),
+            percent(None if row.control is None else row.control.rate, k=row.suppress_below),
             UNKNOWN if row.attacker is None else named(row.attacker),
         )
         for row in rows

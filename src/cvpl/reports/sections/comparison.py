@@ -89,7 +89,8 @@ def comparison_headline(result: ComparisonResult) -> str:
     if len(parts) == 1:
         risk, low, high = parts[0].shown
         ends = span(low, high)
-        text = f"'{printable(parts[0].name)}' has a risk of {percent(risk)} (95% interval {ends})."
+        told = percent(risk, k=result.suppress_below)
+        text = f"'{printable(parts[0].name)}' has a risk of {told} (95% interval {ends})."
         if not ends:
             text = f"The risk of '{printable(parts[0].name)}' has no interval."
     elif len(most) == len(parts) and len(least) == len(parts):
@@ -130,7 +131,7 @@ def _order(result: ComparisonResult) -> Section:
             (
                 _place(release.risk_places),
                 named(release.name),
-                percent(risk) if release.assessable else "not assessable",
+                percent(risk, k=result.suppress_below) if release.assessable else "not assessable",
                 span(low, high) if release.assessable else "",
                 _score(release.utility.score),
                 _place(release.utility_places),
@@ -166,7 +167,7 @@ def _each_release(result: ComparisonResult) -> Section:
         if release.unranked is not None and release.risk is not None:
             remarks.append(Remark(sentence(f"no place: {printable(release.unranked)}"), label=label))
         closing = [finding for finding in release.preflight if finding.closes_gate]
-        for _, line in finding_lines(closing):
+        for _, line in finding_lines(closing, result.suppress_below):
             remarks.append(Remark(f"{line} This closes the gate.", "alarm", label))
     return Section("releases", "Each release on its own", sentences=tuple(remarks), outputs=REPORTS)
 
@@ -237,13 +238,16 @@ def _attackers(result: ComparisonResult) -> Section:
         (
             named(release.name),
             named(release.attacker),
-            percent(None if release.attributable_rate is None else release.attributable_rate.estimate),
+            percent(
+                None if release.attributable_rate is None else release.attributable_rate.estimate,
+                k=result.suppress_below,
+            ),
             ""
             if release.attributable_rate is None
             else span(release.attributable_rate.low, release.attributable_rate.high),
-            percent(release.linkage_rate.estimate),
-            percent(release.control_rate),
-            percent(release.top1_hit_rate),
+            percent(release.linkage_rate.estimate, k=result.suppress_below),
+            percent(release.control_rate, k=result.suppress_below),
+            percent(release.top1_hit_rate, k=result.suppress_below),
         )
         for release in result.releases
     )

@@ -20,6 +20,7 @@ def _risk(result: AuditResult) -> list[str]:
     risk = result.risk
     if risk is None:
         return []
+    k = result.suppress_below
     ends = span(risk.low, risk.high)
     interval = f" (95% interval {ends})" if ends else ""
     who = f"attacker '{printable(risk.attacker)}'"
@@ -28,14 +29,15 @@ def _risk(result: AuditResult) -> list[str]:
     if risk.basis == "true_matches" or risk.false_rate is None or risk.power is None:
         hits = next((row.top1_hit_rate for row in result.attackers if row.name == risk.attacker), None)
         return [
-            f"Risk {percent(risk.estimate)}{interval}, based on the true matches because there is no usable control.",
-            f"For {who}, the best candidate is the right person for {percent(hits)}; the risk is the part of this "
+            f"Risk {percent(risk.estimate, k=k)}{interval}, based on the true matches because there is no usable "
+            "control.",
+            f"For {who}, the best candidate is the right person for {percent(hits, k=k)}; the risk is the part of this "
             "beyond a blind guess.",
         ]
     comma = "," if risk.among > 1 else ""
     text = (
-        f"Risk {percent(risk.estimate)}{interval}: {who}{comma} links {percent(risk.power)} of the originals when it "
-        f"links {risk.false_rate:.0%} of the control."
+        f"Risk {percent(risk.estimate, k=k)}{interval}: {who}{comma} links {percent(risk.power, k=k)} of the "
+        f"originals when it links {risk.false_rate:.0%} of the control."
     )
     found = [text]
     if risk.among > 1:
@@ -52,9 +54,10 @@ def _not_counted(result: AuditResult) -> list[str]:
     """Attackers with a larger risk than the headline attacker that do not count, with the reason."""
     if result.risk is None:
         return []
+    k = result.suppress_below
     larger = [row for row in result.attackers if row.disqualified and _estimate(row) > result.risk.estimate]
     return [
-        f"Attacker '{printable(row.name)}' has a risk of {percent(_estimate(row))} and does not count: "
+        f"Attacker '{printable(row.name)}' has a risk of {percent(_estimate(row), k=k)} and does not count: "
         f"{printable(row.disqualified[0])}."
         for row in larger
     ]
@@ -69,25 +72,26 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
     rate = result.linkage_rate
     if rate.estimate is None or result.threshold is None:
         return []
+    k = result.suppress_below
     least = "at least " if result.lower_bound else ""
     ends = span(rate.low, rate.high)
-    text = f"At threshold {result.threshold:.4g}, this attacker links {least}{percent(rate.estimate)}"
+    text = f"At threshold {result.threshold:.4g}, this attacker links {least}{percent(rate.estimate, k=k)}"
     text += f" ({ends})" if ends else ""
     text += " of the originals"
     control, attributable = result.control, result.attributable_rate
     if control is not None and control.rate is not None:
-        text += f" and {percent(control.rate)} of the control"
+        text += f" and {percent(control.rate, k=k)} of the control"
     if attributable is not None and attributable.estimate is not None:
-        text += f"; {_attributed(attributable)}"
+        text += f"; {_attributed(attributable, k)}"
         if attributable.basis == "own_match_left_out":
             text += ", with each original's own match left out instead of a control"
     return [f"{text}. These are the paper's figures; they do not affect the verdict."]
 
 
-def _attributed(rate: Attributable) -> str:
+def _attributed(rate: Attributable, k: int) -> str:
     ends = span(rate.low, rate.high)
     interval = f" ({ends})" if ends else ""
-    text = percent(rate.estimate)
+    text = percent(rate.estimate, k=k)
     if rate.low is not None and rate.low <= 0:
         return f"the attributable rate, {text}{interval}, cannot be distinguished from 0"
     if text == BELOW_ZERO:

@@ -23,34 +23,47 @@ def facts(result: AuditResult) -> list[Fact]:
     found = []
     risk = result.risk
     if risk is not None and result.verdict.kind != "not_assessable":
-        found.append(Fact("risk", percent(risk.estimate), span(risk.low, risk.high), risk_meaning(result)))
+        found.append(
+            Fact(
+                "risk", percent(risk.estimate, k=result.suppress_below), span(risk.low, risk.high), risk_meaning(result)
+            )
+        )
         if risk.power is not None and risk.false_rate is not None:
             power = result.power_at(risk.false_rate)
             ends = "" if power is None else span(power.low, power.high)
             meaning = f"originals linked when {risk.false_rate:.0%} of the control is linked"
-            found.append(Fact(f"power at {risk.false_rate:.0%}", percent(risk.power), ends, meaning))
+            found.append(
+                Fact(f"power at {risk.false_rate:.0%}", percent(risk.power, k=result.suppress_below), ends, meaning)
+            )
     certain = result.certain
     if certain is not None and certain.false_rate is not None:
         meaning = f"when {certain.false_rate:.0%} of the control is linked, attacker '{printable(certain.attacker)}'"
         found.append(
             Fact(
-                f"risk at {certain.false_rate:.0%}", percent(certain.estimate), span(certain.low, certain.high), meaning
+                f"risk at {certain.false_rate:.0%}",
+                percent(certain.estimate, k=result.suppress_below),
+                span(certain.low, certain.high),
+                meaning,
             )
         )
     best = result.best_candidate
     if best is not None:
         meaning = f"the best candidate is the right person, attacker '{printable(best.attacker)}'"
-        found.append(Fact("top-1 hit rate", percent(best.estimate), span(best.low, best.high), meaning))
+        found.append(
+            Fact("top-1 hit rate", percent(best.estimate, k=result.suppress_below), span(best.low, best.high), meaning)
+        )
     if result.at_risk is not None and result.at_risk.maximum.estimate is not None:
         most = result.at_risk.maximum
         least = "at least " if most.at_least else ""
-        value = f"{least}{percent(most.estimate)}"
+        value = f"{least}{percent(most.estimate, k=result.suppress_below)}"
         meaning = "linked, look-alikes included"
         found.append(Fact("largest rate of a group", value, span(most.low, most.high), meaning))
     rate = result.linkage_rate
     if risk is None and rate.estimate is not None:
         meaning = "originals with a candidate, look-alikes included"
-        found.append(Fact("linkage rate", percent(rate.estimate), span(rate.low, rate.high), meaning))
+        found.append(
+            Fact("linkage rate", percent(rate.estimate, k=result.suppress_below), span(rate.low, rate.high), meaning)
+        )
     return found
 
 

@@ -28,8 +28,8 @@ def scale_section(result: AuditResult) -> Section:
         return Section("scale", heading, figures=(figure,))
     low, high = ends
     text = (
-        f"Risk {percent(result.risk.estimate)}, between the same attacker's risk on a release of independently drawn "
-        "columns and its risk on the originals released unchanged."
+        f"Risk {percent(result.risk.estimate, k=result.suppress_below)}, between the same attacker's risk on a release "
+        "of independently drawn columns and its risk on the originals released unchanged."
     )
     share = min(1.0, max(0.0, (result.risk.estimate - low) / (high - low)))
     bar = Bar(share, f"{percent(low)} nobody in it", f"the originals {percent(high)}", text)
@@ -45,7 +45,7 @@ def false_rates_section(result: AuditResult) -> Section:
     found = [
         Fact(
             f"power at {power.false_rate:.0%}",
-            UNKNOWN if power.low is None else percent(power.power),
+            UNKNOWN if power.low is None else percent(power.power, k=result.suppress_below),
             span(power.low, power.high),
             f"originals linked when {power.false_rate:.0%} {linked}"
             + ("; too few people to measure" if power.low is None else ""),
@@ -61,17 +61,22 @@ def paper_section(result: AuditResult) -> Section:
     where = "a false-positive rate of 5%" if result.threshold is None else f"threshold {result.threshold:.4g}"
     rate, control, attributable = result.linkage_rate, result.control, result.attributable_rate
     what = "originals with a candidate" + (" (a lower bound)" if result.lower_bound else "")
-    found = [Fact("linkage rate", percent(rate.estimate), span(rate.low, rate.high), what)]
+    found = [Fact("linkage rate", percent(rate.estimate, k=result.suppress_below), span(rate.low, rate.high), what)]
     if control is not None:
         ends = span(control.low, control.high)
         found.append(
-            Fact("control rate", percent(control.rate), ends, "the same for people who are not in the release")
+            Fact(
+                "control rate",
+                percent(control.rate, k=result.suppress_below),
+                ends,
+                "the same for people who are not in the release",
+            )
         )
     if attributable is not None:
         basis = "" if attributable.basis == "control" else ", own match left out"
         ends = span(attributable.low, attributable.high)
         what = f"linked beyond look-alikes{basis}"
-        found.append(Fact("attributable rate", percent(attributable.estimate), ends, what))
+        found.append(Fact("attributable rate", percent(attributable.estimate, k=result.suppress_below), ends, what))
     return _figures("paper", f"The paper's figures, at {where}", found)
 
 
@@ -88,8 +93,18 @@ def thresholds_section(result: AuditResult) -> Section:
     ends = [point.threshold for point in (result.risk_curve[0], result.risk_curve[-1])]
     lowest, highest = (f"{end:.4g}" for end in ends if end is not None)
     found = [
-        Fact(f"rate at {lowest}", percent(result.worst_case_risk), "", "the lowest threshold: worst case"),
-        Fact("mean rate", percent(result.integrated_risk), "", f"integrated from {lowest} to {highest}"),
+        Fact(
+            f"rate at {lowest}",
+            percent(result.worst_case_risk, k=result.suppress_below),
+            "",
+            "the lowest threshold: worst case",
+        ),
+        Fact(
+            "mean rate",
+            percent(result.integrated_risk, k=result.suppress_below),
+            "",
+            f"integrated from {lowest} to {highest}",
+        ),
     ]
     return replace(section, tables=(figures_table("The linkage rate over all thresholds", found),), outputs=SCREENS)
 

@@ -15,11 +15,31 @@ def matches_section(result: AuditResult) -> Section:
     if truth is None:
         return Section("matches", heading)
     found = [
-        Fact("precision at 1", percent(truth.precision_at_1), "", "linked originals whose best candidate is right"),
-        Fact("blocking recall", percent(truth.blocking_recall), "", "true pairs that share a block"),
-        Fact("matching recall", percent(truth.matching_recall), "", "of these, pairs above the threshold"),
-        Fact("total recall", percent(truth.total_recall), "", "true pairs that are linked"),
-        Fact("false link rate", percent(truth.false_link_rate), "", "originals with a wrong candidate"),
+        Fact(
+            "precision at 1",
+            percent(truth.precision_at_1, k=result.suppress_below),
+            "",
+            "linked originals whose best candidate is right",
+        ),
+        Fact(
+            "blocking recall",
+            percent(truth.blocking_recall, k=result.suppress_below),
+            "",
+            "true pairs that share a block",
+        ),
+        Fact(
+            "matching recall",
+            percent(truth.matching_recall, k=result.suppress_below),
+            "",
+            "of these, pairs above the threshold",
+        ),
+        Fact("total recall", percent(truth.total_recall, k=result.suppress_below), "", "true pairs that are linked"),
+        Fact(
+            "false link rate",
+            percent(truth.false_link_rate, k=result.suppress_below),
+            "",
+            "originals with a wrong candidate",
+        ),
     ]
     # Without a threshold there are no links, only best candidates.
     known = [fact for fact in found if result.threshold is not None or fact.value != UNKNOWN]

@@ -135,7 +135,7 @@ def _columns(result: AuditResult) -> list[str]:
     first, *others = telling[:_MOST_COLUMNS]
     text = f"Coarsen '{printable(first.column)}' first. Without it, the power at 5% falls by {_points(_drop(first))}"
     text += f" points ({_points(first.power_drop_low)} to {_points(first.power_drop_high)})"
-    text += "." if own is None else f" from {percent(own.power)}."
+    text += "." if own is None else f" from {percent(own.power, k=result.suppress_below)}."
     if others:
         named = ", ".join(f"'{printable(other.column)}' (by {_points(_drop(other))})" for other in others)
         text += f" Then {named}."
@@ -180,10 +180,11 @@ def _people(result: AuditResult) -> list[str]:
         return []
     most = found.maximum
     ends = span(most.low, most.high)
-    text = f"{'at least ' if most.at_least else ''}{percent(most.estimate)}{f' ({ends})' if ends else ''}"
+    text = f"{'at least ' if most.at_least else ''}{percent(most.estimate, k=result.suppress_below)}"
+    text += f" ({ends})" if ends else ""
     return [
         f"Protect some people more than others: in one group ({where(most)}) {text} are linked, compared with "
-        f"{percent(found.average)} on average. {_for_group(result, found)}"
+        f"{percent(found.average, k=result.suppress_below)} on average. {_for_group(result, found)}"
     ]
 
 

@@ -43,12 +43,17 @@ def _most(found: AtRisk) -> str:
     if most.estimate is None:
         return (
             f"All group rates are hidden: they would reveal too much about fewer than {found.suppress_below} people. "
-            f"On average {percent(found.average)} are linked, so at least as many are linked in some group."
+            f"On average {percent(found.average, k=found.suppress_below)} are linked, so at least as many are linked "
+            "in some group."
         )
     ends = span(most.low, most.high)
-    rate = f"{percent(most.estimate)} ({ends})" if ends else percent(most.estimate)
+    rate = (
+        f"{percent(most.estimate, k=found.suppress_below)} ({ends})"
+        if ends
+        else percent(most.estimate, k=found.suppress_below)
+    )
     least = "at least " if most.at_least else ""
-    line = f"Highest: {least}{rate}, {where(most)}; average: {percent(found.average)}."
+    line = f"Highest: {least}{rate}, {where(most)}; average: {percent(found.average, k=found.suppress_below)}."
     return f"{line} {maximum_attributable_words(found)}".rstrip()
 
 
@@ -66,7 +71,7 @@ def _table(grouping: GroupRates, found: AtRisk) -> Table:
         (
             counted(row.groups, "small group") if row.label is None else named(row.label),
             f"{row.records:,}",
-            linked_words(row),
+            linked_words(row, found),
             interval_words(row),
             control_words(row, found),
             attributable_words(row, found),

@@ -47,10 +47,11 @@ def _singling_out(result: AuditResult) -> Requirement:
     if low_rate is not None and low_rate.low is None:
         value = "not known: too few controls for a false-positive rate of 1%"
     elif low_rate is not None:
-        power = f"{percent(low_rate.power)}{_ends(low_rate.low, low_rate.high)}"
+        power = f"{percent(low_rate.power, k=result.suppress_below)}{_ends(low_rate.low, low_rate.high)}"
         value = f"{power} linked when 1% of {comparison_group(result)} are linked"
     if result.best_candidate is not None:
-        value += f"; the best candidate is the right person for {percent(result.best_candidate.estimate)}"
+        hits = percent(result.best_candidate.estimate, k=result.suppress_below)
+        value += f"; the best candidate is the right person for {hits}"
     return Requirement(
         "Singling out",
         "WP29 opinion 05/2014",
@@ -77,7 +78,7 @@ def _risk(result: AuditResult) -> str:
     if risk is None:
         return "not known: there is neither a control nor a known match"
     basis = "" if risk.basis == "control" else ", based on the true matches"
-    return f"{percent(risk.estimate)}{_ends(risk.low, risk.high)}{basis}"
+    return f"{percent(risk.estimate, k=result.suppress_below)}{_ends(risk.low, risk.high)}{basis}"
 
 
 def _average(result: AuditResult) -> Requirement:
@@ -96,7 +97,7 @@ def _maximum(result: AuditResult) -> Requirement:
     if found is not None and found.maximum.estimate is not None:
         most = found.maximum
         least = "at least " if most.at_least else ""
-        value = f"{least}{percent(most.estimate)}{_ends(most.low, most.high)}, {where(most)}"
+        value = f"{least}{percent(most.estimate, k=result.suppress_below)}{_ends(most.low, most.high)}, {where(most)}"
     elif found is not None:
         value = "hidden for every group"
     return Requirement(
@@ -125,7 +126,7 @@ def _nine_percent(result: AuditResult) -> Requirement:
     best = result.best_candidate
     value = "not assessable: this audit has no true matches"
     if best is not None:
-        value = f"top-1 hit rate {percent(best.estimate)}{_ends(best.low, best.high)}"
+        value = f"top-1 hit rate {percent(best.estimate, k=result.suppress_below)}{_ends(best.low, best.high)}"
         high = 1.0 if best.high is None else best.high
         value += ": on average below 0.09" if high <= NINE_PERCENT else ": not below 0.09"
     return Requirement(

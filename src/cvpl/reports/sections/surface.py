@@ -83,9 +83,14 @@ def _settings(result: SurfaceResult) -> Section:
         estimate, low, high = figure_of(result, row)
         cells = [
             named(str(row.strength)),
-            percent(row.linkage_rate.estimate),
-            percent(None if row.control is None else row.control.rate),
-            *(percent(estimate), span(low, high), percent(row.top1_hit_rate), score(row.utility.mean)),
+            percent(row.linkage_rate.estimate, k=result.suppress_below),
+            percent(None if row.control is None else row.control.rate, k=result.suppress_below),
+            *(
+                percent(estimate, k=result.suppress_below),
+                span(low, high),
+                percent(row.top1_hit_rate, k=result.suppress_below),
+                score(row.utility.mean),
+            ),
         ]
         rows.append((*cells, *([] if result.target is None else ["yes" if row.safe else "no"])))
     return Section(

@@ -44,13 +44,17 @@ def quick_section(result: AuditResult) -> Section:
 
 def gate_section(result: AuditResult) -> Section:
     """Findings of the checks before the attack that close the gate."""
-    alarms = (Remark(line, "alarm", "Closes the gate") for closes, line in finding_lines(result.preflight) if closes)
+    alarms = (
+        Remark(line, "alarm", "Closes the gate")
+        for closes, line in finding_lines(result.preflight, result.suppress_below)
+        if closes
+    )
     return Section("gate", sentences=tuple(alarms), outputs=EVERYWHERE)
 
 
 def checks_section(result: AuditResult) -> Section:
     """The other findings of the checks before the attack."""
-    items = tuple(Item(line) for closes, line in finding_lines(result.preflight) if not closes)
+    items = tuple(Item(line) for closes, line in finding_lines(result.preflight, result.suppress_below) if not closes)
     return Section("checks", items=items, items_as="quiet", outputs=REPORTS)
 
 

@@ -67,12 +67,16 @@ def _self_linkage(result: AuditResult) -> list[tuple[str, str, str]]:
     found, rows = result.self_linkage, []
     if found.perturbed is not None:
         what = "found again in a slightly perturbed copy of the originals"
-        rows.append((what, percent(found.perturbed.top1_hit_rate), _sample(found.perturbed)))
+        rows.append((what, percent(found.perturbed.top1_hit_rate, k=result.suppress_below), _sample(found.perturbed)))
     looks = {
         "originals that look like another original": found.original,
         "released records that look like another one": found.protected,
     }
-    rows += [(what, percent(own.rate), _sample(own)) for what, own in looks.items() if own.rate is not None]
+    rows += [
+        (what, percent(own.rate, k=result.suppress_below), _sample(own))
+        for what, own in looks.items()
+        if own.rate is not None
+    ]
     return rows
 
 
@@ -80,10 +84,28 @@ def _canaries(result: AuditResult) -> list[tuple[str, str, str]]:
     ends = result.canaries
     if ends is None:
         return []
-    rows = [("canary: originals released unchanged, top-1 hit rate", percent(ends.identity.top1_hit_rate), "")]
+    rows = [
+        (
+            "canary: originals released unchanged, top-1 hit rate",
+            percent(ends.identity.top1_hit_rate, k=result.suppress_below),
+            "",
+        )
+    ]
     if ends.identity.power is not None:
-        rows.append(("canary: originals released unchanged, power at 5%", percent(ends.identity.power), ""))
-        rows.append(("canary: independently drawn columns, power at 5%", percent(ends.independent.power), ""))
+        rows.append(
+            (
+                "canary: originals released unchanged, power at 5%",
+                percent(ends.identity.power, k=result.suppress_below),
+                "",
+            )
+        )
+        rows.append(
+            (
+                "canary: independently drawn columns, power at 5%",
+                percent(ends.independent.power, k=result.suppress_below),
+                "",
+            )
+        )
     return rows
 
 
@@ -102,7 +124,7 @@ def sensitivity_section(result: AuditResult) -> Section:
         heading,
         level=3,
         sentences=(Remark(_moves(found)),),
-        tables=tuple(_choices(found, choice) for choice in choices),
+        tables=tuple(_choices(found, choice, result.suppress_below) for choice in choices),
         outputs=SCREENS,
     )
 
@@ -119,10 +141,15 @@ def _moves(found: Sensitivity) -> str:
     return f"{who}: {text}." if text else f"{who}."
 
 
-def _choices(found: Sensitivity, choice: str) -> Table:
+def _choices(found: Sensitivity, choice: str, k: int) -> Table:
     columns = (Column(printable(choice), "left"), *(Column(name) for name in ("power at 5%", "linked", "attributable")))
     rows = tuple(
-        (named(item.name), percent(item.power), percent(item.linkage_rate), percent(item.attributable_rate))
+        (
+            named(item.name),
+            percent(item.power, k=k),
+            percent(item.linkage_rate, k=k),
+            percent(item.attributable_rate, k=k),
+        )
         for item in found.variations
         if item.choice == choice
     )
