@@ -416,3 +416,26 @@ def test_no_figure_reads_0_where_fewer_than_ten_people_are_meant():
 @pytest.mark.parametrize(("value", "k", "text"), [(0, 10, "fewer than 10"), (0.0, 1, "0.0%"), (0.0004, 10, "<0.1%")])
 def test_a_rounded_share_of_0_is_put_in_words(value, k, text):
     assert percent(value, k=k) == text
+
+
+def test_the_attributable_rate_without_a_threshold_is_the_risk():
+    """Half of the controls are a reference sample for some attackers; that must not part one figure into two."""
+    tables, names = world(6, size=600), ("rarity", "rarity_reference", "nearest_reference")
+    found = audited(tables, SETTINGS | {"attacker": "default"}, attackers=names, quick=True)
+    assert found.threshold is None and found.risk.false_rate == 0.05
+    own = found.attributable_rate
+    assert (own.estimate, own.low, own.high) == (found.risk.estimate, found.risk.low, found.risk.high)
+    plain = [row for row in found.attackers if row.threshold is None and row.risk is not None]
+    assert len(plain) == 3
+    assert [row.attributable_rate.estimate for row in plain] == [row.risk.estimate for row in plain]
+    assert found.truth.top1_hit_rate == next(row for row in found.attackers if row.name == found.attacker).top1_hit_rate
+
+
+def test_a_rate_at_a_threshold_is_rounded_by_the_smaller_table():
+    ends = {"low": 0.3111, "high": 0.3222, "method": "none", "basis": "control"}
+    point = {"linkage_rate": 0.5, "low": None, "high": None, "attributable_rate": 0.317}
+    disclosure = Disclosure(K, {"originals": 1000, "controls": 100})
+    for threshold, shown in ((0.9, 0.3), (None, 0.32)):
+        found = disclosure.published(out.CurvePoint(threshold=threshold, **point))
+        assert found.attributable_rate == pytest.approx(shown)
+    assert disclosure.published(out.Attributable(estimate=0.317, **ends)).estimate == pytest.approx(0.3)

@@ -61,7 +61,7 @@ def published_figures(figures: Figures, disclosure: Disclosure) -> Figures:
         linkage_rate_of_matched=share(figures.linkage_rate_of_matched, "matched"),
         top1_hit_rate=share(figures.top1_hit_rate, "matched"),
         blocking_recall=share(figures.blocking_recall, "matched"),
-        attributable_rate=share(figures.attributable_rate, "both"),
+        attributable_rate=share(figures.attributable_rate, "both" if figures.at_threshold else "risk"),
         power=share(figures.power, "risk"),
         step=share(figures.step, "originals"),
         spread_by_blocking=share(figures.spread_by_blocking, "risk"),

@@ -27,7 +27,7 @@ Ends = tuple[float | None, float | None]
 """A figure's estimate and upper interval end."""
 _PEOPLE: Mapping[str, str] = {
     "risk": "risk",
-    "attributable_rate": "both",
+    "attributable_rate": "attributable",
     **dict.fromkeys(FALSE_RATE_OF, "risk"),
     "linkage_rate": "originals",
     "top1_hit_rate": "matched",
@@ -57,7 +57,8 @@ def gate(
     outcomes = []
     for one in _policies(policy, fail_above):
         exact, attacker, unknown = _value(ensemble, headline, one, people)
-        value = _rounded_up(exact, one, disclosure)
+        plain = attacker is not None and ensemble.outcomes[attacker].measured.threshold is None
+        value = _rounded_up(exact, one, disclosure.among(without_threshold=int(plain)))
         found = (
             *closing,
             *doubts(ensemble, headline, one.figure),

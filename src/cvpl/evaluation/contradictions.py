@@ -74,7 +74,8 @@ class Figures:
     """The figures that the rules check; None if a figure is unknown.
 
     `linkage_rate_of_matched` is the linkage rate among originals with a match; `power` is at a 5% false-positive rate.
-    `swinging` is the attacker whose spreads are known. `step` is how much the rate falls from 0.01 below the threshold
+    `swinging` is the attacker whose spreads are known; `at_threshold` is false if the rates are those at a 5%
+    false-positive rate. `step` is how much the rate falls from 0.01 below the threshold
     to 0.01 above it.
     """
 
@@ -91,6 +92,7 @@ class Figures:
     spread_by_blocking: float | None = None
     spread_by_encoding: float | None = None
     swinging: str = ""
+    at_threshold: bool = True
 
 
 def figures_of(measured: Measurement) -> Figures:
@@ -114,6 +116,7 @@ def figures_of(measured: Measurement) -> Figures:
         controls=None if measured.control is None else len(measured.control),
         power=None if measured.power is None else measured.power[FALSE_RATE],
         step=step,
+        at_threshold=threshold is not None,
     )
 
 

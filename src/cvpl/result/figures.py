@@ -10,9 +10,9 @@ from pydantic import model_validator
 from cvpl.result.marks import (
     Count,
     Number,
-    OfBoth,
-    OfBothHigh,
-    OfBothLow,
+    OfAttributable,
+    OfAttributableHigh,
+    OfAttributableLow,
     OfControls,
     OfControlsHigh,
     OfControlsLow,
@@ -33,7 +33,7 @@ from cvpl.result.marks import (
 from cvpl.result.section import Section
 
 Checked = TypeVar("Checked", bound=Section)
-OfWithMatch = Annotated[float, Share("originals_with_match")]
+OfWithMatch = Annotated[float, Share("matched")]
 OfMatches = Annotated[float, Share("matches_in_block")]
 OfPairs = Annotated[float, Statistic("originals", counts=True, per="pairs")]
 
@@ -64,9 +64,9 @@ class CurvePoint(Section):
     low: OfOriginalsLow | None
     high: OfOriginalsHigh | None
     control_rate: OfControlsOrStated | None = None
-    attributable_rate: Annotated[float, Share("both", ends="attributable_")] | None = None
-    attributable_low: OfBothLow | None = None
-    attributable_high: OfBothHigh | None = None
+    attributable_rate: Annotated[float, Share("attributable", ends="attributable_")] | None = None
+    attributable_low: OfAttributableLow | None = None
+    attributable_high: OfAttributableHigh | None = None
     false_rate: Number | None = None
 
 
@@ -94,9 +94,9 @@ class Control(Section):
 class Attributable(Section):
     """(LR - control) / (1 - control), where LR is the linkage rate; `basis` is what served as the control."""
 
-    estimate: OfBoth | None
-    low: OfBothLow | None
-    high: OfBothHigh | None
+    estimate: OfAttributable | None
+    low: OfAttributableLow | None
+    high: OfAttributableHigh | None
     method: str
     basis: Literal["control", "own_match_left_out"]
     refused: str | None = None
@@ -189,9 +189,9 @@ class TruthFigures(Section):
     false_link_rate: OfOriginals | None
     pairwise_false_link_rate: OfPairs | None
     recall_gap: OfWithMatch | None
-    top1_hit_rate: Annotated[float, Share("originals_with_match", ends="top1_")] | None
-    top1_low: Annotated[float, Share("originals_with_match", "low")] | None = None
-    top1_high: Annotated[float, Share("originals_with_match", "high")] | None = None
+    top1_hit_rate: Annotated[float, Share("matched", ends="top1_")] | None
+    top1_low: Annotated[float, Share("matched", "low")] | None = None
+    top1_high: Annotated[float, Share("matched", "high")] | None = None
     precision_at_1: Annotated[float, Share("matches_linked")] | None
     similarities: Overlap | None
 

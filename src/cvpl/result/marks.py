@@ -76,6 +76,10 @@ OfBoth = Annotated[float, Share("both", ends="")]
 """A figure of originals and controls, or of originals and their matches; the smaller of the two numbers counts."""
 OfBothLow = Annotated[float, Share("both", "low")]
 OfBothHigh = Annotated[float, Share("both", "high")]
+OfAttributable = Annotated[float, Share("attributable", ends="")]
+"""A share of originals beyond that of controls. Without a threshold it is the risk, and rounded as such."""
+OfAttributableLow = Annotated[float, Share("attributable", "low")]
+OfAttributableHigh = Annotated[float, Share("attributable", "high")]
 OfRisk = Annotated[float, Share("risk", ends="")]
 """A share of originals where a fixed share of the control is linked; without a control, of those with a known match."""
 OfRiskLow = Annotated[float, Share("risk", "low")]

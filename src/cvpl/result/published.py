@@ -24,7 +24,8 @@ class Disclosure:
     """How figures are rounded: `k`, and the numbers of people behind them.
 
     `sizes` has `originals` and `protected`, and where they are known `controls`, `matched` (originals with a known
-    match) and `pairs`. Counts below k are not told; with k = 1 everything is.
+    match) and `pairs`. `without_threshold` is 1 in a section whose rates are those at a false-positive rate. Counts
+    below k are not told; with k = 1 everything is.
     """
 
     k: int
@@ -80,6 +81,8 @@ class Disclosure:
 def _size(of: str, sizes: Mapping[str, int]) -> int:
     """The number of people that a share is a share of; without one, the originals."""
     originals = sizes.get("originals", 0)
+    if of == "attributable":
+        of = "risk" if sizes.get("without_threshold") else "both"
     if of == "both":
         other = sizes.get("controls") or sizes.get("matched")
         return originals if other is None else min(originals, other)
@@ -95,6 +98,8 @@ def _published(section: Some, sizes: Mapping[str, int], k: int) -> Some:
     own = {name: value for name, value in values.items() if type(value) is int}
     if "asked" in own:
         own["originals"] = min(own["asked"], sizes.get("originals", own["asked"]))
+    if "threshold" in values:
+        own["without_threshold"] = int(values["threshold"] is None)
     inner = {**sizes, **own}
     marks = {name: mark for name, mark in marks_of(type(section)).items() if not _is_stated(mark, values)}
     changed = {name: _rounded(value, marks.get(name), inner, k) for name, value in values.items()}
