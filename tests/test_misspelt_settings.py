@@ -6,6 +6,7 @@ import pytest
 
 from cvpl.config.places import NAME, keys_at, places_of
 from cvpl.config.problems import _answer
+from cvpl.config.ranges import allowed_range
 from cvpl.config.resolved import load
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError
@@ -79,3 +80,60 @@ def test_a_row_with_several_faults_counts_once(tmp_path):
         load_csv(duckdb.connect(), path, "t", Reading(), "p.csv")
     assert caught.value.problems[0].count == 294
     assert "(and 293 more rows)" in str(caught.value)
+
+
+def bounds_in(schema):
+    """The bounds of all numbers of a setting, from its JSON schema."""
+    names = {"minimum": "ge", "exclusiveMinimum": "gt", "maximum": "le", "exclusiveMaximum": "lt"}
+    if isinstance(schema, list):
+        return [bounds for item in schema for bounds in bounds_in(item)]
+    if not isinstance(schema, dict):
+        return []
+    own = {short: schema[name] for name, short in names.items() if name in schema}
+    return ([own] if own else []) + [bounds for item in schema.values() for bounds in bounds_in(item)]
+
+
+def bounded_settings():
+    """Every numeric setting with a range: the place, the name, and its bounds."""
+    found = []
+    schemas = {}
+    for key, places in places_of(AuditConfig).items():
+        for place, model in places:
+            if model not in schemas:
+                schemas[model] = model.model_json_schema()
+            schema = schemas[model]["properties"].get(key, {})
+            found += [(place, key, bounds) for bounds in bounds_in(schema)]
+    return found
+
+
+def test_every_number_out_of_range_is_answered_with_the_whole_range():
+    settings = bounded_settings()
+    assert len({key for _, key, _ in settings}) > 20
+    for place, key, bounds in settings:
+        for bound, limit in bounds.items():
+            found = allowed_range(AuditConfig, (*place, key), bound, limit)
+            assert found is not None and dict(found.bounds) == bounds, (place, key, bounds)
+
+
+RANGES = {
+    "both ends": ({"policy": {"figure": "risk", "max": 1.5}}, "`policy.max`: input should be from 0 to 1"),
+    "one end": ({"report": {"suppress_below": 0}}, "`report.suppress_below`: input should be at least 1"),
+    "without the ends": ({"search": {"sample": 0}}, "`search.sample`: input should be above 0 and below 1"),
+    "without one end": ({"search": {"sample": 2}}, "`search.sample`: input should be above 0 and below 1"),
+    "in the middle": ({"search": {"threads": 0}}, "`search.threads`: input should be from 1 to 1,024"),
+    "a large number": ({"seed": -1}, "`seed`: input should be at least 0 and below 9,223,372,036,854,775,808"),
+    "in a short form": ({"attacker": {"blocking": {"lsh": {"bits": 64}}}}, "input should be from 1 to 62"),
+    "in a list": ({"attacker": {"projection": {"pca": {"variance": 2}}}}, "input should be above 0 and at most 1"),
+    "bytes": ({"reading": {"limits": {"bytes": 5}}}, "from 1,048,576 to 1,125,899,906,842,624"),
+    "a size in words": ({"search": {"memory": "5kB"}}, "a size is from 1MiB to 1,048,576GiB"),
+    "a limit": ({"reading": {"limits": {"rows": 0}}}, "from 1 to 1,125,899,906,842,624"),
+}
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_a_number_out_of_range_names_the_whole_range(name):
+    changes, text = RANGES[name]
+    settings = {"columns": {"a": {"role": "attribute", "type": "numeric"}}, "attacker": "paper"}
+    with pytest.raises(InputError) as refused:
+        load(settings | changes)
+    assert text in str(refused.value)

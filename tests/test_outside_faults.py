@@ -151,7 +151,7 @@ def test_a_huge_number_of_a_column_that_nobody_compares_does_no_harm():
 @pytest.mark.parametrize("memory", ["2000000000GB", f"{'9' * 400}GB"])
 def test_more_memory_than_any_machine_has_is_refused(audited, capsys, memory):
     assert run([*audited, "--memory", memory]) == 2
-    assert "more than a petabyte" in capsys.readouterr().err
+    assert "from 1MiB to 1,048,576GiB (a petabyte)" in capsys.readouterr().err
     assert run([*audited, "--memory", "900000GB"]) == 0
 
 

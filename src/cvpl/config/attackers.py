@@ -106,7 +106,7 @@ def resolve_attacker(
         try:
             ladder = Ladder(rungs=rungs, stop_below=written.ladder.stop_below)
         except ValidationError as error:
-            problems.extend(problems_of(error, f"{name}, ladder of attacker '{key}'"))
+            problems.extend(problems_of(error, f"{name}, ladder of attacker '{key}'", Ladder))
     if len(problems) > before:
         return None
     columns = {
@@ -128,7 +128,7 @@ def resolve_attacker(
             threshold=config.threshold if written.threshold is None else written.threshold,
         )
     except ValidationError as error:
-        problems.extend(problems_of(error, f"{name}, attacker '{key}'"))
+        problems.extend(problems_of(error, f"{name}, attacker '{key}'", Attacker))
         return None
 
 

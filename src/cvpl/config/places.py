@@ -40,7 +40,7 @@ def nearest_places(root: Any, key: str, path: Sequence[Part]) -> list[tuple[str,
     """The places of a key, one for each model that has it: the one that shares the longest beginning with `path`."""
     chosen: dict[type[BaseModel], tuple[str, ...]] = {}
     for place, model in places_of(root).get(key, ()):
-        if model not in chosen or _shared(place, path) > _shared(chosen[model], path):
+        if model not in chosen or shared_beginning(place, path) > shared_beginning(chosen[model], path):
             chosen[model] = place
     return list(dict.fromkeys(chosen.values()))
 
@@ -57,7 +57,8 @@ def _values(model: type[BaseModel], key: str) -> list[Any]:
     return [item for item in _members(model.model_fields[key].annotation) if item is not type(None)]
 
 
-def _shared(place: Sequence[str], path: Sequence[Part]) -> int:
+def shared_beginning(place: Sequence[str], path: Sequence[Part]) -> int:
+    """How many parts a place and a path have in common from their beginning."""
     count = 0
     for one, other in zip(place, path, strict=False):
         if one not in (other, NAME):

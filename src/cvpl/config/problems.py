@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from cvpl.config.places import Part, keys_at, nearest_places, places_of, same_meaning
+from cvpl.config.ranges import BROKEN, allowed_range
 from cvpl.config.shorthands import QUESTION
 from cvpl.errors import Problem
 from cvpl.wording import did_you_mean, likeness, nearest
@@ -39,7 +40,7 @@ def problems_of(error: ValidationError, name: str, root: Any = None) -> list[Pro
             problem = Problem(name, f"unknown setting `{_joined(path)}`", cure)
             meant |= {(*path[:-1], key)} if key is not None else set()
         else:
-            problem = _problem(name, path, item["type"], item["msg"])
+            problem = _problem(name, path, item["type"], _whole_range(item, path, root) or item["msg"])
             if item["type"] == "literal_error":
                 problem = replace(problem, cure=_value_meant(item["input"], item["ctx"]["expected"]) or problem.cure)
             missing |= {path} if item["type"] == "missing" else set()
@@ -55,6 +56,13 @@ def _problem(name: str, path: Sequence[Part], kind: str, message: str) -> Proble
     cure = "Add the setting." if kind == "missing" else "Correct the setting."
     what = f"`{_joined(path)}`: {message[0].lower()}{message[1:]}" if path else message
     return Problem(name, what, question or cure)
+
+
+def _whole_range(item: Mapping[str, Any], path: Sequence[Part], root: Any) -> str:
+    """What is allowed in place of a number that is outside its range; empty if that is not the error."""
+    bound = BROKEN.get(item["type"])
+    found = None if bound is None or root is None else allowed_range(root, path, bound, item["ctx"][bound])
+    return "" if found is None else f"input should be {found}"
 
 
 def _value_meant(written: object, expected: str) -> str:

@@ -16,9 +16,6 @@ def parse_size(text: str) -> int:
     if match is None or match[2] not in _UNITS:
         raise ValueError("write a size such as 512MB or 4GB")
     amount = float(match[1]) * _UNITS[match[2]]
-    if amount > MOST:
-        raise ValueError("this is more than a petabyte; write a size such as 512MB or 4GB")
-    size = int(amount)
-    if size < LEAST:
-        raise ValueError("this is less than a megabyte; write a size such as 512MB or 4GB")
-    return size
+    if not LEAST <= amount <= MOST:
+        raise ValueError("a size is from 1MiB to 1,048,576GiB (a petabyte); write one such as 512MB or 4GB")
+    return int(amount)
