@@ -2,6 +2,7 @@
 
 import gzip
 import zipfile
+from functools import partialmethod
 
 import duckdb
 import pandas as pd
@@ -9,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import cvpl
 from cvpl.cli.main import run
+from cvpl.config.limits import limits_of, parse_limits
 from cvpl.config.resolved import load
 from cvpl.errors import InputError, LimitError
 from cvpl.tables import csv_file, limits
@@ -205,3 +208,46 @@ def test_without_a_configuration_the_limits_are_the_usual_ones(tmp_path, monkeyp
     for command in (["init", str(path), str(path), "--out", str(tmp_path / "audit.yaml")], ["split", str(path)]):
         assert run(command) == 4
         assert "expands to more than 200 times" in " ".join(capsys.readouterr().err.split())
+
+
+def test_without_a_configuration_a_limit_is_raised_as_the_message_says(tmp_path, monkeypatch, capsys):
+    people = tmp_path / "people.csv"
+    people.write_text("id,age,town\n" + "".join(f"{at},{20 + at % 50},t{at % 3}\n" for at in range(60)))
+    monkeypatch.setattr(Limits, "__init__", partialmethod(Limits.__init__, rows=59))
+    file, out = str(people), tmp_path / "audit.yaml"
+    calls = {
+        "init": ["init", file, file, "--out", str(out)],
+        "split": ["split", file],
+        "audit": ["audit", file, file, "--quick", "--plan"],
+    }
+    for name, call in calls.items():
+        assert run(call) == 4
+        told = " ".join(capsys.readouterr().err.split())
+        assert "the limit is 59" in told and "without one pass --limits rows=60" in told, name
+        assert run([*call, "--limits", "rows=60"]) == 0, name
+        capsys.readouterr()
+    assert load(out).reading.limits.rows == 60
+    assert cvpl.propose(people, people, limits={"rows": 60}).config.reading.limits.rows == 60
+    assert run(["audit", file, file, "--config", str(out), "--limits", "rows=60"]) == 2
+    assert "reading.limits" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("row=5", "did you mean 'rows'"),
+        ("rows", "expected NAME=NUMBER"),
+        ("rows=5,rows=6", "each name once"),
+        ("rows=0", "from 1 to 1,125,899,906,842,624"),
+        ("rows=many", "valid integer"),
+        ("bytes=5", "from 1,048,576 to"),
+    ],
+)
+def test_a_wrong_limit_on_the_command_line_is_answered_with_what_is_allowed(tmp_path, capsys, text, answer):
+    assert run(["split", str(tmp_path / "t.csv"), "--limits", text]) == 2
+    assert answer in " ".join(capsys.readouterr().err.split())
+
+
+def test_limits_on_the_command_line_may_be_sizes():
+    found = limits_of(parse_limits("bytes=200GB, columns=20000"))
+    assert (found.bytes, found.columns, found.rows) == (200 * 10**9, 20_000, Limits().rows)

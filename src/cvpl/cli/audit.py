@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, finite_rate, memory_bytes
+from cvpl.cli.values import LIMITS, ORIGINAL_HELP, OVERWRITE, finite_rate, given_limits, memory_bytes
 from cvpl.errors import ExitCode, UsageError
 from cvpl.files import check_outputs
 
@@ -98,12 +98,17 @@ def command(
         metavar="SIZE",
         help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
+    limits: str | None = LIMITS,
     plan: bool = typer.Option(False, "--plan", help="Print blocks, pairs, memory and expected time, and stop."),
     overwrite: bool = OVERWRITE,
     as_json: bool = typer.Option(False, "--json", help="Print the content of result.json instead of the summary."),
 ) -> None:
     """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
-    allowed = memory_bytes(memory)
+    allowed, most = memory_bytes(memory), given_limits(limits)
+    if most is not None and config is not None:
+        raise UsageError(
+            "--limits is for an audit without --config. Set `reading.limits` in the configuration instead."
+        )
     if out is not None:
         check_folder(out, "--out")
     if save_projection is not None:
@@ -120,7 +125,7 @@ def command(
     from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
     from cvpl.workflows.audit import ProjectionNotSavedError, audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    guessed = _guess(original, protected, silent=as_json) if config is None else None
+    guessed = _guess(original, protected, most, silent=as_json) if config is None else None
     settings = guessed or _settings(config, policy)
     if plan:
         from cvpl.reports.plan import show_plan  # noqa: PLC0415
@@ -212,14 +217,14 @@ def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
     return WithPolicy(config, read_policy(policy))
 
 
-def _guess(original: Path, protected: Path, *, silent: bool) -> Proposal:
+def _guess(original: Path, protected: Path, limits: dict[str, int | str] | None, *, silent: bool) -> Proposal:
     """Guess roles and types, and show them."""
     from cvpl.reports.sections.assumptions import assumptions_section  # noqa: PLC0415
     from cvpl.reports.sections.section import TERMINAL  # noqa: PLC0415
     from cvpl.reports.terminal import show_sections  # noqa: PLC0415
     from cvpl.workflows.propose import propose  # noqa: PLC0415
 
-    guessed = propose(original, protected, compare_sensitive=True)
+    guessed = propose(original, protected, compare_sensitive=True, limits=limits)
     if not silent:
         with reader_may_leave():
             show_sections([assumptions_section(guessed.assumptions, TERMINAL)], page())

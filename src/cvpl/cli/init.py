@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_file
-from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE
+from cvpl.cli.values import LIMITS, ORIGINAL_HELP, OVERWRITE, given_limits
 from cvpl.files import check_outputs
 
 
@@ -20,6 +20,7 @@ def command(
     ),
     protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
     out: Path = typer.Option(Path("audit.yaml"), metavar="FILE", help="The file to write."),
+    limits: str | None = LIMITS,
     overwrite: bool = OVERWRITE,
 ) -> None:
     """Propose a configuration for two tables, with the reasons as comments. Check it before you audit."""
@@ -28,7 +29,7 @@ def command(
 
     from cvpl.workflows.propose import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    propose(original, protected).write(out, overwrite=overwrite)
+    propose(original, protected, limits=given_limits(limits)).write(out, overwrite=overwrite)
     typer.echo(f"Written: {out}. Its roles and types are guesses: check them, then run")
     typer.echo("  " + shlex.join(["cvpl", "audit", str(original), str(protected), "--config", str(out)]))
     typer.echo("and add --control FILE if you have people who are known to be absent from the release.")

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, reader_may_leave
-from cvpl.cli.values import OVERWRITE, SPLIT_FORMATS
+from cvpl.cli.values import LIMITS, OVERWRITE, SPLIT_FORMATS, given_limits
 from cvpl.wording import counted
 
 
@@ -29,6 +29,7 @@ def command(
     ),
     seed: int = typer.Option(0, min=0, metavar="NUMBER", help="The same table and seed give the same files."),
     out: Path | None = typer.Option(None, metavar="DIR", help="Folder for the files; by default the table's own."),
+    limits: str | None = LIMITS,
     overwrite: bool = OVERWRITE,
 ) -> None:
     """Set people aside as a control, before protecting: protect NAME_release, but not NAME_control.
@@ -39,7 +40,16 @@ def command(
 
     from cvpl.workflows.split import split  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    done = split(table, share=share, people=people, by=by, seed=seed, out=out, overwrite=overwrite)
+    done = split(
+        table,
+        share=share,
+        people=people,
+        by=by,
+        seed=seed,
+        out=out,
+        overwrite=overwrite,
+        limits=given_limits(limits),
+    )
     with reader_may_leave():
         who = "every row is one person" if by is None else f"rows with equal '{by}' stay together"
         typer.echo(f"Drawn at random with seed {done.seed}; {who}.")

@@ -14,6 +14,13 @@ SPLIT_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet"
 """The tables that can be written back as they are."""
 OVERWRITE = typer.Option(False, "--overwrite", help="Replace existing files.")
 """The option of every command that writes."""
+LIMITS = typer.Option(
+    None,
+    "--limits",
+    metavar="LIMITS",
+    help="Larger limits for a table, such as rows=2000000000,bytes=200GB; bytes, rows, columns, labels, expansion.",
+)
+"""The option of every command that reads tables without a configuration."""
 ORIGINAL_HELP = f"The table before protection ({READ_FORMATS})."
 
 
@@ -22,6 +29,15 @@ def finite_rate(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter("a number from 0 to 1 is needed, such as 0.05.")
     return value
+
+
+def given_limits(text: str | None) -> dict[str, int | str] | None:
+    """The limits of `--limits`; None if it is not given."""
+    if text is None:
+        return None
+    from cvpl.config.limits import parse_limits  # noqa: PLC0415 - only if needed
+
+    return parse_limits(text)
 
 
 def memory_bytes(size: str | None) -> int | None:

@@ -34,21 +34,22 @@ class Dialect:
     delimited: bool = False
 
 
-def guess_dialect(data: object) -> Dialect:
+def guess_dialect(data: object, limits: Limits | None = None) -> Dialect:
     """Guess the encoding, the separator, the most frequent one in the header, and stripping, if 1% of lines are padded.
 
     Returns the default for a dataframe, a file of another kind, or a file that cannot be opened. Raises LimitError if a
-    compressed file expands to more than the default limit.
+    compressed file expands to more than the limit. The reading has the `limits`, by default the usual ones.
     """
+    limits = limits or Limits()
     path = Path(data) if isinstance(data, str | Path) else None
     if path is None or not is_csv(path) or not path.is_file():
-        return Dialect(Reading())
+        return Dialect(Reading(limits=limits))
     try:
-        encoding = likely_encoding(path, Limits()) or "utf-8"
+        encoding = likely_encoding(path, limits) or "utf-8"
         with text_of(path, encoding) as file:
             lines = list(islice(io.StringIO(file.read(LONGEST), newline=""), _LINES))
     except (OSError, EOFError, zlib.error):
-        return Dialect(Reading())
+        return Dialect(Reading(limits=limits))
     reasons = []
     if encoding in _ENCODINGS:
         reasons.append(f"{path.name} is not UTF-8, and is read as {_ENCODINGS[encoding]}: are all letters right?")
@@ -59,7 +60,7 @@ def guess_dialect(data: object) -> Dialect:
     padded = _padded(lines, "\t" if is_tsv(path) else delimiter)
     if padded:
         reasons.append(f"lines of {path.name} have blanks around fields")
-    reading = Reading(strip=bool(padded), delimiter=delimiter, encoding=encoding)
+    reading = Reading(strip=bool(padded), delimiter=delimiter, encoding=encoding, limits=limits)
     return Dialect(reading, tuple(reasons), delimited=not is_tsv(path))
 
 

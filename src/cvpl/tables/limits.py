@@ -46,7 +46,7 @@ class Limits:
             return
         raise LimitError(
             f"{name}: the file has {packed:,} bytes, and expands to more than {self.expansion:,} times as many {what}, "
-            "which is the limit. Check that it is the right file, or raise `reading.limits.expansion`."
+            f"which is the limit. Check that it is the right file, or {_cure('expansion', 'NUMBER')}."
         )
 
 
@@ -62,6 +62,11 @@ def expanding(chunks: Iterable[bytes], packed: int, limits: Limits, name: str) -
 def _check(setting: str, found: int, most: int, where: str, what: str) -> None:
     if found > most:
         raise LimitError(
-            f"{where}: {what}, and the limit is {most:,}. Check that it is the right file, or raise "
-            f"`reading.limits.{setting}`."
+            f"{where}: {what}, and the limit is {most:,}. Check that it is the right file, or "
+            f"{_cure(setting, str(found))}."
         )
+
+
+def _cure(setting: str, value: str) -> str:
+    """How a limit is raised, with a configuration and without one."""
+    return f"raise `reading.limits.{setting}` in the configuration, or without one pass --limits {setting}={value}"

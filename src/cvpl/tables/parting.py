@@ -21,6 +21,7 @@ from cvpl.input_file import FileState
 from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.csv_file import delimiter_of, is_csv
 from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.limits import Limits
 from cvpl.tables.raw_records import raw_records
 from cvpl.tables.reading_settings import BLANKS, Reading
 from cvpl.tables.source import POSITION, Source, is_parquet, open_source
@@ -44,7 +45,7 @@ class PeopleOfTable:
 
 
 @within_memory
-def read_people(path: Path, by: str | None) -> PeopleOfTable:
+def read_people(path: Path, by: str | None, limits: Limits | None = None) -> PeopleOfTable:
     """Read the person of each row: rows with equal `by` are one person; without `by` every row is one person.
 
     Raises InputError if `by` is empty in any row.
@@ -52,7 +53,7 @@ def read_people(path: Path, by: str | None) -> PeopleOfTable:
     if not is_csv(path) and not is_parquet(path):
         cure = "Name a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file; write the table as one of them."
         raise InputError([Problem(path.name, "a table of this file format cannot be split", cure)])
-    reading = guess_dialect(path).reading
+    reading = guess_dialect(path, limits).reading
     with closing(connect()) as con:
         source = open_source(con, path, "people", reading)
         if by is None:

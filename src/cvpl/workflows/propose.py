@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from cvpl.config.limits import LimitsLike, limits_of
 from cvpl.config.text import parse_config
 from cvpl.config.written import AuditConfig
 from cvpl.files import check_outputs, write_whole
@@ -34,15 +35,19 @@ class Proposal:
         return file
 
 
-def propose(original: object, released: object, *, compare_sensitive: bool = False) -> Proposal:
+def propose(
+    original: object, released: object, *, compare_sensitive: bool = False, limits: LimitsLike | None = None
+) -> Proposal:
     """Propose a configuration for a table and its release, with a reason for every guess.
 
     Tables are paths (CSV, TSV, Parquet, Excel, DuckDB) or dataframes that support Arrow. Roles, types, blocking keys
     and identities are guessed from names, counts and how the two tables agree; comments contain no cell. A column that
-    seems sensitive is proposed as such, so no attacker compares it; with `compare_sensitive` it is compared. Raises
-    InputError if the tables cannot be compared.
+    seems sensitive is proposed as such, so no attacker compares it; with `compare_sensitive` it is compared. `limits`
+    are those of `reading.limits` that are not the default, such as {"rows": 2_000_000_000}; the proposal has them too.
+    Raises InputError if the tables cannot be compared, and LimitError if one is beyond a limit.
     """
-    found = propose_tables(original, released, compare_sensitive=compare_sensitive)
+    most = None if limits is None else limits_of(limits)
+    found = propose_tables(original, released, compare_sensitive=compare_sensitive, limits=most)
     text = found.text()
     return Proposal(text, parse_config(text), _assumptions(found))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cvpl.config.limits import LimitsLike, limits_of
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.files import check_outputs, whole_files
 from cvpl.randomness import stream
@@ -47,6 +48,7 @@ def split(
     seed: int = 0,
     out: str | Path | None = None,
     overwrite: bool = False,
+    limits: LimitsLike | None = None,
 ) -> Split:
     """Draw people of `table` at random as a control; write them and the rest to separate files.
 
@@ -54,8 +56,9 @@ def split(
     them by default), or `people` of them; NAME_split.json records the split. Rows with equal `by` are one person or
     household and stay together; without it every row is a person. Files are CSV, gzipped CSV or Parquet like the table,
     and are written next to it or to the folder `out`, with unchanged cells in their order. The same table and seed give
-    the same bytes. Raises UsageError for a side without people, or existing files (unless `overwrite`), and InputError
-    for a table or column that cannot be used.
+    the same bytes. `limits` are those of `reading.limits` that are not the default. Raises UsageError for a side
+    without people, or existing files (unless `overwrite`), InputError for a table or column that cannot be used, and
+    LimitError for a table beyond a limit.
     """
     path = Path(table)
     if share is not None and people is not None:
@@ -71,7 +74,7 @@ def split(
     targets = folder / f"{name}_release{ending}", folder / f"{name}_control{ending}"
     record = folder / f"{name}_split.json"
     check_outputs([*targets, record], [table], overwrite=overwrite)
-    found = read_people(path, by)
+    found = read_people(path, by, None if limits is None else limits_of(limits))
     wanted = _wanted(found.people, share, people, path.name)
     aside = np.zeros(found.people, dtype=bool)
     aside[stream(seed, "split").permutation(found.people)[:wanted]] = True

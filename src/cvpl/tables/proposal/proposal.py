@@ -7,7 +7,7 @@ and column names, never a cell.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -20,6 +20,7 @@ from cvpl.tables.connection import connect, within_memory
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.encoding import Encoding
 from cvpl.tables.identity import ROW_NUMBER
+from cvpl.tables.limits import Limits
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
 from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
@@ -86,12 +87,14 @@ class TablesProposal:
 
 
 @within_memory
-def propose_tables(original: object, protected: object, *, compare_sensitive: bool = False) -> TablesProposal:
-    """Guess the settings for two tables. Raises InputError if they cannot be compared.
+def propose_tables(
+    original: object, protected: object, *, compare_sensitive: bool = False, limits: Limits | None = None
+) -> TablesProposal:
+    """Guess the settings for two tables. Raises InputError if they cannot be compared, LimitError beyond `limits`.
 
     A column that seems sensitive is proposed as such; with `compare_sensitive` it is compared nevertheless.
     """
-    reading, why = _reading(original, protected)
+    reading, why = _reading(original, protected, limits)
     problems: list[Problem] = []
     con = connect()
     try:
@@ -138,9 +141,9 @@ def _disclosure(sources: Sequence[Source]) -> Disclosure:
     return Disclosure(k, dict(zip(("originals", "protected"), rows, strict=True)))
 
 
-def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
+def _reading(original: object, protected: object, limits: Limits | None) -> tuple[Reading, list[str]]:
     """Guess delimiter, encoding and stripping for both tables, from the first lines of the CSV files."""
-    dialects = [guess_dialect(data) for data in (original, protected)]
+    dialects = [guess_dialect(data, limits) for data in (original, protected)]
     delimiters = {dialect.reading.delimiter for dialect in dialects if dialect.delimited}
     if len(delimiters) > 1:
         where = " and ".join(display_name(data, "") for data in (original, protected))
@@ -149,7 +152,7 @@ def _reading(original: object, protected: object) -> tuple[Reading, list[str]]:
     strip = any(dialect.reading.strip for dialect in dialects)
     # One encoding for all files that are not UTF-8: Windows-1252 has every letter of Latin-1.
     encoding = max((dialect.reading.encoding for dialect in dialects), key=_ENCODINGS.index)
-    reading = Reading(strip=strip, delimiter=min(delimiters, default=","), encoding=encoding)
+    reading = Reading(strip=strip, delimiter=min(delimiters, default=","), encoding=encoding, limits=limits or Limits())
     return reading, [reason for dialect in dialects for reason in dialect.reasons]
 
 
@@ -266,6 +269,10 @@ def _reading_lines(reading: Reading, why: Sequence[str]) -> list[str]:
         lines.append(f"  dates: {reading.dates}")
     if reading.missing != ("",):
         lines.append(f"  missing: {_flow(list(reading.missing))}")
+    if reading.limits != Limits():
+        usual = asdict(Limits())
+        raised = {name: most for name, most in asdict(reading.limits).items() if most != usual[name]}
+        lines.append(f"  limits: {_flow(raised)}")
     return lines
 
 
