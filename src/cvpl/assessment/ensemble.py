@@ -224,7 +224,7 @@ def _named(names: list[str]) -> str:
 def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> EnsembleOutcome:
     """Run every attacker of the plan that can be run, and choose the headline."""
     control = inputs.pair.control
-    running = resolved.able(0 if control is None else control.rows)
+    running = resolved.able(0 if control is None else control.rows, inputs.pair)
     released, attackers = inputs.pair.protected.rows, list(running.values())
     shared, outcomes = SharedWork(), {}
     planted = CanaryReleases(inputs.pair, resolved.config.seed, resolved.budget) if resolved.runs_canaries else None
@@ -244,7 +244,9 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
         for number, (name, result) in enumerate(audited.items()):
             progress(Phase.CANARIES, number / len(audited))
             outcomes[name] = replace(outcomes[name], canaries=result())
-    left_out = tuple(name for name in resolved.attackers if name not in running)
+    left_out = tuple(
+        name for name, attacker in resolved.attackers.items() if attacker.needs_reference and name not in running
+    )
     found = EnsembleOutcome.of(outcomes, left_out)
     while not (found.chosen.fully_checked or resolved.quick):
         progress(Phase.HEADLINE, None)

@@ -195,7 +195,7 @@ def check_embeddings(resolved: ResolvedConfig, inputs: Inputs) -> None:
 def estimate_resources(resolved: ResolvedConfig, inputs: Inputs, steps: Sequence[Step] = ()) -> ResourceEstimate:
     """Estimate the resources for the audit of these tables in these steps."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
-    able = resolved.able(rows.get("control", 0))
+    able = resolved.able(rows.get("control", 0), inputs.pair)
     attackers = tuple(_attacker_resources(name, attacker, resolved, inputs) for name, attacker in able.items())
     needed, on_disk = _needed(resolved, inputs), not inputs.pair.original.place.in_memory
     disk = disk_bytes(rows, resolved) if on_disk else None
@@ -213,7 +213,7 @@ def estimate_resources(resolved: ResolvedConfig, inputs: Inputs, steps: Sequence
 
 def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig, inputs: Inputs) -> AttackerResources:
     original, protected = attacker.view(inputs.pair.original), attacker.view(inputs.pair.protected)
-    if attacker.alignment == "release":
+    if attacker.alignment != "none":
         original = detect(original, protected).apply(original)
     space = attacker.vectorization.fit([original, protected])
     declared = assign_blocks(attacker.blocking, [original, protected], space, resolved.config.seed)

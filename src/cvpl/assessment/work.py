@@ -60,7 +60,7 @@ class Work:
             min(self._costs.released, screening.RECORDS + screening.PEOPLE),
         )
         tried = [replace(step, phase=f"{SCREENING}: {step.phase}") for step in part.attackers()]
-        share = screening.FINALISTS / len(self._resolved.able(self._costs.control))
+        share = screening.FINALISTS / len(self._resolved.able(self._costs.control, self._inputs.pair))
         chosen = [Step(step.phase, share * step.seconds, share * step.processor) for step in self.attackers()]
         return [*tried, *chosen]
 
@@ -95,7 +95,7 @@ class Work:
 
     def attackers(self, attackers: Mapping[str, Attacker] | None = None) -> list[Step]:
         """The steps of all attackers that can be run, or of some, with canaries beside them."""
-        running = self._resolved.able(self._costs.control) if attackers is None else attackers
+        running = self._resolved.able(self._costs.control, self._inputs.pair) if attackers is None else attackers
         shared, steps, attacks = SharedCosts(), [], Cost()
         for name, attacker in running.items():
             label, cost = labelled(name, running), self._costs.attack(attacker, self._costs.searched(attacker), shared)
@@ -115,7 +115,7 @@ class Work:
 
     def diagnostics(self) -> list[Step]:
         """The steps after the attackers."""
-        running = list(self._resolved.able(self._costs.control).values())
+        running = list(self._resolved.able(self._costs.control, self._inputs.pair).values())
         most = min(
             self_linkage.SCREENED if self._resolved.quick else self_linkage.SAMPLE,
             self._costs.rows,
@@ -142,7 +142,7 @@ class Work:
 
     def compared(self) -> list[Step]:
         """The steps of one of several releases that are compared."""
-        running = list(self._resolved.able(self._costs.control).values())
+        running = list(self._resolved.able(self._costs.control, self._inputs.pair).values())
         checks = self.checks()
         return [
             *self.attackers(),

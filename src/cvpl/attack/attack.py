@@ -15,7 +15,7 @@ from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
 from cvpl.errors import UsageError
 from cvpl.operators.alignment import Granularity, detect
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import Source, generalized_columns
 from cvpl.randomness import stream
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
@@ -251,6 +251,8 @@ def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int
     if attacker.alignment == "none":
         return _AttackedTables(people, held, held, protected, None)
     granularity = detect(held, protected)
+    if attacker.alignment == "cells":
+        granularity = granularity.without(generalized_columns(held, protected))
     return _AttackedTables(people, held, granularity.apply(held), protected, granularity)
 
 

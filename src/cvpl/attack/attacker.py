@@ -17,6 +17,9 @@ from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
+Alignment = Literal["none", "release", "cells"]
+"""What the attacker does with its own values: nothing; generalize them to the released ones; or generalize them only
+where the release has single values, and compare other cells by the values that they allow."""
 Evidence = Literal["best", "margin", "reference", "density"]
 """The evidence for a link: the best candidate's score, its lead over the second best or over the best reference person,
 or how much denser the release is around the record than the reference."""
@@ -27,16 +30,16 @@ class Attacker(Settings):
 
     `knows` lists the columns the attacker has (None: all observable ones); without a column it can neither block nor
     compare by it. `knows_people` is the share of the originals it has, sampled by the audit's seed. With `alignment`
-    set to `release` it generalizes its own data to the granularity of the release before comparing; `none` is the
-    paper. `evidence` is the score of a link: `best`, the score of its best candidate; `margin`, that minus the second
-    best; `reference`, that minus its best score among reference people, half of the control, who are not in the
-    release; `density`, the logarithm of the mean of exp(score) over the whole release minus that over the reference
-    people.
+    set to `release` it generalizes its own data to the granularity of the release before comparing; with `cells` a
+    released interval, group, set or mask agrees with every value that it allows; `none` is the paper. `evidence` is the
+    score of a link: `best`, the score of its best candidate; `margin`, that minus the second best; `reference`, that
+    minus its best score among reference people, half of the control, who are not in the release; `density`, the
+    logarithm of the mean of exp(score) over the whole release minus that over the reference people.
     """
 
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
-    alignment: Literal["none", "release"] = "none"
+    alignment: Alignment = "none"
     blocking: Blocking = Blocking()
     ladder: Ladder | None = None
     vectorization: Vectorization = Vectorization()
@@ -51,6 +54,11 @@ class Attacker(Settings):
             raise ValueError(
                 f"a threshold of {self.threshold:g} is outside the scale of {self.similarity}, so it would link nobody "
                 "or everybody; set one from -1 to 1"
+            )
+        if self.alignment == "cells" and not (self.compares_values and self.evidence in ("best", "margin")):
+            raise ValueError(
+                "cells are compared by the values that they allow; set `similarity: rarity` or `similarity: "
+                "agreement`, and `evidence: best` or `evidence: margin`"
             )
         if self.evidence == "density" and not (self.compares_values and self.blocking.compares_everybody):
             raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.tolerances import find_tolerances
 from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName
 from cvpl.operators.projection import FittedProjection, LinearProjection
-from cvpl.operators.similarity import Measure, RarityMeasure, Source
+from cvpl.operators.similarity import Measure, RarityMeasure, Source, generalized_columns
 from cvpl.operators.vectorization import AnyVectors, FeatureSpace
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
@@ -223,6 +223,13 @@ class _FittingTables:
     def columns(self) -> Sequence[str]:
         """The columns that are compared."""
         return self.embedding.attacker.vectorization.compared(self.original)
+
+    @property
+    def cells(self) -> Collection[str]:
+        """The columns whose released cells are compared by the values that they allow."""
+        if self.embedding.attacker.alignment != "cells":
+            return ()
+        return generalized_columns(self.original, self.protected)
 
     def mean_square(self) -> float:
         """The mean of |z|^2; from the moments, if there are any, so that no record needs to be embedded for it."""

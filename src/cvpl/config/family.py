@@ -2,7 +2,8 @@
 
 Each member is written as in `audit.yaml`, and lists how it differs from the paper's attacker. The maker of a release
 may choose its blocking, so most members use none. Members that need a reference sample of people outside the release
-use half of the control, and are left out without one.
+use half of the control, and are left out without one. Members that compare released cells by the values that they allow
+run only if the release has cells that allow several.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from cvpl.config.written_attacker import AttackerConfig
 _OPEN = {"alignment": "release", "blocking": "none"}
 _NEAREST = _OPEN | {"similarity": "euclidean", "threshold": "false_rate"}
 _RARITY = _OPEN | {"similarity": "rarity"}
+_CONTAINED = {"alignment": "cells", "blocking": "none", "similarity": {"rarity": {"m": 0.99}}}
 
 FAMILY: Mapping[str, Mapping[str, Any]] = {
     "paper": {},
@@ -34,6 +36,8 @@ FAMILY: Mapping[str, Mapping[str, Any]] = {
     "rarity_margin": _RARITY | {"evidence": "margin"},
     "rarity_reference": _RARITY | {"evidence": "reference"},
     "rarity_density": _RARITY | {"evidence": "density"},
+    "contained": _CONTAINED,
+    "contained_margin": _CONTAINED | {"evidence": "margin"},
 }
 
 _PROJECTIONS: tuple[Any, ...] = (

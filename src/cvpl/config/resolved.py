@@ -17,10 +17,11 @@ from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.operators.projection import Saved
+from cvpl.operators.similarity import generalized_columns
 from cvpl.operators.vectorization import Vectorization
 from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
-from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.columns import ColumnSpec, Pair
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.limits import Limits
@@ -118,16 +119,21 @@ class ResolvedConfig:
             cure = "Audit each release by itself, or name a control file of people who are in none of them."
             raise InputError([Problem(WHERE, f"{what} needs the same control for every release, not `absent`", cure)])
 
-    def able(self, control: int) -> dict[str, Attacker]:
-        """The attackers that can run with a control of this size: some need a reference sample from it.
+    def able(self, control: int, pair: Pair) -> dict[str, Attacker]:
+        """The attackers that can run on these tables with a control of this size: some need a reference sample from it.
 
-        Members of the family are left out if the remaining half of the control is too small for an interval. Other
-        attackers that need a reference sample raise InputError.
+        Members of the family are left out if the remaining half of the control is too small for an interval, and those
+        that compare cells if every released cell is a single value. Other attackers that need a reference sample raise
+        InputError.
         """
+        asked = dict(self.attackers)
+        if self.is_family and any(attacker.alignment == "cells" for attacker in asked.values()):
+            cells = generalized_columns(pair.original, pair.protected)
+            asked = {name: attacker for name, attacker in asked.items() if cells or attacker.alignment != "cells"}
         if control >= (FEWEST_WITH_REFERENCE if self.is_family else 2):
-            return self.attackers
-        unable = [name for name, attacker in self.attackers.items() if attacker.needs_reference]
-        rest = {name: attacker for name, attacker in self.attackers.items() if name not in unable}
+            return asked
+        unable = [name for name, attacker in asked.items() if attacker.needs_reference]
+        rest = {name: attacker for name, attacker in asked.items() if name not in unable}
         if unable and (not self.is_family or not rest):
             cure = "Pass a control (`--control FILE`); half of it serves as the reference. Or remove its `evidence`."
             what = f"attacker '{unable[0]}' needs a reference sample of people outside the release, and there is none"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from cvpl.attack.attacker import Evidence
+from cvpl.attack.attacker import Alignment, Evidence
 from cvpl.config.shorthands import RuleForm, one_of
 from cvpl.operators.blocking import Lsh, Match
 from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
@@ -111,7 +111,7 @@ class AttackerConfig(Settings):
     preset: Literal["paper", "default"] = "paper"
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
-    alignment: Literal["none", "release"] = "none"
+    alignment: Alignment = "none"
     blocking: BlockingForm = "columns"
     ladder: LadderConfig | None = None
     vectorization: VectorizationConfig = VectorizationConfig()

@@ -159,7 +159,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
 def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:
     """The tasks of a group, the largest blocks first; a large block builds its own scorer, on its own thread."""
     pairs, large = group.pairs, _large(group)
-    if found is not None and group.source.agreement is not None and not group.apart:
+    if found is not None and not group.apart and (group.source.agreement or group.source.cells) is not None:
         yield from _indexed(group, budget, found)
         return
     if ann is not None and group.source.unit:
@@ -180,12 +180,13 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
 
 
 def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Task]:
-    """Tasks for agreement scores: large blocks use an index on rare values."""
+    """Tasks for agreement scores: large blocks use an index on rare values, or a compiled scan of released cells."""
     pairs = group.pairs
     large = (pairs >= INDEX_PAIRS) & (_INDEX in sys.modules or int(pairs.sum()) >= INDEX_ALL_PAIRS)
     for at in np.argsort(-pairs, kind="stable"):
         if large[at]:
-            yield partial(_by_rare_values, group.part(group.rectangles[at : at + 1]), budget, found)
+            by = _by_cells if group.source.cells is not None else _by_rare_values
+            yield partial(by, group.part(group.rectangles[at : at + 1]), budget, found)
     if not large.all():
         yield partial(_middling, group.part(group.rectangles[~large]), budget)
 
@@ -202,17 +203,37 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
     # Queries that share values search the same zones, so they are sorted together.
     order = np.lexsort(scorer.a.T) if scorer.columns else np.arange(scorer.queries)
 
+    return _pieces(group, budget, order, QUERIES_AT_ONCE, partial(index.search, scorer), found)
+
+
+def _by_cells(group: Group, budget: Budget, found: BestCandidates) -> list[Task]:
+    """Tasks of one block: lay its candidates out here, and search some queries at a time."""
+    from cvpl.search.cell_scan import QUERIES_AT_ONCE, CellScan  # noqa: PLC0415 - loads the compiler
+
+    scorer = group.scorer.cells
+    assert scorer is not None  # noqa: S101 - checked in `_tasks`
+    scan = CellScan.of(scorer)
+    everybody = np.arange(scorer.queries)
+    return _pieces(group, budget, everybody, QUERIES_AT_ONCE, partial(scan.search, scorer), found)
+
+
+def _pieces(
+    group: Group, budget: Budget, order: Ints, most: int, searched: Callable[..., Ints], found: BestCandidates
+) -> list[Task]:
+    """Tasks that search at most `most` queries each, in this order; what is left over is searched in tiles."""
+    candidates = len(group.candidate_rows)
+
     def search(queries: Ints) -> SearchOutcome | list[Task]:
         skips = group.skip_query, group.skip_candidate
-        failed = index.search(scorer, queries, *skips, found, group.query_rows, group.candidate_rows)
-        outcome = SearchOutcome((len(queries) - len(failed)) * scorer.candidates, None)
+        failed = searched(queries, *skips, found, group.query_rows, group.candidate_rows)
+        outcome = SearchOutcome((len(queries) - len(failed)) * candidates, None)
         if not len(failed):
             return outcome
-        size, whole = budget.tile_bytes // 8, slice(0, scorer.candidates)
+        size, whole = budget.tile_bytes // 8, slice(0, candidates)
         alone: list[Task] = [Tiled(group, slice(item, item + 1), whole, size) for item in map(int, failed)]
         return [lambda: outcome, *alone]
 
-    at_once = min(QUERIES_AT_ONCE, max(1, -(-len(order) // budget.workers)))
+    at_once = min(most, max(1, -(-len(order) // budget.workers)))
     return [partial(search, order[at : at + at_once]) for at in range(0, len(order), at_once)]
 
 

@@ -74,7 +74,7 @@ def _unlike(likeness: ControlLikeness | None) -> list[out.Finding]:
 def _size(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     control, originals = inputs.pair.control, inputs.pair.original.rows
     assert control is not None  # noqa: S101 - called only with a control
-    running = resolved.able(control.rows)
+    running = resolved.able(control.rows, inputs.pair)
     halved = any(attacker.needs_reference for attacker in running.values())
     read = control.rows // 2 if halved else control.rows
     rates = (FALSE_RATE, *LARGER_FALSE_RATES)

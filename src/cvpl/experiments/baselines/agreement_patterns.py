@@ -74,6 +74,7 @@ class PatternScorer:
     unit: ClassVar[bool] = False
     unit_vectors: ClassVar[None] = None
     agreement: ClassVar[None] = None
+    cells: ClassVar[None] = None
 
     @classmethod
     def of(

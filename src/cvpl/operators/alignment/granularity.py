@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, Protocol
 
@@ -47,6 +47,10 @@ class Granularity:
         """
         return table.altered({name: grain.apply for name, grain in self.grains.items() if name in table.columns})
 
+    def without(self, names: Collection[str]) -> Granularity:
+        """The same, except that some columns stay as they are."""
+        return replace(self, grains={name: grain for name, grain in self.grains.items() if name not in names})
+
     def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
         """List columns and their treatment, with steps, widths and shares on `grid`, but no value of the data."""
         text = []
@@ -62,7 +66,7 @@ def detect(original: Table, protected: Table) -> Granularity:
     """Estimate the granularity of the release from the values of the two tables alone.
 
     Each column is analysed separately, over all records; a column that is not coarser than the attacker's has no entry.
-    See `Cells.of` for intervals and time spans, `fitting` for grids, `covering` for labels.
+    See `Cells.of` for intervals and time spans, `fitting` for grids, `label_covers` for labels.
     """
     grains: dict[str, ColumnGranularity] = {}
     suppressed: dict[str, float] = {}

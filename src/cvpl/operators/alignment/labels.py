@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.alignment.covering import covers
 from cvpl.tables.columns import ColumnSpec, Labels
+from cvpl.tables.label_covers import covers
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from cvpl.operators.similarity.agreement import AgreementScorer
+from cvpl.operators.similarity.cells import generalized_columns
+from cvpl.operators.similarity.containment import CellScorer
 from cvpl.operators.similarity.cosine import Cosine, CosineMeasure
 from cvpl.operators.similarity.distance import DistanceMeasure, Euclidean, Mahalanobis, fit_euclidean
 from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure, AgreementSettings
@@ -46,6 +48,7 @@ __all__ = [
     "AgreementMeasure",
     "AgreementScorer",
     "AgreementSettings",
+    "CellScorer",
     "ComparedRecords",
     "CosineMeasure",
     "CosineScorer",
@@ -62,5 +65,6 @@ __all__ = [
     "SimilarityOperator",
     "Source",
     "fit_euclidean",
+    "generalized_columns",
     "similarity_operator",
 ]

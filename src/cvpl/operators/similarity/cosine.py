@@ -80,6 +80,7 @@ class CosinesOnDemand:
     b: EmbeddedOnDemand
     unit: ClassVar[bool] = True
     agreement: ClassVar[None] = None
+    cells: ClassVar[None] = None
 
     @property
     def queries(self) -> int:

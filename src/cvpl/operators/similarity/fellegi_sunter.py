@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
+from cvpl.operators.similarity.cells import CellKinds, cell_kinds
+from cvpl.operators.similarity.containment import CellScorer, compared_cells
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
 from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnData, Table
@@ -22,15 +25,26 @@ _PROBABILITY_FLOOR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class AgreementMeasure:
-    """The weights of agreement and disagreement of each column."""
+    """The weights of agreement and disagreement of each column.
+
+    `cells` are the columns whose released cells are compared by the values that they allow, each with its m: there u is
+    the share of the people whom a cell allows.
+    """
 
     columns: tuple[str, ...]
     agree: Floats
     differ: Floats
+    cells: Mapping[str, CellKinds] = field(default_factory=dict)
+    m: Mapping[str, float] = field(default_factory=dict)
 
-    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer:
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer | CellScorer:
         """Weights of the columns' values."""
-        return self.scorer(queries.values(), candidates.values())
+        asked, there = queries.values(), candidates.values()
+        exact = self.scorer(asked, there)
+        if not self.cells:
+            return exact
+        weights = {name: partial(_weights, self.m[name]) for name in self.cells}
+        return CellScorer(exact, compared_cells(self.cells, weights, asked, there))
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
         """A scorer of both tables as codes, equal for equal values."""
@@ -43,12 +57,21 @@ class AgreementMeasure:
     @property
     def most(self) -> float:
         """The highest possible weight."""
-        return float(np.maximum(self.agree, self.differ).sum())
+        return float(np.maximum(self.agree, self.differ).sum() + sum(ends[1] for ends in self._ends()))
 
     @property
     def least(self) -> float:
         """The lowest possible weight."""
-        return float(np.minimum(np.minimum(self.agree, self.differ), 0.0).sum())
+        exact = np.minimum(np.minimum(self.agree, self.differ), 0.0).sum()
+        return float(exact + sum(ends[0] for ends in self._ends()))
+
+    def _ends(self) -> list[tuple[float, float]]:
+        """The lowest and the highest weight of each column of cells: of one that allows everybody, or nobody."""
+        found = []
+        for name, kinds in self.cells.items():
+            both = np.concatenate(_weights(self.m[name], np.array([1.0 / (kinds.counted + 1.0), 1.0])))
+            found.append((min(0.0, float(both.min())), max(0.0, float(both.max()))))
+        return found
 
 
 class AgreementSettings(Settings):
@@ -74,15 +97,27 @@ class Agreement(Settings):
     def fit(self, tables: FittingTables) -> AgreementMeasure:
         """Fit the weights log(m/u) and log((1-m)/(1-u)) of every column."""
         agree, differ = [], []
-        for name in tables.columns:
-            m = self.agreement.m.get(name, 0.9) if isinstance(self.agreement.m, Mapping) else self.agreement.m
+        columns = [name for name in tables.columns if name not in tables.cells]
+        m_of = {
+            name: self.agreement.m.get(name, 0.9) if isinstance(self.agreement.m, Mapping) else self.agreement.m
+            for name in tables.columns
+        }
+        for name in columns:
+            m = m_of[name]
             chance = self.agreement.u.get(name)
             u = chance
             if u is None:
                 u = _chance(name, tables.original.columns[name], tables.protected.columns[name])
             agree.append(np.log(m / u))
             differ.append(np.log((1 - m) / (1 - u)))
-        return AgreementMeasure(tuple(tables.columns), np.array(agree), np.array(differ))
+        cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
+        return AgreementMeasure(tuple(columns), np.array(agree), np.array(differ), cells, m_of)
+
+
+def _weights(m: float, shares: Floats) -> tuple[Floats, Floats]:
+    """The weights of agreement and disagreement of cells that allow these shares of the people."""
+    u = np.clip(shares, _PROBABILITY_FLOOR, 1 - _PROBABILITY_FLOOR)
+    return np.log(m / u), np.log((1 - m) / (1 - u))
 
 
 def _chance(name: str, one: ColumnData, other: ColumnData) -> float:

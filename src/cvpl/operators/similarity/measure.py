@@ -7,7 +7,7 @@ computed. So a new similarity is one file with an operator and a measure, and an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -81,6 +81,10 @@ class FittingTables(Protocol):
     @property
     def columns(self) -> Sequence[str]:
         """The columns that are compared."""
+
+    @property
+    def cells(self) -> Collection[str]:
+        """The columns whose released cells are compared by the values that they allow."""
 
     def mean_square(self) -> float:
         """The mean of |z|^2 over the embeddings z of both tables."""

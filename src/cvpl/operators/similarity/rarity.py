@@ -13,7 +13,7 @@ Numbers and times agree within a tolerance, 0 if the release left them unchanged
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
+from cvpl.operators.similarity.cells import CellKinds, cell_kinds
+from cvpl.operators.similarity.containment import CellScorer, compared_cells
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
@@ -31,9 +33,13 @@ Rows = NDArray[np.intp]
 
 
 class RaritySettings(Settings):
-    """`tolerance`: `release` estimates it from the release; a number is in standard deviations, 0 means exact."""
+    """`tolerance`: `release` estimates it from the release; a number is in standard deviations, 0 means exact.
+
+    `m` is the probability that a match agrees on a column: with it, disagreement counts against a pair.
+    """
 
     tolerance: Literal["release"] | Annotated[float, Field(ge=0)] = "release"
+    m: Annotated[float, Field(gt=0, lt=1)] | None = None
 
 
 class Rarity(Settings):
@@ -49,14 +55,16 @@ class Rarity(Settings):
     def fit(self, tables: FittingTables) -> RarityMeasure:
         """Count the values of the release and the reference; tolerances are as set, or estimated from the release."""
         counted = [tables.protected] if tables.reference is None else [tables.protected, tables.reference]
-        known = tuple(ValueCounts.of(name, counted) for name in tables.columns)
-        exact = RarityMeasure(tuple(tables.columns), known, {})
-        if self.rarity.tolerance == "release":
-            return replace(exact, tolerance=tables.tolerances(exact))
+        columns = [name for name in tables.columns if name not in tables.cells]
+        known = tuple(ValueCounts.of(name, counted) for name in columns)
+        exact = RarityMeasure(tuple(columns), known, {})
         width = self.rarity.tolerance
-        if not width:
-            return exact
-        return replace(exact, tolerance={name: width * spread(tables.original, name) for name in tables.columns})
+        if width == "release":
+            tolerance = tables.tolerances(exact)
+        else:
+            tolerance = {name: width * spread(tables.original, name) for name in columns if width}
+        cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
+        return replace(exact, tolerance=tolerance, cells=cells, m=self.rarity.m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,22 +95,44 @@ class ValueCounts:
 
 @dataclass(frozen=True, eq=False)
 class RarityMeasure:
-    """The value counts of each column, and the tolerance within which its values agree (absent: exactly)."""
+    """The value counts of each column, and the tolerance within which its values agree (absent: exactly).
+
+    `cells` are the columns whose released cells are compared by the values that they allow.
+    """
 
     columns: tuple[str, ...]
     counted: tuple[ValueCounts, ...]
     tolerance: Mapping[str, float]
+    cells: Mapping[str, CellKinds] = field(default_factory=dict)
+    m: float | None = None
 
-    least: ClassVar[float] = 0.0
+    @property
+    def least(self) -> float:
+        """The lowest possible score: disagreement on every column."""
+        return self._differ * (len(self.columns) + len(self.cells))
+
+    @property
+    def _agree(self) -> float:
+        return 0.0 if self.m is None else float(np.log(self.m))
+
+    @property
+    def _differ(self) -> float:
+        return 0.0 if self.m is None else float(np.log(1 - self.m))
 
     @property
     def most(self) -> float:
         """The highest possible score: agreement on unseen values."""
-        return float(sum(np.log(len(counted.values) + 1.0) for counted in self.counted))
+        exact = sum(np.log(len(counted.values) + 1.0) for counted in self.counted)
+        return float(exact + sum(np.log(kinds.counted + 1.0) for kinds in self.cells.values()))
 
-    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer:
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer | CellScorer:
         """Agreement of the columns' values."""
-        return self.scorer(queries.values(), candidates.values())
+        asked, there = queries.values(), candidates.values()
+        exact = self.scorer(asked, there)
+        if not self.cells:
+            return exact
+        weights = dict.fromkeys(self.cells, self._weights)
+        return CellScorer(exact, compared_cells(self.cells, weights, asked, there))
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
         """A scorer of both tables as codes, with the weight of agreement on each value."""
@@ -111,8 +141,12 @@ class RarityMeasure:
             one, other = queries.columns[name], candidates.columns[name]
             tolerance = self.tolerance.get(name, 0.0) if one.plain and other.plain else 0.0
             column, asked = ComparedColumn.of(name, one, other, tolerance)
-            compared.append(replace(column, agree=-np.log(counted.shares(asked, tolerance))))
-        return AgreementScorer.of(compared, np.zeros(len(compared)), queries, candidates)
+            compared.append(replace(column, agree=self._agree - np.log(counted.shares(asked, tolerance))))
+        return AgreementScorer.of(compared, np.full(len(compared), self._differ), queries, candidates)
+
+    def _weights(self, shares: Floats) -> tuple[Floats, Floats]:
+        """The weights of agreement and disagreement of cells that allow these shares of the people."""
+        return self._agree - np.log(shares), np.full(len(shares), self._differ)
 
 
 def spread(table: Table, name: str) -> float:

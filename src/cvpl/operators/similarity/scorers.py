@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity.agreement import AgreementScorer
+from cvpl.operators.similarity.containment import CellScorer
 from cvpl.operators.similarity.near_best import lowest_near_best
 
 Floats = NDArray[np.float64]
@@ -45,6 +46,10 @@ class Source(Protocol):
     @property
     def agreement(self) -> AgreementScorer | None:
         """Itself if scores are sums of agreement over columns, which an index on rare values can search; else None."""
+
+    @property
+    def cells(self) -> CellScorer | None:
+        """Itself if released cells are compared by the values that they allow, else None."""
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """Scores of the pairs (queries[i], candidates[i])."""
@@ -81,6 +86,7 @@ class VectorScorer:
     b: Floats
     unit: ClassVar[bool] = False
     agreement: ClassVar[None] = None
+    cells: ClassVar[None] = None
 
     @property
     def queries(self) -> int:

@@ -42,7 +42,7 @@ QUERIES_AT_ONCE = 512
 RARE = 0.25
 """A value with fewer candidates than this share of the zones is looked up in its list, zone by zone."""
 _ROUNDING = 1e-9
-_ROOM = 32
+ROOM = 32
 """The number of distinct scores tied with the best that can be counted; with more, the query is searched in tiles."""
 
 
@@ -169,7 +169,7 @@ def _ends(codes: Array, low: int, high: int) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _insert(score: float, row: int, top: Array, who: Array, near: Array, many: Array) -> int:
+def insert(score: float, row: int, top: Array, who: Array, near: Array, many: Array) -> int:
     """Add a candidate to the two best and the count of ties; False if there is no room for it."""
     if score > top[0] or (score == top[0] and row < who[0]):
         top[1], who[1] = top[0], who[0]
@@ -179,7 +179,7 @@ def _insert(score: float, row: int, top: Array, who: Array, near: Array, many: A
     if score < top[0] - TIE:
         return True
     free = -1
-    for slot in range(_ROOM):
+    for slot in range(ROOM):
         if many[slot] and near[slot] == score:
             many[slot] += 1
             return True
@@ -192,7 +192,7 @@ def _insert(score: float, row: int, top: Array, who: Array, near: Array, many: A
 
 
 @njit(nogil=True, cache=True)
-def _skipped(place: int, first: int, last: int, skips: Array) -> int:
+def skipped(place: int, first: int, last: int, skips: Array) -> int:
     """Whether a candidate is left out for this query."""
     found = False
     for at in range(first, last):
@@ -252,7 +252,7 @@ def _search(
     most, least = np.empty(columns), np.empty(columns)
     begins, ends = np.empty(columns, np.int64), np.empty(columns, np.int64)
     top, who = np.empty(2), np.empty(2, np.int64)
-    near, many = np.empty(_ROOM), np.empty(_ROOM, np.int64)
+    near, many = np.empty(ROOM), np.empty(ROOM, np.int64)
     bound = np.empty(width, np.int32)
     stamp, stamped = np.zeros(width, np.int64), 0
     missing = np.zeros(columns, np.bool_)
@@ -293,10 +293,10 @@ def _search(
                 for earlier in range(taken):
                     other = order[earlier]
                     seen |= (records[place, other] >= first[other]) & (records[place, other] <= last[other])
-                if seen or _skipped(place, skip_first[number], skip_last[number], skips):
+                if seen or skipped(place, skip_first[number], skip_last[number], skips):
                     continue
                 score = _score(place, records, first, last, agree, otherwise)
-                fits &= _insert(score, rows[place], top, who, near, many)
+                fits &= insert(score, rows[place], top, who, near, many)
             rest += least[column] - most[column]
             if rest < min(top[1], top[0] - TIE) - _ROUNDING:
                 over = True
@@ -365,9 +365,9 @@ def _search(
                     while members:
                         place = zone * ZONE + lowest_bit(members)
                         members &= members - 1
-                        if place < count and not _skipped(place, skip_first[number], skip_last[number], skips):
+                        if place < count and not skipped(place, skip_first[number], skip_last[number], skips):
                             score = _score(place, records, first, last, agree, otherwise)
-                            fits &= _insert(score, rows[place], top, who, near, many)
+                            fits &= insert(score, rows[place], top, who, near, many)
                     bar = max(bar, min(top[1], top[0] - TIE) - _ROUNDING)
                     limit = np.int64(np.floor(max(bar * scale, -(2.0**30))))
         if not fits:
@@ -375,7 +375,7 @@ def _search(
             continue
         target = into[query]
         tied = 0
-        for slot in range(_ROOM):
+        for slot in range(ROOM):
             if many[slot] and near[slot] >= top[0] - TIE:
                 tied += many[slot]
         best[target], second[target], ties[target] = top[0], top[1], tied
