@@ -60,6 +60,8 @@ _INDEX_CELL = 0.1e-6
 """A cell put into the index on rare values, ..."""
 _INDEX_QUERY = 0.2e-6
 """... and a query in it, over the square root of its records."""
+_SCANNED_CELL = 1.3e-9
+"""A column of a pair in a scan of released cells."""
 _COMPILER = 0.8
 """Loading what was compiled."""
 _DENSITY, _DENSITY_COMPILED = 8e-9, 0.7e-9
@@ -261,6 +263,8 @@ class AttackCosts:
                 return made + Cost(0, _AGREEMENT * it.columns * pairs * plain)
             load = Cost(0 if self._compiled else _COMPILER * plain)
             self._compiled = True
+            if it.attacker.alignment == "cells":
+                return made + load + Cost(0, _SCANNED_CELL * it.columns * pairs * plain)
             queries = Cost(_INDEX_CELL * it.columns * there * plain, _INDEX_QUERY * sqrt(candidates) * asked * plain)
             return made + load + queries
         if it.attacker.similarity_operator.unit and pairs >= TREE_PAIRS and candidates >= TREE_RECORDS:
