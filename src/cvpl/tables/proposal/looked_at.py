@@ -103,10 +103,14 @@ class LookedAt:
 
     def _count(self, source: Source, column: str, table: str) -> _Counted:
         text = self._reader.text(source, column)
-        self._con.execute(
-            f"CREATE TEMP TABLE {quoted(table)} AS SELECT {text} AS label, count(*) AS cells "
-            f"FROM {quoted(source.table)} WHERE {text} IS NOT NULL GROUP BY 1"
+        count = (
+            f"SELECT {text} AS label, count(*) AS cells FROM {quoted(source.table)} WHERE {text} IS NOT NULL GROUP BY 1"
         )
+        if max(item.rows for item in self._sources) <= MOST:
+            # All labels are looked at, so no table of them is asked again.
+            counts = {str(label): int(cells) for label, cells in self._con.execute(count).fetchall()}
+            return _Counted(len(counts), sum(counts.values()), counts, table)
+        self._con.execute(f"CREATE TEMP TABLE {quoted(table)} AS {count}")
         query = f"SELECT count(*), coalesce(sum(cells), 0) FROM {quoted(table)}"
         distinct, known = self._con.execute(query).fetchall()[0]
         if source.rows > MOST and distinct > MOST:
