@@ -66,7 +66,9 @@ def compare(world: VerdictWorld) -> Outcome:
     if world.canaries:
         for member in _run(world, world.original, reference):
             canaries[member.name] = validity.identity_canary(member)
-    names, left_out = members(0 if world.control is None else len(next(iter(world.control.values()))))
+    names, left_out = members(
+        0 if world.control is None else len(next(iter(world.control.values()))), bool(world.ranges)
+    )
     rows = {row.name: row for row in result.attackers}
     outcome.check("attackers", list(rows), names)
     faults = {}
@@ -147,6 +149,7 @@ def _run(world: VerdictWorld, released: dict[str, list], reference: list[int]) -
         control=world.control,
         reference=reference,
         aligned=world.aligned if released is world.protected else None,
+        cells=bool(world.ranges),
     )
 
 

@@ -9,14 +9,15 @@ Choices where the sources are silent:
 - bin is floor(value / w) of the rounded quotient, not Python's value // w (1.0 / 0.1 is bin 10, 1.0 // 0.1 is 9.0).
 - All LSH schemes read the same planes, each its first `bits`. Indicators of quasi-identifiers belong to the vector.
 - `ties` and `best_rows` are sets of rows. `second` is the second-largest similarity, so it equals `best` under a tie.
-- Jaccard, agreement and rarity have no projection: `components`, `explained_variance` and the embeddings are None.
+- Jaccard, agreement, rarity and containment have no projection: `components`, `explained_variance` and the embeddings
+  are None.
 """
 
 import math
 import statistics
 from dataclasses import dataclass
 
-from . import latent, rarity
+from . import containment, latent, rarity
 from .vectors import length, participating, split, vectorize
 
 
@@ -43,6 +44,7 @@ class Attack(Found):
     components: int | None
     explained_variance: float | None
     maximum: float  # of the similarity
+    least: float | None  # of a score by containment
     columns: list  # names that are vectorized
     features: list  # per feature (column, "number" or "binary")
     vectors: dict  # table -> φ of its records
@@ -66,7 +68,9 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
     projection, embeddings, zero = None, None, None
     if kind == "rarity":
         weights = rarity.fit(tables, names, used, attacker["similarity"].get("reference", []))
-    if kind not in ("jaccard", "agreement", "rarity"):
+    if kind == "contained":
+        weights = containment.fit(tables, names, used, attacker["similarity"]["m"])
+    if kind not in ("jaccard", "agreement", "rarity", "contained"):
         settings = attacker["projection"]
         fitting = {"joint": ["original", "protected"], "original": ["original"], "protected": ["protected"]}
         fitting = fitting[settings.get("fit", "joint")]
@@ -85,7 +89,7 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
             x = {name: tables[a][name][i] for name in names}
             y = {name: tables[b][name][j] for name in names}
             return latent.agreement(x, y, names, attacker["similarity"]["m"], attacker["similarity"]["u"])
-        if kind == "rarity":
+        if kind in ("rarity", "contained"):
             return weights.score(tables[a], i, tables[b], j)
         if projection.components == 0:
             return 0.0
@@ -122,7 +126,7 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         return found
 
     maximum = 1.0
-    if kind == "rarity":
+    if kind in ("rarity", "contained"):
         maximum = weights.largest()
     if kind == "agreement":
         maximum = latent.largest_agreement(names, attacker["similarity"]["m"], attacker["similarity"]["u"])
@@ -134,6 +138,7 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         components=projection.components if projection else None,
         explained_variance=projection.explained_variance if projection else None,
         maximum=maximum,
+        least=weights.lowest() if kind == "contained" else None,
         columns=names,
         features=phi.features,
         vectors=phi.rows,

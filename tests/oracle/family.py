@@ -6,7 +6,9 @@ serve as reference people; the others stay the control of the members that compa
 Choices where the page is silent:
 - The chance agreement u counts known values only, is 0.5 where a table has none, and is kept within 1e-6 of 0 and 1.
 - The lowest possible score is -1 for the cosine, 0 for distances and rarity, and for a weight the sum over columns of
-  the smallest of the agreement weight, the disagreement weight and 0.
+  the smallest of the agreement weight, the disagreement weight and 0. By containment it is log(1 - m) in every column
+  with a released value.
+- Whether the members by containment run is a matter of the release alone; canaries run for whoever runs on the release.
 """
 
 import math
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 
 from . import figures
 from .attack import Attack, attack
+from .containment import columns_with_cells
 from .vectors import length, participating
 
 PAPER = {
@@ -27,6 +30,7 @@ PAPER = {
 NEAREST = {"similarity": {"kind": "euclidean"}, "off_scale": True}
 PLAIN = {"projection": {"kind": "identity"}}
 RARITY = {"similarity": {"kind": "rarity"}, "off_scale": True}
+CONTAINED = {"similarity": {"kind": "contained", "m": 0.99}, "off_scale": True, "aligned": "but cells"}
 MEMBERS = {
     "paper": {"blocking": "columns", "aligned": False},
     "aligned": {"blocking": "compatible"},
@@ -47,6 +51,8 @@ MEMBERS = {
     "rarity_margin": RARITY | {"evidence": "margin"},
     "rarity_reference": RARITY | {"evidence": "reference"},
     "rarity_density": RARITY | {"evidence": "density"},
+    "contained": CONTAINED,
+    "contained_margin": CONTAINED | {"evidence": "margin"},
 }
 FEWEST_WITH_REFERENCE = 40
 """With a smaller control, half of it is too few for an interval, and members with reference people are not run."""
@@ -61,24 +67,30 @@ class Member:
     controls: list | None  # of the control that is left to this member
     found: Attack
     off_scale: bool  # read at a false-positive rate, not at the threshold
-    compares_values: bool  # agreement and rarity compare records, not vectors
+    compares_values: bool  # agreement, rarity and containment compare records, not vectors
     compared: dict  # table -> the values that are compared, after alignment
 
 
-def members(controls):
-    """The names of the attackers that run, and of those that are left out, for so many controls."""
+def members(controls, cells=False):
+    """The names of the attackers that run, and of those that are left out, for so many controls.
+
+    Members by containment run if the release has a cell that allows several values; otherwise they are not left out,
+    there is nothing for them to do.
+    """
+    able = [name for name, member in MEMBERS.items() if cells or member.get("aligned") != "but cells"]
     if controls >= FEWEST_WITH_REFERENCE:
-        return list(MEMBERS), []
-    unable = [name for name, member in MEMBERS.items() if member.get("evidence") in ("reference", "density")]
-    return [name for name in MEMBERS if name not in unable], unable
+        return able, []
+    unable = [name for name in able if MEMBERS[name].get("evidence") in ("reference", "density")]
+    return [name for name in able if name not in unable], unable
 
 
-def run(original, protected, columns, schemes, control=None, reference=(), aligned=None):
+def run(original, protected, columns, schemes, control=None, reference=(), aligned=None, cells=False):
     """Every member that can be run.
 
-    `schemes` are the columns' blocking rules; `aligned` brings a table's values to the granularity of the release.
+    `schemes` are the columns' blocking rules; `aligned` brings a table's values to the granularity of the release, and
+    `cells` says whether the release has a cell that allows several values.
     """
-    names, _ = members(0 if control is None else length(control))
+    names, _ = members(0 if control is None else length(control), cells)
     done, shared = [], {}
     for name in names:
         written = PAPER | MEMBERS[name]
@@ -87,8 +99,13 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
         tables = {"original": original, "protected": protected}
         if control is not None:
             tables["control"] = control
-        if aligned is not None and written.get("aligned", True):
-            tables = {table: values if table == "protected" else aligned(values) for table, values in tables.items()}
+        how = written.get("aligned", True)
+        if aligned is not None and how:
+            kept = columns_with_cells(original, protected, columns) if how == "but cells" else {}
+            tables = {
+                table: values if table == "protected" else aligned(values) | {name: values[name] for name in kept}
+                for table, values in tables.items()
+            }
         written["schemes"] = schemes if "blocking" in written else [[]]
         written["match"] = "compatible" if written.get("blocking") == "compatible" else "equal"
         written["similarity"] = fitted(written["similarity"], tables, columns, counted)
@@ -106,7 +123,7 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
                 None if left is None else gathered(found, "control", left, evidence, counted, tables),
                 found,
                 written.get("off_scale", False),
-                written["similarity"]["kind"] in ("agreement", "rarity"),
+                written["similarity"]["kind"] in ("agreement", "rarity", "contained"),
                 {table: {name: tables[table][name] for name in found.columns} for table in ("original", "protected")},
             )
         )
@@ -163,6 +180,8 @@ def lowest(found):
         return -1.0
     if found.kind in ("euclidean", "rarity"):
         return 0.0
+    if found.kind == "contained":
+        return found.least
     raise ValueError(found.kind)
 
 
