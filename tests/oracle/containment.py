@@ -48,9 +48,15 @@ class Cells:
     spelled: set  # labels that an original has: they are what they say
     lengths: set  # of the plain labels
     kept: dict = field(default_factory=dict)
+    shares: dict = field(default_factory=dict)
 
     def allows(self, cell, value):
-        """Whether the cell can stand for the value."""
+        """Whether the cell can stand for the value, kept for each pair."""
+        if (cell, value) not in self.kept:
+            self.kept[cell, value] = self.holds(cell, value)
+        return self.kept[cell, value]
+
+    def holds(self, cell, value):
         if isinstance(cell, tuple):
             return cell[0] <= value < cell[1]
         if not isinstance(cell, str) or cell == value:
@@ -70,10 +76,10 @@ class Cells:
 
     def share(self, cell):
         """(originals with a value that the cell allows + 1) / (originals with a value + 1)."""
-        if cell not in self.kept:
+        if cell not in self.shares:
             inside = sum(1 for value in self.counted if self.allows(cell, value))
-            self.kept[cell] = (inside + 1) / (len(self.counted) + 1)
-        return self.kept[cell]
+            self.shares[cell] = (inside + 1) / (len(self.counted) + 1)
+        return self.shares[cell]
 
 
 def parts(label, spelled):
