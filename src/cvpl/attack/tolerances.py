@@ -44,7 +44,7 @@ def find_tolerances(
     engine = engine or engine_for(Budget())
     spreads = {name: spread(original, name) for name in measure.columns}
     numeric = [name for name in measure.columns if spreads[name] > 0 and spread(protected, name) > 0]
-    if not numeric or len(measure.columns) < 2:
+    if not numeric or len(measure.columns) + len(measure.cells) < 2:
         return {}
     size = min(original.rows, ASKED)
     some = original if size == original.rows else original.take(np.sort(rng.choice(original.rows, size, replace=False)))

@@ -57,14 +57,12 @@ class Rarity(Settings):
         counted = [tables.protected] if tables.reference is None else [tables.protected, tables.reference]
         columns = [name for name in tables.columns if name not in tables.cells]
         known = tuple(ValueCounts.of(name, counted) for name in columns)
-        exact = RarityMeasure(tuple(columns), known, {})
+        cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
+        exact = RarityMeasure(tuple(columns), known, {}, cells, self.rarity.m)
         width = self.rarity.tolerance
         if width == "release":
-            tolerance = tables.tolerances(exact)
-        else:
-            tolerance = {name: width * spread(tables.original, name) for name in columns if width}
-        cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
-        return replace(exact, tolerance=tolerance, cells=cells, m=self.rarity.m)
+            return replace(exact, tolerance=tables.tolerances(exact))
+        return replace(exact, tolerance={name: width * spread(tables.original, name) for name in columns if width})
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,15 +125,17 @@ class RarityMeasure:
 
     def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer | CellScorer:
         """Agreement of the columns' values."""
-        asked, there = queries.values(), candidates.values()
-        exact = self.scorer(asked, there)
+        return self.scorer(queries.values(), candidates.values())
+
+    def scorer(self, queries: Table, candidates: Table) -> AgreementScorer | CellScorer:
+        """A scorer of both tables as codes, with the weight of agreement on each value or cell."""
+        exact = self._exact(queries, candidates)
         if not self.cells:
             return exact
         weights = dict.fromkeys(self.cells, self._weights)
-        return CellScorer(exact, compared_cells(self.cells, weights, asked, there))
+        return CellScorer(exact, compared_cells(self.cells, weights, queries, candidates))
 
-    def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
-        """A scorer of both tables as codes, with the weight of agreement on each value."""
+    def _exact(self, queries: Table, candidates: Table) -> AgreementScorer:
         compared = []
         for name, counted in zip(self.columns, self.counted, strict=True):
             one, other = queries.columns[name], candidates.columns[name]
