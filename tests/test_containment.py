@@ -308,3 +308,10 @@ def test_people_are_found_in_a_mondrian_release():
     top1 = {row.name: row.top1_hit_rate for row in found.attackers}
     assert top1["contained"] >= 0.97 * brute
     assert top1["contained"] > top1["rarity"]
+
+
+def test_members_that_compare_cells_are_refused_alone_where_every_cell_is_one_value():
+    people = pd.DataFrame({"age": np.arange(60), "colour": ["red", "blue"] * 30})
+    config = {"columns": {"age": AGE, "colour": LABEL}, "attacker": "default"}
+    with pytest.raises(cvpl.InputError, match="every cell is one value"):
+        cvpl.audit(people, people, config, attackers=["contained"])

@@ -130,6 +130,9 @@ class ResolvedConfig:
         if self.is_family and any(attacker.alignment == "cells" for attacker in asked.values()):
             cells = generalized_columns(pair.original, pair.protected)
             asked = {name: attacker for name, attacker in asked.items() if cells or attacker.alignment != "cells"}
+            if not asked:
+                what = "the attackers compare released cells by the values that they allow, and every cell is one value"
+                raise InputError([Problem(WHERE, what, "Name other attackers, such as `rarity`.")])
         if control >= (FEWEST_WITH_REFERENCE if self.is_family else 2):
             return asked
         unable = [name for name, attacker in asked.items() if attacker.needs_reference]
