@@ -162,7 +162,7 @@ def test_chance_agreement_is_the_sum_of_the_shares_products():
     """Shares (1/2, 1/2) and (3/4, 1/4) agree with chance 1/2·3/4 + 1/2·1/4 = 1/2."""
     columns = {"c": {"role": "attribute", "type": "category"}}
     pair = make_pair(columns, {"c": ["a", "b"]}, {"c": ["a", "a", "a", "b"]})
-    tables = SimpleNamespace(original=pair.original, protected=pair.protected, columns=["c"])
+    tables = SimpleNamespace(original=pair.original, protected=pair.protected, columns=["c"], cells=())
     measure = Agreement().fit(tables)
     assert measure.agree.tolist() == pytest.approx([np.log(0.9 / 0.5)])
     assert measure.differ.tolist() == pytest.approx([np.log(0.1 / 0.5)])

@@ -193,4 +193,4 @@ def _range(low: float, high: float, *, open_low: bool = False, open_high: bool =
         return None
     first = math.nextafter(low, math.inf) if open_low else low
     last = math.nextafter(high, -math.inf) if open_high else high
-    return Range(first, last, low / 2 + high / 2)
+    return Range(first, last, min(max(low / 2 + high / 2, first), last))

@@ -115,8 +115,11 @@ class Agreement(Settings):
 
 
 def _weights(m: float, shares: Floats) -> tuple[Floats, Floats]:
-    """The weights of agreement and disagreement of cells that allow these shares of the people."""
-    u = np.clip(shares, _PROBABILITY_FLOOR, 1 - _PROBABILITY_FLOOR)
+    """The weights of agreement and disagreement of cells that allow these shares of the people.
+
+    A share above m counts as m: a cell that allows nearly everybody says nothing, and disagreement with it no good.
+    """
+    u = np.clip(shares, _PROBABILITY_FLOOR, m)
     return np.log(m / u), np.log((1 - m) / (1 - u))
 
 
