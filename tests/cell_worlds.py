@@ -52,7 +52,8 @@ def cell_world(seed: int) -> CellWorld:
     def person() -> dict:
         return {name: None if rng.random() < missing else _value(name, rng) for name in names}
 
-    original = [person() for _ in range(rng.randint(1, 14))]
+    # The first original has every value: a column without any is not compared.
+    original = [{name: _value(name, rng) for name in names}, *(person() for _ in range(rng.randint(0, 13)))]
     control = [person() for _ in range(rng.randint(1, 8))]
     known = {name: [record[name] for record in original if record[name] is not None] for name in names}
     released, written = [], []
