@@ -125,7 +125,9 @@ def test_values_drawn_anew_get_no_tolerance():
         pair.protected.rows, lambda item: item.take(rng.permutation(pair.protected.rows))
     )
     columns = ["amount", "colour", "code"]
-    exact = EXACTLY.fit(SimpleNamespace(original=pair.original, protected=strangers, reference=None, columns=columns, cells=()))
+    exact = EXACTLY.fit(
+        SimpleNamespace(original=pair.original, protected=strangers, reference=None, columns=columns, cells=())
+    )
     assert not find_tolerances(exact, pair.original, strangers, rng)
 
 

@@ -27,7 +27,7 @@ Choices where the page is silent:
 - The control plays no part in what a cell allows or is worth.
 - The lowest possible score, for a margin without a second candidate, is log(1 - m) in every column with a released
   value: a column without one cannot differ.
-- Under `similarity: agreement` a share is kept within 1e-6 of 0 and 1, as u is.
+- Under `similarity: agreement` a share is at least 1e-6, and at most m.
 """
 
 import math
@@ -234,7 +234,7 @@ def agreement(a, i, b, j, names, m, u, cells):
         if x is None or y is None:
             continue
         if name in cells:
-            agree, chance = cells[name].allows(y, x), min(1 - NEAR, max(NEAR, cells[name].share(y)))
+            agree, chance = cells[name].allows(y, x), min(m, max(NEAR, cells[name].share(y)))
         else:
             agree, chance = x == y, u[name]
         total += math.log(m / chance) if agree else math.log((1 - m) / (1 - chance))

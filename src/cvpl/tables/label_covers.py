@@ -33,15 +33,18 @@ class LabelCover:
     kind: str
 
 
-def covers(spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags) -> list[LabelCover]:
+def covers(
+    spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags, values: Flags | None = None
+) -> list[LabelCover]:
     """Every released label that covers others; `own` and `released` say in which table a label occurs.
 
     By levels a label may cover others even if the attacker has it too. A text is read as a mask, a set or a range only
-    if the attacker does not have it as a label.
+    if the attacker does not have it as a label. `values` are the labels that can be covered; by default those that the
+    attacker has or the release has not.
     """
     there = [int(code) for code in np.flatnonzero(released)]
     foreign = [code for code in there if not own[code]]
-    exact = [code for code in range(len(labels)) if own[code] or not released[code]]
+    exact = np.flatnonzero(own | ~released if values is None else values).tolist()
     found = list(_by_levels(spec, labels, there))
     found += _by_masks(labels, foreign, exact)
     found += _by_sets(labels, foreign, exact)

@@ -94,11 +94,10 @@ def _kinds(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> CellKinds
 def _label_kinds(own: Labels, released: Labels, spec: ColumnSpec) -> CellKinds:
     counts, there = own.counts(), released.counts() > 0
     # A released label that covers no other is a value like the attacker's own, even if no original has it.
-    grouping = [cover.code for cover in covers(spec, released.labels, counts > 0, there)]
-    values = (counts > 0) | there
-    values[grouping] = counts[grouping] > 0
+    values = np.ones(len(counts), dtype=np.bool_)
+    values[[cover.code for cover in covers(spec, released.labels, counts > 0, there)]] = False
     members: dict[int, set[int]] = {}
-    for cover in covers(spec, released.labels, values, there):
+    for cover in covers(spec, released.labels, counts > 0, there, values | (counts > 0)):
         members.setdefault(cover.code, {cover.code}).update(cover.members)
     return Sets(counts, {code: tuple(sorted(held)) for code, held in members.items()})
 
