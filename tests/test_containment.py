@@ -97,6 +97,30 @@ def test_three_people_by_hand():
     np.testing.assert_allclose(margin.scores, [low, rare - low, rare], atol=1e-12)
 
 
+def test_a_set_allows_what_the_groups_masks_and_ranges_in_it_allow():
+    """Of six people, {N/u, S/*} allows N/u and both of S; {12*, 300} and {1-150} allow codes. m = 0.5."""
+    own = pd.DataFrame(
+        {
+            "region": ["N/u", "N/v", "S/u", "S/v", "W/u", "W/v"],
+            "code": ["120", "121", "300", "140", "400", "500"],
+        }
+    )
+    released = pd.DataFrame({"region": ["{N/u, S/*}", "N/u"], "code": ["{12*, 300}", "{1-150}"]})
+    columns = {"region": LABEL | {"separator": "/"}, "code": LABEL}
+    done = attacked(columns, (own, released), {"similarity": {"rarity": {"m": 0.5}}})
+    half = math.log(0.5)
+    shares = {"region": (4 / 7, 2 / 7), "code": (4 / 7, 4 / 7)}
+    allowed = {"region": ({0, 2, 3}, {0}), "code": ({0, 1, 2}, {0, 1, 3})}
+    wanted = [
+        [
+            sum(half - math.log(shares[name][cell]) if row in allowed[name][cell] else half for name in shares)
+            for cell in (0, 1)
+        ]
+        for row in range(6)
+    ]
+    np.testing.assert_allclose(every_score(done, "original"), wanted, atol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(examples(24)))
 def test_every_score_is_the_oracles(seed):
     world = cell_world(seed)
@@ -152,8 +176,8 @@ def test_a_tolerance_is_searched_by_all_other_columns():
 
 
 @pytest.fixture
-def scanned(monkeypatch):
-    """The compiled scan in every block, and the number of blocks that it was taken for."""
+def searched_by_tree(monkeypatch):
+    """The tree in every block, and the number of blocks that it was taken for."""
     monkeypatch.setattr(exact, "INDEX_PAIRS", 1)
     monkeypatch.setattr(exact, "INDEX_ALL_PAIRS", 1)
     taken = []
@@ -183,7 +207,7 @@ CROWD = {"age": AGE, "code": LABEL, "amount": AGE, "colour": LABEL}
 
 @pytest.mark.parametrize("similarity", [{"rarity": {"m": 0.99, "tolerance": 0.1}}, {"agreement": {"m": 0.9}}])
 @pytest.mark.parametrize("shape", ["spread", "copies", "blocks", "left out"])
-def test_the_scan_finds_what_scoring_every_pair_finds(similarity, shape, scanned):
+def test_the_tree_finds_what_scoring_every_pair_finds(similarity, shape, searched_by_tree):
     rng = np.random.default_rng(["spread", "copies", "blocks", "left out"].index(shape))
     own, released = crowd(rng, 700)
     if shape == "copies":  # more equal candidates than a list of 32 holds
@@ -195,17 +219,17 @@ def test_the_scan_finds_what_scoring_every_pair_finds(similarity, shape, scanned
     if shape == "left out":
         left_out = LeftOut(np.repeat(np.arange(90), 2), (np.arange(180) // 2 + np.tile([0, 300], 90)).astype(np.int64))
     wanted = every_pair(done.scorer, partition, left_out)
-    scanned.clear()
+    searched_by_tree.clear()
     for threads in (1, 2):
         found = find_best(done.scorer, [partition], left_out=left_out, budget=Budget(threads=threads))
         assert_same(found, wanted)
-    assert len(scanned) == 2 * blocks
+    assert len(searched_by_tree) == 2 * blocks
     if shape == "copies":
         assert max(found.ties) > 32
 
 
 @pytest.mark.parametrize("where", ["plain values", "intervals"])
-def test_a_column_of_very_many_values_is_scanned_too(where, scanned):
+def test_a_column_of_very_many_values_is_scanned_too(where, searched_by_tree):
     rng = np.random.default_rng(7)
     count = 34_000
     own, released = crowd(rng, count)
@@ -214,20 +238,20 @@ def test_a_column_of_very_many_values_is_scanned_too(where, scanned):
     if where == "intervals":
         released["amount"] = [f"[{value:g}, {value + 2:g}]" for value in many]
     done = attacked(CROWD, (own.iloc[:12], released), {"similarity": {"rarity": {"m": 0.99, "tolerance": 0.0}}})
-    assert scanned
+    assert searched_by_tree
     partition = Partition(np.zeros(12, dtype=np.int64), np.zeros(count, dtype=np.int64))
     assert_same(done.found, every_pair(done.scorer, partition))
 
 
-def test_the_scan_and_the_tiles_find_the_same(scanned, monkeypatch):
+def test_the_tree_and_the_tiles_find_the_same(searched_by_tree, monkeypatch):
     own, released = crowd(np.random.default_rng(9), 400)
-    scan = attacked(CROWD, (own, released), EXACTLY)
-    assert scanned
+    tree = attacked(CROWD, (own, released), EXACTLY)
+    assert searched_by_tree
     monkeypatch.setattr(exact, "INDEX_PAIRS", 10**12)
-    scanned.clear()
+    searched_by_tree.clear()
     tiles = attacked(CROWD, (own, released), EXACTLY)
-    assert not scanned
-    assert_same(scan.found, vars(tiles.found))
+    assert not searched_by_tree
+    assert_same(tree.found, vars(tiles.found))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -60,8 +60,10 @@ _INDEX_CELL = 0.1e-6
 """A cell put into the index on rare values, ..."""
 _INDEX_QUERY = 0.2e-6
 """... and a query in it, over the square root of its records."""
-_SCANNED_CELL = 1.3e-9
-"""A column of a pair in a scan of released cells."""
+_CELL_RECORD = 0.2e-6
+"""A column of a record in the tree of released cells, ..."""
+_CELL_QUERY = 0.08e-6
+"""... and of a query in it, over the square root of its records."""
 _COMPILER = 0.8
 """Loading what was compiled."""
 _DENSITY, _DENSITY_COMPILED = 8e-9, 0.7e-9
@@ -264,7 +266,8 @@ class AttackCosts:
             load = Cost(0 if self._compiled else _COMPILER * plain)
             self._compiled = True
             if it.attacker.alignment == "cells":
-                return made + load + Cost(0, _SCANNED_CELL * it.columns * pairs * plain)
+                query = _CELL_QUERY * it.columns * sqrt(candidates) * asked * plain
+                return made + load + Cost(_CELL_RECORD * it.columns * there * plain, query)
             queries = Cost(_INDEX_CELL * it.columns * there * plain, _INDEX_QUERY * sqrt(candidates) * asked * plain)
             return made + load + queries
         if it.attacker.similarity_operator.unit and pairs >= TREE_PAIRS and candidates >= TREE_RECORDS:

@@ -34,8 +34,7 @@ Rows = NDArray[np.int64]
 
 
 def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> EnsembleOutcome:
-    """Run the attackers of a quick look: all of them, or the strongest ones in a large release."""
-    resolved = resolved.quickly()
+    """Run the attackers of a plan for a quick look: all of them, or the strongest ones in a large release."""
     if not screens(resolved, inputs):
         return run_attackers(resolved, inputs, progress)
     tried = run_attackers(resolved, _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING))

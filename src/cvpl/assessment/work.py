@@ -13,7 +13,7 @@ from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelle
 from cvpl.assessment.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
-from cvpl.config.resolved import ResolvedConfig
+from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
 from cvpl.tables.pair import Inputs
 
@@ -45,7 +45,8 @@ class Work:
             return [self._checks_beside(look), *look, *self.diagnostics()]
         if not first_answer:
             return [self.checks(), *self.attackers(), *self.diagnostics()]
-        quick = self._resized(self._resolved.quickly(), self._costs.rows, self._costs.control, self._costs.released)
+        first = self._resolved.quickly(FIRST_ANSWER_PEOPLE)
+        quick = self._resized(first, self._costs.rows, self._costs.control, self._costs.released)
         look = [replace(step, phase=f"{QUICK_LOOK}: {step.phase}") for step in quick._quick_look()]
         return [self._checks_beside(look), *look, *self.attackers(), *self.diagnostics()]
 

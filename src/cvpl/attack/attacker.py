@@ -79,10 +79,9 @@ class Attacker(Settings):
 
     @property
     def scores_every_pair(self) -> bool:
-        """Whether neither a tree nor an index saves pairs: distances, densities, cells, cosines of whole vectors."""
+        """Whether neither a tree nor an index saves pairs: distances, densities, cosines of whole vectors."""
         whole = self.similarity_operator.unit and self.projection == "identity"
-        summed = self.evidence == "density" or self.alignment == "cells"
-        return self.similarity_operator.by_distance or summed or whole
+        return self.similarity_operator.by_distance or self.evidence == "density" or whole
 
     @property
     def compares_values(self) -> bool:

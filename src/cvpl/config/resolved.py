@@ -39,6 +39,8 @@ FEWEST_ASKED = 1_000
 QUICK_PEOPLE = 4_000
 """The most originals, and the most controls, of a quick look: the 95% interval of the strongest of fifteen attackers
 then has a half-width of at most 6 points."""
+FIRST_ANSWER_PEOPLE = 2_000
+"""The same for the quick look with which a long audit begins, since the audit then refines it."""
 FEWEST_QUICK = 2_000
 QUICK_PAIRS = 400_000_000
 """In a release that makes more pairs, from 100,000 records on, fewer people are searched, but at least these."""
@@ -69,6 +71,8 @@ class ResolvedConfig:
     """The names of those attackers that were drawn beyond the configuration."""
     quick: bool = False
     """Whether only a sample of people is searched, without canaries and sensitivity analyses."""
+    quick_people: int = 0
+    """The most originals, and the most controls, of a quick look."""
 
     @property
     def is_family(self) -> bool:
@@ -145,7 +149,7 @@ class ResolvedConfig:
 
     def most_asked(self, attacker: Attacker, released: int) -> int | None:
         """The most originals, and the most controls, that the attacker searches in `released` records; None: all."""
-        limits = [min(QUICK_PEOPLE, max(FEWEST_QUICK, QUICK_PAIRS // max(1, released)))] if self.quick else []
+        limits = [min(self.quick_people, max(FEWEST_QUICK, QUICK_PAIRS // max(1, released)))] if self.quick else []
         if self.is_family and attacker.blocking.compares_everybody:
             pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else MOST_PAIRS
             limits.append(max(FEWEST_ASKED, pairs // max(1, released)))
@@ -160,9 +164,9 @@ class ResolvedConfig:
             raise UsageError(unknown_names("attacker", unknown, self.attackers))
         return replace(self, attackers={name: self.attackers[name] for name in names})
 
-    def quickly(self) -> ResolvedConfig:
-        """The same plan for a quick look."""
-        return replace(self, quick=True)
+    def quickly(self, people: int | None = None) -> ResolvedConfig:
+        """The same plan for a quick look at so many originals, and controls, at most; by default `QUICK_PEOPLE`."""
+        return replace(self, quick=True, quick_people=QUICK_PEOPLE if people is None else people)
 
     def within(self, memory: int | None) -> ResolvedConfig:
         """The same plan with a memory limit in bytes; None keeps the limit."""

@@ -56,6 +56,7 @@ INDEX_PAIRS = 100_000
 INDEX_ALL_PAIRS = 10_000_000
 """... in groups with this many pairs: loading the compiler takes as long as scoring them in tiles. Once it is loaded,
 this does not matter."""
+_TREE = "cvpl.search.cells.kernel"
 _INDEX = "cvpl.search.rare_values.index"
 TREE_SAMPLE = 128
 """The number of a block's queries, at most one in sixteen, that go through its tree to count the work."""
@@ -207,14 +208,17 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
 
 
 def _by_cells(group: Group, budget: Budget, found: BestCandidates) -> list[Task]:
-    """Tasks of one block: lay its candidates out here, and search some queries at a time."""
-    from cvpl.search.cell_scan import QUERIES_AT_ONCE, CellScan  # noqa: PLC0415 - loads the compiler
+    """Tasks of one block: plant the tree here, and search some queries at a time."""
+    from cvpl.search.cells.kernel import QUERIES_AT_ONCE, CellTree  # noqa: PLC0415 - loads the compiler
 
     scorer = group.scorer.cells
     assert scorer is not None  # noqa: S101 - checked in `_tasks`
-    scan = CellScan.of(scorer)
-    everybody = np.arange(scorer.queries)
-    return _pieces(group, budget, everybody, QUERIES_AT_ONCE, partial(scan.search, scorer), found)
+    tree = scorer.derived.get(_TREE)
+    if tree is None:
+        tree = scorer.derived[_TREE] = CellTree.of(scorer)
+    # Queries with similar values visit the same nodes, so they are sorted together.
+    order = np.lexsort([*scorer.exact.a.T, *(column.asked for column in scorer.columns)])
+    return _pieces(group, budget, order, QUERIES_AT_ONCE, partial(tree.search, scorer), found)
 
 
 def _pieces(

@@ -2,7 +2,7 @@
 
 West/*  West        the labels whose path begins with it, by a separator or a hierarchy file
 123**   1*3         a mask: the labels that differ only where it has stars; one star at the end matches any rest
-{A, B}  A, B        a set of labels
+{A, B}  A, B        a set of labels; {A, 12*} also of those that a group, a mask or a range in it covers
 123                 a prefix, if all released labels are prefixes of one length
 30-39   [30, 40)    a range, if the labels are numbers
 """
@@ -10,8 +10,9 @@ West/*  West        the labels whose path begins with it, by a separator or a hi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def covers(
     exact = np.flatnonzero(own | ~released if values is None else values).tolist()
     found = list(_by_levels(spec, labels, there))
     found += _by_masks(labels, foreign, exact)
-    found += _by_sets(labels, foreign, exact)
+    found += _by_sets(labels, foreign, exact, partial(_covered, spec, labels, exact))
     found += _by_ranges(labels, foreign, exact)
     return found or list(_by_beginnings(labels, foreign, there, exact))
 
@@ -90,8 +91,29 @@ def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int
                 yield LabelCover(code, members, kind)
 
 
-def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
-    """Labels that a set lists: in braces, or without braces if every part is a label."""
+def _covered(
+    spec: ColumnSpec, labels: Sequence[str], exact: Sequence[int], texts: Sequence[str]
+) -> Mapping[str, tuple[int, ...]]:
+    """The labels that some other texts cover by levels, as masks or as ranges."""
+    known, values = [*labels, *texts], set(exact)
+    codes = range(len(labels), len(known))
+    found: dict[str, tuple[int, ...]] = {}
+    for cover in (*_by_levels(spec, known, codes), *_by_masks(known, codes, exact), *_by_ranges(known, codes, exact)):
+        members = tuple(code for code in cover.members if code in values)
+        found[known[cover.code]] = found.get(known[cover.code], ()) + members
+    return found
+
+
+def _by_sets(
+    labels: Sequence[str],
+    foreign: Sequence[int],
+    exact: Sequence[int],
+    covered: Callable[[Sequence[str]], Mapping[str, tuple[int, ...]]],
+) -> Iterator[LabelCover]:
+    """Labels that a set lists: in braces, or without braces if every part is a label.
+
+    What else stands in braces is looked up with `covered`.
+    """
     place = {labels[code]: code for code in exact}
     for code in foreign:
         label = labels[code].strip()
@@ -101,15 +123,20 @@ def _by_sets(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]
             if len(parts) < (1 if braced else 2):
                 continue
             members, strange = _members(parts, sign, place)
+            if strange and braced:
+                more = covered(strange)
+                members += [item for text in strange for item in more.get(text, ())]
             if members and (braced or not strange):
-                yield LabelCover(code, tuple(members), "sets of labels")
+                yield LabelCover(code, tuple(dict.fromkeys(members)), "sets of labels")
                 break
 
 
-def _members(parts: Sequence[str], sign: str, place: dict[str, int]) -> tuple[list[int], bool]:
-    """The labels in the parts, rejoined if a label contains the separator; and whether some part is not a label."""
+def _members(parts: Sequence[str], sign: str, place: dict[str, int]) -> tuple[list[int], list[str]]:
+    """The labels in the parts, rejoined if a label contains the separator; and the parts that are no labels."""
     longest = 1 + max((label.count(sign) for label in place), default=0)
-    members, at, strange = [], 0, False
+    members: list[int] = []
+    strange: list[str] = []
+    at = 0
     while at < len(parts):
         for count in range(min(longest, len(parts) - at), 0, -1):
             text = sign.join(parts[at : at + count]).strip()
@@ -118,7 +145,8 @@ def _members(parts: Sequence[str], sign: str, place: dict[str, int]) -> tuple[li
                 at += count
                 break
         else:
-            strange, at = True, at + 1
+            strange.append(parts[at].strip())
+            at += 1
     return members, strange
 
 

@@ -14,7 +14,7 @@ from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks
-from cvpl.assessment.ensemble import run_attackers
+from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.progress import (
@@ -32,7 +32,7 @@ from cvpl.assessment.speed import measure_speed
 from cvpl.assessment.verdict import verdict
 from cvpl.assessment.work import Work
 from cvpl.attack.saved_projection import save_projection
-from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
+from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.calibration import check_calibration
 from cvpl.evaluation.control_likeness import ControlLikeness
@@ -127,7 +127,10 @@ def audit(
         # A quick look leaves a core free while it prepares the release, so the checks run beside it.
         with Aside(resolved.budget.workers if quick or first_answer else 1) as aside:
             checked = aside.start(partial(_check, resolved, inputs))
-            first = quick_look(resolved, inputs, prefix_progress(whole, QUICK_LOOK)) if first_answer else None
+            first = None
+            if first_answer:
+                first_plan = resolved.quickly(FIRST_ANSWER_PEOPLE)
+                first = quick_look(first_plan, inputs, prefix_progress(whole, QUICK_LOOK))
             looked = quick_look(resolved, inputs, whole) if quick else None
             likeness, findings = checked()
         if on_preflight is not None:
@@ -145,19 +148,22 @@ def audit(
         result = audit_result(assessment, resolved, inputs, drawn, assumptions)
     whole.finish()
     if save_projection_to is not None:
-        representation = ensemble.chosen.measured.attack.representation
-        try:
-            records = representation.original.rows + representation.protected.rows
-            save_projection(save_projection_to, representation.space, representation.projection, records)
-        except UsageError:
-            why = (
-                f"the strongest attacker, '{ensemble.headline}', has no linear projection. Run only attackers with one."
-            )
-            raise ProjectionNotSavedError(why, result) from None
-        except OSError as error:
-            why = f"{save_projection_to}: {error.strerror or 'the system refused'}. Name another file."
-            raise ProjectionNotSavedError(why, result) from None
+        _save_projection(Path(save_projection_to), ensemble, result)
     return result
+
+
+def _save_projection(file: Path, ensemble: EnsembleOutcome, result: out.AuditResult) -> None:
+    """Save the projection of the strongest attacker; raises ProjectionNotSavedError if that cannot be done."""
+    representation = ensemble.chosen.measured.attack.representation
+    try:
+        records = representation.original.rows + representation.protected.rows
+        save_projection(file, representation.space, representation.projection, records)
+    except UsageError:
+        why = f"the strongest attacker, '{ensemble.headline}', has no linear projection. Run only attackers with one."
+        raise ProjectionNotSavedError(why, result) from None
+    except OSError as error:
+        why = f"{file}: {error.strerror or 'the system refused'}. Name another file."
+        raise ProjectionNotSavedError(why, result) from None
 
 
 def _check(resolved: ResolvedConfig, inputs: Inputs) -> tuple[ControlLikeness | None, list[out.Finding]]:

@@ -10,8 +10,8 @@ elsewhere (`agreement`), and their score is added.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from cvpl.tables.columns import Table
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
+_DERIVED = "derived from cells"
 Weights = Callable[[Floats], tuple[Floats, Floats]]
 """The weights of agreement and disagreement of cells, from the share of the people whom each allows."""
 
@@ -75,13 +76,27 @@ def compared_cells(
     return tuple(found)
 
 
+def derived_for(measure: object, candidates: Table) -> dict[str, Any]:
+    """What searches by a measure derived from a table of candidates; it is kept with a table in memory."""
+    if not candidates.place.in_memory:
+        return {}
+    if _DERIVED not in candidates.derived or candidates.derived[_DERIVED][0] is not measure:
+        candidates.derived[_DERIVED] = measure, {}
+    kept: dict[str, Any] = candidates.derived[_DERIVED][1]
+    return kept
+
+
 @dataclass(frozen=True, eq=False)
 class CellScorer:
-    """Scores by containment: the agreement of the exact columns, and what the released cells add."""
+    """Scores by containment: the agreement of the exact columns, and what the released cells add.
+
+    `derived` keeps what a search computed from the candidates, for other scorers of the same measure and candidates.
+    """
 
     exact: AgreementScorer
     columns: tuple[ComparedCells, ...]
     tolerance: float = 1e-9
+    derived: dict[str, Any] = field(default_factory=dict)
     unit: ClassVar[bool] = False
     unit_vectors: ClassVar[None] = None
     agreement: ClassVar[None] = None
@@ -126,10 +141,11 @@ class CellScorer:
 
     def without(self, column: int) -> CellScorer:
         """The scores without one of the exact columns."""
-        return replace(self, exact=self.exact.without(column))
+        return replace(self, exact=self.exact.without(column), derived={})
 
     def sorted(self, queries: Rows, candidates: Rows) -> CellScorer:
         """A scorer of some of the records, in another order."""
-        return CellScorer(
-            self.exact.sorted(queries, candidates), tuple(item.sorted(queries, candidates) for item in self.columns)
-        )
+        exact = self.exact.sorted(queries, candidates)
+        columns = tuple(item.sorted(queries, candidates) for item in self.columns)
+        same = len(candidates) == self.candidates and np.array_equal(candidates, np.arange(len(candidates)))
+        return CellScorer(exact, columns, derived=self.derived if same else {})

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
 from cvpl.operators.similarity.cells import CellKinds, cell_kinds
-from cvpl.operators.similarity.containment import CellScorer, compared_cells
+from cvpl.operators.similarity.containment import CellScorer, compared_cells, derived_for
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
 from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnData, Table
@@ -44,7 +44,7 @@ class AgreementMeasure:
         if not self.cells:
             return exact
         weights = {name: partial(_weights, self.m[name]) for name in self.cells}
-        return CellScorer(exact, compared_cells(self.cells, weights, asked, there))
+        return CellScorer(exact, compared_cells(self.cells, weights, asked, there), derived=derived_for(self, there))
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
         """A scorer of both tables as codes, equal for equal values."""

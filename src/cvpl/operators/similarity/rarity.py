@@ -22,7 +22,7 @@ from pydantic import Field
 
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
 from cvpl.operators.similarity.cells import CellKinds, cell_kinds
-from cvpl.operators.similarity.containment import CellScorer, compared_cells
+from cvpl.operators.similarity.containment import CellScorer, compared_cells, derived_for
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
@@ -133,7 +133,8 @@ class RarityMeasure:
         if not self.cells:
             return exact
         weights = dict.fromkeys(self.cells, self._weights)
-        return CellScorer(exact, compared_cells(self.cells, weights, queries, candidates))
+        columns = compared_cells(self.cells, weights, queries, candidates)
+        return CellScorer(exact, columns, derived=derived_for(self, candidates))
 
     def _exact(self, queries: Table, candidates: Table) -> AgreementScorer:
         compared = []

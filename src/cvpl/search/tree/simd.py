@@ -182,6 +182,25 @@ def below(_: Any, vector: Any, limit: Any, otherwise: Any) -> Any:
     return _vector(_vector, types.int64, types.int64), code
 
 
+def _spread_sign(builder: Any, vector: Any) -> Any:
+    """All ones in the lanes below 0, and 0 in the others.
+
+    Conditions are kept in lanes as wide as the numbers: LLVM narrows vectors of single bits to bytes and back, which
+    takes longer than the comparison where registers are short.
+    """
+    return builder.ashr(vector, ir.Constant(_VECTOR, [31] * LANES))
+
+
+def _chosen(builder: Any, mask: Any, one: Any, other: Any) -> Any:
+    """`one` in the lanes of all ones, `other` in the lanes of 0."""
+    return builder.xor(other, builder.and_(builder.xor(one, other), mask))
+
+
+def _outside(builder: Any, least: Any, most: Any, low: Any, high: Any) -> Any:
+    """All ones where [least, most] does not meet [low, high]; the differences must fit in 32 bits."""
+    return _spread_sign(builder, builder.or_(builder.sub(most, low), builder.sub(high, least)))
+
+
 @intrinsic
 def add_agreement(_: Any, total: Any, codes: Any, low: Any, high: Any, agree: Any, differ: Any) -> Any:
     """Lane by lane: total + `agree` where the code is in [low, high], + `differ` at others, + 0 at those below 0."""
@@ -189,10 +208,9 @@ def add_agreement(_: Any, total: Any, codes: Any, low: Any, high: Any, agree: An
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         total, codes = given[:2]
         low, high, agree, differ = (_splat(builder, builder.trunc(number, _WORD)) for number in given[2:])
-        nothing = ir.Constant(_VECTOR, [0] * LANES)
-        inside = builder.and_(builder.icmp_signed(">=", codes, low), builder.icmp_signed("<=", codes, high))
-        otherwise = builder.select(builder.icmp_signed(">=", codes, nothing), differ, nothing)
-        return builder.add(total, builder.select(inside, agree, otherwise))
+        known = builder.not_(_spread_sign(builder, codes))
+        added = _chosen(builder, _outside(builder, codes, codes, low, high), differ, agree)
+        return builder.add(total, builder.and_(added, known))
 
     return _vector(_vector, _vector, *[types.int64] * 4), code
 
@@ -204,10 +222,48 @@ def add_overlap(_: Any, total: Any, least: Any, most: Any, low: Any, high: Any, 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         total, least, most = given[:3]
         low, high, agree, differ = (_splat(builder, builder.trunc(number, _WORD)) for number in given[3:])
-        meets = builder.and_(builder.icmp_signed("<=", least, high), builder.icmp_signed(">=", most, low))
-        return builder.add(total, builder.select(meets, agree, differ))
+        return builder.add(total, _chosen(builder, _outside(builder, least, most, low, high), differ, agree))
 
     return _vector(_vector, _vector, _vector, *[types.int64] * 4), code
+
+
+def _larger(builder: Any, one: Any, other: Any) -> Any:
+    return builder.select(builder.icmp_signed(">", one, other), one, other)
+
+
+@intrinsic
+def add_summary(
+    _: Any,
+    total: Any,
+    summaries: Any,
+    index: Any,
+    low: Any,
+    high: Any,
+    bits: Any,
+    most: Any,
+    least: Any,
+) -> Any:
+    """Lane by lane: total + the most that a summary allows, which is five vectors from summaries[index] on.
+
+    They are its range and its mask, the gain if both meet the query's, and the rest. The gain is at most `most`, the
+    rest at least `least`; if range and mask meet, the larger of both is added, else the rest.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        total, array, index = given[:3]
+        low, high, bits, most, least = (_splat(builder, builder.trunc(number, _WORD)) for number in given[3:])
+        places = [builder.add(index, ir.Constant(index.type, number * LANES)) for number in range(5)]
+        first, last, mask, gain, rest = (
+            builder.load(_lanes_at(context, builder, signature.args[1], array, place), align=4) for place in places
+        )
+        shared = builder.and_(mask, bits)
+        shares = _spread_sign(builder, builder.or_(shared, builder.neg(shared)))
+        meets = builder.and_(shares, builder.not_(_outside(builder, first, last, low, high)))
+        rest = _larger(builder, rest, least)
+        gain = _larger(builder, builder.select(builder.icmp_signed("<", gain, most), gain, most), rest)
+        return builder.add(total, _chosen(builder, meets, gain, rest))
+
+    return _vector(_vector, summaries, *[types.int64] * 6), code
 
 
 @intrinsic

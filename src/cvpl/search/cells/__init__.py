@@ -1,0 +1,1 @@
+"""The best candidates by containment: a tree of released records, and its search."""
