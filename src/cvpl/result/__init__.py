@@ -1,4 +1,4 @@
-"""The results of audits, comparisons, surfaces and benchmarks. They hold figures, never records."""
+"""The results of audits, comparisons, surfaces, benchmarks and trials. They hold figures, never records."""
 
 from cvpl.result.assumptions import AssumedColumn, Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
@@ -56,6 +56,23 @@ from cvpl.result.surface import (
     WeakestSetting,
     surface_schema,
 )
+from cvpl.result.trial import (
+    AllowedPower,
+    ExposedShare,
+    RoundFailure,
+    RoundPower,
+    TrialAttacker,
+    TrialBudget,
+    TrialExposure,
+    TrialMechanism,
+    TrialPlanted,
+    TrialPower,
+    TrialResult,
+    TrialRisk,
+    TrialRound,
+    TrialSpread,
+    trial_schema,
+)
 from cvpl.result.trust import (
     ColumnLikeness,
     ControlLikeness,
@@ -72,6 +89,7 @@ from cvpl.result.verdict import LINKED_MORE_OFTEN, BestCandidate, Finding, Risk,
 __all__ = [
     "LINKED_MORE_OFTEN",
     "AlignedColumn",
+    "AllowedPower",
     "AssumedColumn",
     "Assumptions",
     "AtRisk",
@@ -99,6 +117,7 @@ __all__ = [
     "ControlLikeness",
     "CurvePoint",
     "EvidenceShares",
+    "ExposedShare",
     "FailedStrength",
     "Finding",
     "GroupRate",
@@ -122,6 +141,8 @@ __all__ = [
     "Randomization",
     "Rate",
     "Risk",
+    "RoundFailure",
+    "RoundPower",
     "RungRate",
     "Search",
     "SelfLinkage",
@@ -131,6 +152,16 @@ __all__ = [
     "SurfaceResult",
     "SurfaceSetting",
     "SurfaceTarget",
+    "TrialAttacker",
+    "TrialBudget",
+    "TrialExposure",
+    "TrialMechanism",
+    "TrialPlanted",
+    "TrialPower",
+    "TrialResult",
+    "TrialRisk",
+    "TrialRound",
+    "TrialSpread",
     "TruthFigures",
     "UtilityFigures",
     "Validity",
@@ -143,5 +174,6 @@ __all__ = [
     "comparison_schema",
     "json_schema",
     "surface_schema",
+    "trial_schema",
     "verdict_of",
 ]

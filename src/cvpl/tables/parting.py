@@ -113,7 +113,7 @@ def _part_csv(path: Path, reading: Reading, second: NDArray[np.bool_], into: tup
     records = raw_records(path, delimiter_of(path, reading))
     header = next(records)
     with ExitStack() as stack:
-        files = [stack.enter_context(_written(target)) for target in into]
+        files = [stack.enter_context(written_csv(target)) for target in into]
         for file in files:
             file.write(header)
         count = 0
@@ -127,7 +127,7 @@ def _part_csv(path: Path, reading: Reading, second: NDArray[np.bool_], into: tup
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[IO[bytes]]:
+def written_csv(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to write, compressed if its name ends in .gz, without a timestamp."""
     with path.open("wb") as plain:
         if path.suffix.lower() != ".gz":

@@ -5,7 +5,6 @@ A mechanism is a built-in one, by its name, or any function from a strength to a
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,10 +18,8 @@ from cvpl.interruption import is_interruption
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
+from cvpl.workflows.function_mechanism import generator_arguments
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
-
-_GENERATORS = ("rng", "generator")
-"""Parameters of these names receive a generator, in any position."""
 
 
 class ReleaseNotMade(Exception):  # noqa: N818 - it is reported, and the sweep continues
@@ -158,12 +155,11 @@ def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object,
 
 def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> MechanismSweep:
     name = getattr(function, "__name__", type(function).__name__)
-    by_place, by_name = _takes_generator(function)
 
     def make(strength: Strength, folder: Path) -> object:
-        rng = stream(seed, f"surface {strength}")
+        placed, by_name = generator_arguments(function, stream(seed, f"surface {strength}"))
         try:
-            made = function(strength, *([rng] if by_place else []), **({by_name: rng} if by_name else {}))
+            made = function(strength, *placed, **by_name)
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
         except Exception as error:
@@ -182,30 +178,3 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
         )
 
     return MechanismSweep(name, strengths, make, function=True)
-
-
-def _takes_generator(function: Callable[..., object]) -> tuple[bool, str | None]:
-    """Whether a function takes a generator as second argument, and otherwise the name of its parameter for one.
-
-    It takes one if it has a parameter called rng or generator, or a second parameter without a default.
-    """
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return False, None
-    named = next(
-        (
-            parameter.name
-            for parameter in parameters
-            if parameter.name in _GENERATORS and parameter.kind is not parameter.POSITIONAL_ONLY
-        ),
-        None,
-    )
-    if named is not None:
-        return False, named
-    placed = [
-        parameter
-        for parameter in parameters
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(placed) > 1 and placed[1].default is inspect.Parameter.empty, None

@@ -1,0 +1,296 @@
+"""The report of a trial as a list of sections: the answer, the figures, the rounds, the people, the budget."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.assumptions import assumptions_section
+from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
+from cvpl.reports.sections.facts import Fact
+from cvpl.reports.sections.figures import COLUMNS
+from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.section import (
+    CLOSING,
+    EVERYWHERE,
+    REPORTS,
+    SCREENS,
+    TITLE,
+    Column,
+    Figure,
+    Item,
+    Remark,
+    Section,
+    Table,
+    chart_of,
+)
+from cvpl.reports.sections.top import policy_sentence
+from cvpl.reports.sections.trial_steps import trial_steps
+from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
+from cvpl.result import TrialResult
+from cvpl.result.trial_answer import answer, bin_words, budget_sentence, mechanism_name, setting
+from cvpl.wording import UNKNOWN, named, percent, points, printable, rounding_in_words, sentence, span, stopped
+
+_WIDE = 90
+
+
+def trial_sections(result: TrialResult) -> list[Section]:
+    """All sections of the report, from the answer to the provenance."""
+    return [
+        Section(
+            TITLE,
+            f"Trial of {mechanism_name(result)} on {named(result.inputs['original'].name)}",
+            sentences=(Remark(answer(result)),),
+            outputs=EVERYWHERE,
+        ),
+        Section("setting", sentences=(Remark(setting(result), "quiet"),), outputs=REPORTS),
+        _alarm(result),
+        _policies(result),
+        pointer_section(result.warnings, len(result.warnings)),
+        assumptions_section(result.assumptions),
+        _figures(result),
+        _curves(result),
+        _rounds(result),
+        _exposure(result),
+        _budget(result),
+        _attackers(result),
+        warnings_section([warning_item(warning) for warning in result.warnings]),
+        steps_section(trial_steps(result)),
+        _provenance(result),
+        _repeat(result),
+        configuration_section(result.provenance.config),
+        Section(CLOSING, sentences=(Remark(NO_GUARANTEE),), outputs=REPORTS),
+    ]
+
+
+def _alarm(result: TrialResult) -> Section:
+    budget = result.budget
+    if budget is None or not budget.alarm:
+        return Section("alarm")
+    return Section("alarm", sentences=(Remark(budget_sentence(budget), "alarm"),), outputs=EVERYWHERE)
+
+
+def _policies(result: TrialResult) -> Section:
+    remarks = tuple(
+        Remark(f"{policy_sentence(policy)} A trial closes no gate.", "plain" if policy.met else "notice")
+        for policy in result.policies
+    )
+    return Section("policies", sentences=remarks, outputs=REPORTS)
+
+
+def _figures(result: TrialResult) -> Section:
+    """The risk, the spread, the most exposed, the planted, and the bound on epsilon."""
+    k, risk, found = result.suppress_below, result.risk, []
+    if risk is not None:
+        at = f"{risk.false_rate:.0%}"
+        found.append(
+            Fact(
+                "risk",
+                percent(risk.estimate, k=k),
+                span(risk.low, risk.high),
+                f"linked because of the release, beyond the {at} who would be linked anyway",
+            )
+        )
+        power = result.power_at(risk.false_rate)
+        ends = "" if power is None else span(power.low, power.high)
+        found.append(
+            Fact(f"power at {at}", percent(risk.power, k=k), ends, f"linked when {at} of those who are out are linked")
+        )
+    if result.spread is not None:
+        found.append(
+            Fact(
+                "spread",
+                f"{points(result.spread.deviation).removeprefix('+')} points",
+                span(result.spread.smallest, result.spread.largest),
+                "the standard deviation from draw to draw; beside it the weakest and the strongest round",
+            )
+        )
+    exposed = result.exposure
+    if exposed is not None and exposed.top_inside is not None:
+        found.append(
+            Fact(
+                "most exposed tenth",
+                percent(exposed.top_inside, k=k),
+                span(exposed.top_inside_low, exposed.top_inside_high),
+                f"how often they are linked when in; when out {percent(exposed.top_outside, k=k)}",
+            )
+        )
+    if result.planted is not None:
+        made = result.planted
+        found.append(
+            Fact(
+                "planted people",
+                percent(made.power),
+                span(made.low, made.high),
+                f"the power over {made.planted} made-up people with unusual values; everybody: "
+                f"{percent(made.everybody, k=k)}",
+            )
+        )
+    if result.budget is not None:
+        bound = result.budget.lower_bound
+        stated = "none was stated" if result.budget.epsilon is None else f"stated: {result.budget.epsilon:g}"
+        value = UNKNOWN if bound is None else f"at least {bound:.2f}"
+        what = f"with {result.budget.confidence:.0%} confidence; {stated}"
+        found.append(Fact("epsilon", value, "", what))
+    rows = tuple((fact.name, fact.value, fact.interval, fact.meaning) for fact in found)
+    return Section("figures", "The figures", tables=(Table("Figures", COLUMNS, rows, "cards"),), outputs=EVERYWHERE)
+
+
+def _curves(result: TrialResult) -> Section:
+    text = "Each line is one release. Above the dashed line, people who are in it are linked more often than others."
+    if result.budget is not None and result.budget.epsilon is not None:
+        text += " No line should lie above the shaded region for long: that is all that the stated budget allows."
+    return Section(
+        "curves",
+        "The power of every round",
+        sentences=(Remark(text),),
+        figures=(Figure(chart_of("round_curves", result)), Figure(chart_of("round_powers", result))),
+        without_figure="There are no curves: no attacker counts.",
+    )
+
+
+def _rounds(result: TrialResult) -> Section:
+    """One row per round, and the reasons of those that failed."""
+    rates = [power.false_rate for power in result.power]
+    known = any(item.top1_hit_rate is not None for item in result.rounds)
+    columns = [
+        Column("round"),
+        Column("in"),
+        Column("out"),
+        Column("released", least_width=_WIDE),
+        *(Column(f"power at {rate:.0%}") for rate in rates),
+        *([Column("top-1")] if known else []),
+    ]
+    k, rows = result.suppress_below, []
+    for item in result.finished:
+        powers = {one.false_rate: one.power for one in item.power}
+        rows.append(
+            (
+                str(item.number),
+                f"{item.inside:,}",
+                f"{item.outside:,}",
+                UNKNOWN if item.released is None else f"{item.released:,}",
+                *(percent(powers.get(rate), k=k) for rate in rates),
+                *([percent(item.top1_hit_rate, k=k)] if known else []),
+            )
+        )
+    failed = tuple(
+        Item(stopped(f"Round {item.number} failed: {printable(item.failed.reason)}"))
+        for item in result.rounds
+        if item.failed is not None
+    )
+    table = Table("Rounds", tuple(columns), tuple(rows))
+    return Section("rounds", "Round by round", tables=(table,), items=failed, outputs=REPORTS)
+
+
+def _exposure(result: TrialResult) -> Section:
+    found, k = result.exposure, result.suppress_below
+    if found is None:
+        return Section("exposure")
+    text = "How often single people are linked over the rounds: an average can hide a few who are linked every time."
+    if found.top_inside is not None:
+        text += (
+            f" The tenth who are linked most often in one half of the rounds are linked in "
+            f"{percent(found.top_inside, k=k)} of the others when they are in, and in "
+            f"{percent(found.top_outside, k=k)} when they are out."
+        )
+    columns = (Column("linked", "left"), Column("when in"), Column("when out"))
+    rows = tuple((bin_words(item), percent(item.inside, k=k), percent(item.outside, k=k)) for item in found.shares)
+    return Section(
+        "exposure",
+        "How often people are linked",
+        sentences=(Remark(text),),
+        figures=(Figure(chart_of("exposure", result), tabled=True),),
+        tables=(Table("How often people are linked", columns, rows),),
+        outputs=SCREENS,
+    )
+
+
+def _budget(result: TrialResult) -> Section:
+    """What the budget allows beside what was measured, and how the bound was found."""
+    budget, k = result.budget, result.suppress_below
+    if budget is None:
+        return Section("budget")
+    unit = "one row" if budget.unit == "row" else "one unit (all rows of a group)"
+    text = f"{budget_sentence(budget)} The unit of privacy is {unit}, added or removed."
+    if budget.lower_bound is not None:
+        text += (
+            f" The bound rests on {budget.guesses:,} guesses who is in, among {budget.examples:,} coins; at least "
+            f"{budget.right:,} were right."
+        )
+    columns = (Column("false-positive rate", "left"), *map(Column, ("allowed", "measured", "lower end", "")))
+    rows = tuple(
+        (
+            f"{item.false_rate:.0%}",
+            percent(item.allowed),
+            percent(item.power, k=k),
+            percent(item.low),
+            "above" if item.exceeded else "",
+        )
+        for item in budget.allowed
+    )
+    tables = (Table("The largest power that the budget allows", columns, rows),) if rows else ()
+    return Section("budget", "The privacy budget", sentences=(Remark(text),), tables=tables, outputs=REPORTS)
+
+
+def _attackers(result: TrialResult) -> Section:
+    if len(result.attackers) < 2 and not any(row.disqualified for row in result.attackers):
+        return Section("attackers")
+    rate = result.risk.false_rate if result.risk is not None else 0.05
+    columns = (
+        Column("attacker", "name"),
+        Column(f"power at {rate:.0%}"),
+        Column("interval"),
+        Column("top-1", least_width=_WIDE),
+        Column("does not count", "left"),
+    )
+    k = result.suppress_below
+    rows = tuple(
+        (
+            named(row.name),
+            percent(row.power, k=k),
+            span(row.low, row.high),
+            percent(row.top1_hit_rate, "", k=k),
+            sentence(printable("; ".join(row.disqualified))) if row.disqualified else "",
+        )
+        for row in result.attackers
+    )
+    return Section("attackers", "The attackers", tables=(Table("Attackers", columns, rows),), outputs=SCREENS)
+
+
+def _provenance(result: TrialResult) -> Section:
+    text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
+    text += rounding_in_words(result.suppress_below)
+    return Section(
+        "provenance",
+        "Provenance",
+        sentences=(Remark(text),),
+        tables=(inputs_table(result.inputs.items()),),
+        starts_sheet=True,
+    )
+
+
+def _repeat(result: TrialResult) -> Section:
+    command = _command(result)
+    text = f"{SAME}, if the mechanism gives the same release for the same seed"
+    text += ":" if command else "; it was a user-defined function."
+    return Section("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
+
+
+def _command(result: TrialResult) -> str | None:
+    """The command that repeats the trial, with the configuration in audit.yaml; None for a user-defined function."""
+    if result.mechanism.kind == "function":
+        return None
+    words = ["cvpl", "trial", result.inputs["original"].name, "--mechanism", result.mechanism.name]
+    if result.mechanism.strength is not None:
+        words += ["--strength", str(result.mechanism.strength)]
+    words += ["--rounds", str(len(result.rounds)), "--config", "audit.yaml"]
+    budget = result.budget
+    if budget is not None and budget.epsilon is not None:
+        words += ["--epsilon", f"{budget.epsilon:g}"]
+    elif budget is not None:
+        words.append("--bound")
+    if budget is not None and budget.delta:
+        words += ["--delta", f"{budget.delta:g}"]
+    if result.planted is not None:
+        words += ["--plant", str(result.planted.planted)]
+    if any(item.failed is not None for item in result.rounds):
+        words += ["--on-failure", "continue"]
+    return shell(words)

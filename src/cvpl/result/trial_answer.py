@@ -1,0 +1,68 @@
+"""The answer of a trial in a few sentences, for every output."""
+
+from __future__ import annotations
+
+from cvpl.result.trial import ExposedShare, TrialBudget, TrialResult
+from cvpl.wording import count_in, counted, printable, share_in
+
+_NAMES = {"command": "the command", "function": "the function", "built_in": "the mechanism"}
+HALF = "a release that this mechanism makes from half of these people"
+
+
+def answer(result: TrialResult) -> str:
+    """The risk of the mechanism's releases in one sentence and, if a budget was audited, another on it."""
+    parts = [_risk(result)]
+    if result.budget is not None:
+        parts.append(budget_sentence(result.budget))
+    return " ".join(parts)
+
+
+def _risk(result: TrialResult) -> str:
+    risk = result.risk
+    if risk is None:
+        return "The mechanism cannot be assessed: no attacker can distinguish people in its releases."
+    if risk.low > 0:
+        return f"Attackers can link {count_in(risk.estimate, risk.low, risk.high)} because of {HALF}, beyond chance."
+    return f"Attackers link nobody for certain because of {HALF}: the risk is at most {share_in(max(0.0, risk.high))}."
+
+
+def budget_sentence(budget: TrialBudget) -> str:
+    """The lower bound on epsilon, beside the stated budget if there is one."""
+    if budget.lower_bound is None:
+        return "There is no lower bound on epsilon: it needs every round."
+    bound = f"{budget.lower_bound:.2f}"
+    shown = f"With {budget.confidence:.0%} confidence its epsilon is at least {bound}"
+    if budget.epsilon is None:
+        return f"{shown}." if budget.lower_bound > 0 else f"{shown}, which says nothing against any budget."
+    stated = f"the stated epsilon of {budget.epsilon:g}" + (f" (delta {budget.delta:g})" if budget.delta else "")
+    if budget.lower_bound > budget.epsilon:
+        return f"{shown}: {stated} is not kept."
+    if budget.alarm:
+        return f"{shown}. The power lies above what {stated} allows: the budget is not kept."
+    return f"{shown}, which does not contradict {stated}. It does not prove it either."
+
+
+def setting(result: TrialResult) -> str:
+    """What was run, how often, and by whom it was attacked."""
+    rounds, finished = len(result.rounds), len(result.finished)
+    done = f"{finished} of {rounds} rounds" if finished < rounds else counted(rounds, "round")
+    who = counted(result.people, "person", "people") if result.unit == "row" else counted(result.people, "unit")
+    text = f"{done} with {who}, of whom about half are in each time and the others are the control."
+    if result.attacker is not None:
+        text += f" The strongest attacker is '{printable(result.attacker)}'"
+        among = 1 if result.picked is None else result.picked.among
+        text += f" of {among}; intervals are corrected for this choice." if among > 1 else "."
+    return text
+
+
+def mechanism_name(result: TrialResult) -> str:
+    """The mechanism in words: its command, or its name and strength."""
+    strength = "" if result.mechanism.strength is None else f" at {result.mechanism.strength}"
+    return f"{_NAMES[result.mechanism.kind]} '{printable(result.mechanism.name)}{printable(strength)}'"
+
+
+def bin_words(share: ExposedShare) -> str:
+    """A class of link rates in words: never, or in up to so many of a person's rounds."""
+    if share.above is None:
+        return "never"
+    return "in more than 75%" if share.up_to == 1 else f"in up to {share.up_to:.0%}"
