@@ -117,6 +117,7 @@ def command(
     check_outputs(written, [original, *([] if config is None else named_files(config))], overwrite=overwrite)
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415
+    from cvpl.workflows.trial.kept_rounds import remove_rounds  # noqa: PLC0415
     from cvpl.workflows.trial.trial import trial  # noqa: PLC0415
 
     guessed: list[Proposal] = []
@@ -144,7 +145,7 @@ def command(
             seed=seed,
             memory=allowed,
             out=out,
-            keep_rounds=keep_rounds,
+            keep_rounds=True,
             per_person=per_person,
             progress=progress,
             on_guess=guess,
@@ -155,6 +156,8 @@ def command(
 
         texts = {CONFIG: guessed[0].text} if guessed else None
         path, page_at, *_ = write_result(result, out, FILES[1], more=texts)
+        if not keep_rounds:
+            remove_rounds(out)
     with reader_may_leave():
         if as_json:
             # Bytes, so that the terminal's encoding and line ends do not change them.

@@ -52,6 +52,8 @@ RULES = (
     "threshold_not_attainable",
     "no_matches",
     "columns",
+    "rounds_failed",
+    "release_sizes_differ",
 )
 """All rules that a result can name."""
 

@@ -25,7 +25,7 @@ from cvpl.reports.sections.top import policy_sentence
 from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import TrialResult
-from cvpl.result.trial_answer import answer, bin_words, budget_sentence, mechanism_name, setting
+from cvpl.result.trial_answer import answer, bin_words, mechanism_name, setting
 from cvpl.wording import UNKNOWN, named, percent, points, printable, rounding_in_words, sentence, span, stopped
 
 _WIDE = 90
@@ -61,10 +61,19 @@ def trial_sections(result: TrialResult) -> list[Section]:
 
 
 def _alarm(result: TrialResult) -> Section:
+    """What shows that a stated budget is not kept."""
     budget = result.budget
     if budget is None or not budget.alarm:
         return Section("alarm")
-    return Section("alarm", sentences=(Remark(budget_sentence(budget), "alarm"),), outputs=EVERYWHERE)
+    found = []
+    if budget.lower_bound is not None and budget.lower_bound > (budget.epsilon or 0.0):
+        found.append("the lower bound on epsilon is above the stated epsilon")
+    rates = [f"{item.false_rate:.0%}" for item in budget.allowed if item.exceeded]
+    if rates:
+        listed = ", ".join(rates)
+        found.append(f"at a false-positive rate of {listed} the power is above what the budget allows, beyond error")
+    text = f"The stated budget is not kept: {'; '.join(found)}."
+    return Section("alarm", sentences=(Remark(text, "alarm"),), outputs=EVERYWHERE)
 
 
 def _policies(result: TrialResult) -> Section:
@@ -98,8 +107,9 @@ def _figures(result: TrialResult) -> Section:
             Fact(
                 "spread",
                 f"{points(result.spread.deviation).removeprefix('+')} points",
-                span(result.spread.smallest, result.spread.largest),
-                "the standard deviation from draw to draw; beside it the weakest and the strongest round",
+                "",
+                "the standard deviation of the power from draw to draw; the rounds go from "
+                f"{percent(result.spread.smallest, k=k)} to {percent(result.spread.largest, k=k)}",
             )
         )
     exposed = result.exposure
@@ -209,7 +219,7 @@ def _budget(result: TrialResult) -> Section:
     if budget is None:
         return Section("budget")
     unit = "one row" if budget.unit == "row" else "one unit (all rows of a group)"
-    text = f"{budget_sentence(budget)} The unit of privacy is {unit}, added or removed."
+    text = f"The unit of privacy is {unit}, added or removed."
     if budget.lower_bound is not None:
         text += (
             f" The bound rests on {budget.guesses:,} guesses who is in, among {budget.examples:,} coins; at least "

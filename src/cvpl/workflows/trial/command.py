@@ -105,6 +105,6 @@ def keep_output(folder: Path, into: Path | None) -> None:
     if into is None:
         return
     for name in (STDOUT, STDERR):
-        if (folder / name).is_file():
+        if (folder / name).is_file() and (folder / name).stat().st_size:
             into.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_whole(into / name, (folder / name).read_bytes(), owner_only=True)

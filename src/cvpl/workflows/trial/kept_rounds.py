@@ -63,11 +63,6 @@ class KeptRounds:
         write_whole(self._file(self.place, number), self._head(content) + b"\n" + content, owner_only=True)
         record_kept(self.place)
 
-    def remove(self) -> None:
-        """Remove the kept rounds: the trial has ended."""
-        if self.place is not None:
-            shutil.rmtree(self.place, ignore_errors=True)
-
     def _head(self, content: bytes) -> bytes:
         """The checksum of a file: of its content, and of all that it depends on."""
         return hashlib.sha256((self.fingerprint or "").encode() + b"\0" + content).hexdigest().encode()
@@ -75,6 +70,11 @@ class KeptRounds:
     @staticmethod
     def _file(place: Path, number: int) -> Path:
         return place / f"round_{number + 1:02d}.scores"
+
+
+def remove_rounds(folder: Path) -> None:
+    """Remove the rounds that are kept in a folder: the trial has ended."""
+    shutil.rmtree(folder / ROUNDS, ignore_errors=True)
 
 
 def trial_fingerprint(trial: Trial, named: Mapping[str, Path]) -> str | None:

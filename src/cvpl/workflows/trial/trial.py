@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from cvpl.workflows.propose import Proposal
 from cvpl.workflows.protect import Strength
 from cvpl.workflows.trial.assembly import Ran, assemble
 from cvpl.workflows.trial.budget import StatedBudget
-from cvpl.workflows.trial.kept_rounds import KeptRounds, trial_fingerprint
+from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
 from cvpl.workflows.trial.mechanism import Mechanism, RoundFailed, find_mechanism
 from cvpl.workflows.trial.membership import Membership, draw_membership
 from cvpl.workflows.trial.people import read_people
@@ -118,8 +119,8 @@ def trial(
         result, strongest = assemble(ran)
         if per_person is not None:
             write_per_person(Path(per_person), ran, strongest)
-    if not keep_rounds:
-        kept.remove()
+    if place is not None and not keep_rounds:
+        remove_rounds(place)
     whole.finish()
     return result
 
@@ -185,7 +186,10 @@ def _run(
         earlier = kept.find(number)
         if earlier is not None:
             return earlier
-        aside = None if place is None else place / FAILED / f"round_{number + 1:02d}"
+        aside = None if place is None else _aside(place, number)
+        if aside is not None:
+            # What an earlier run kept of this round says nothing about this one.
+            shutil.rmtree(aside, ignore_errors=True)
         try:
             scored = run_round(ready, number, aside, stop, tells[number])
         except RoundFailed as failed:
@@ -218,6 +222,11 @@ def _run(
     return rounds, failures
 
 
+def _aside(place: Path, number: int) -> Path:
+    """The folder for what the command of a failed round printed."""
+    return place / FAILED / f"round_{number + 1:02d}"
+
+
 def _columns_changed(number: int, outcome: RoundScores, before: dict[int, RoundScores]) -> RoundFailed | None:
     """The failure of a round whose release has other columns than that of the first finished round."""
     if not before:
@@ -240,7 +249,7 @@ def _failure(
     more = f" {of} of {ready.rounds} rounds failed, and at least {FEWEST_ROUNDS} must not." if of > 1 else ""
     text = f"round {number + 1} of {ready.rounds}: {failed}.{more}"
     if ready.mechanism.kind == "command":
-        aside = None if place is None else place / FAILED / f"round_{number + 1:02d}"
+        aside = None if place is None else _aside(place, number)
         if aside is None:
             text += " To keep what the command prints, name a folder with --out (in Python out=...)."
         elif aside.is_dir():
