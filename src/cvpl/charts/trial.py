@@ -118,8 +118,8 @@ def round_powers(result: TrialResult) -> Chart | None:
                 *([percent(limits[power.false_rate])] if limits else []),
             )
         )
-    used = {"mean, with interval": BLUE, "a round": GREY} | ({"allowed by the budget": ORANGE} if allowed else {})
-    shapes = {"mean, with interval": "circle", "a round": "circle", "allowed by the budget": "diamond"}
+    used = {"mean": BLUE, "a round": GREY} | ({"allowed": ORANGE} if allowed else {})
+    shapes = {"mean": "circle", "a round": "circle", "allowed": "diamond"}
     shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[shapes[name] for name in used]))
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
     x = alt.X("power:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("power: share of people linked"))
@@ -127,8 +127,8 @@ def round_powers(result: TrialResult) -> Chart | None:
     layers: list[Any] = [ends.encode(x=alt.X("low:Q"), x2="high:Q", y=y)]
     for series, points, size in (
         ("a round", dots, 26),
-        ("mean, with interval", rows, 95),
-        ("allowed by the budget", allowed, 80),
+        ("mean", rows, 95),
+        ("allowed", allowed, 80),
     ):
         if points:
             marked = alt.Chart(data([{**row, "series": series} for row in points]))

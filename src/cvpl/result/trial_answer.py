@@ -22,24 +22,26 @@ def _risk(result: TrialResult) -> str:
     if risk is None:
         return "The mechanism cannot be assessed: no attacker can distinguish people in its releases."
     if risk.low > 0:
-        return f"Attackers can link {count_in(risk.estimate, risk.low, risk.high)} because of {HALF}, beyond chance."
-    return f"Attackers link nobody for certain because of {HALF}: the risk is at most {share_in(max(0.0, risk.high))}."
+        return f"{count_in(risk.estimate, risk.low, risk.high)} can be linked because of {HALF}."
+    return f"The risk of {HALF} cannot be told from 0 (at most {share_in(max(0.0, risk.high))})."
 
 
 def budget_sentence(budget: TrialBudget) -> str:
     """The lower bound on epsilon, beside the stated budget if there is one."""
     if budget.lower_bound is None:
         return "There is no lower bound on epsilon: it needs every round."
-    bound = f"{budget.lower_bound:.2f}"
-    shown = f"With {budget.confidence:.0%} confidence its epsilon is at least {bound}"
+    if budget.lower_bound > 0:
+        shown = f"Its epsilon is at least {budget.lower_bound:.2f} ({budget.confidence:.0%} confidence)"
+    else:
+        shown = "The guesses who is in show no epsilon above 0"
     if budget.epsilon is None:
-        return f"{shown}." if budget.lower_bound > 0 else f"{shown}, which says nothing against any budget."
+        return f"{shown}."
     stated = f"the stated epsilon of {budget.epsilon:g}" + (f" (delta {budget.delta:g})" if budget.delta else "")
     if budget.lower_bound > budget.epsilon:
         return f"{shown}: {stated} is not kept."
     if budget.alarm:
         return f"{shown}. The power lies above what {stated} allows: the budget is not kept."
-    return f"{shown}, which does not contradict {stated}. It does not prove it either."
+    return f"{shown}, which does not contradict {stated}."
 
 
 def setting(result: TrialResult) -> str:

@@ -146,7 +146,7 @@ def _figures(result: TrialResult) -> Section:
 def _curves(result: TrialResult) -> Section:
     text = "Each line is one release. Above the dashed line, people who are in it are linked more often than others."
     if result.budget is not None and result.budget.epsilon is not None:
-        text += " No line should lie above the shaded region for long: that is all that the stated budget allows."
+        text += " If the stated budget is kept, the lines stay in the shaded region, apart from chance."
     return Section(
         "curves",
         "The power of every round",
@@ -165,7 +165,7 @@ def _rounds(result: TrialResult) -> Section:
         Column("in"),
         Column("out"),
         Column("released", least_width=_WIDE),
-        *(Column(f"power at {rate:.0%}") for rate in rates),
+        *(Column(f"at {rate:.0%}") for rate in rates),
         *([Column("top-1")] if known else []),
     ]
     k, rows = result.suppress_below, []
@@ -186,8 +186,10 @@ def _rounds(result: TrialResult) -> Section:
         for item in result.rounds
         if item.failed is not None
     )
+    text = f"The power of '{printable(result.attacker or '')}' at each false-positive rate."
     table = Table("Rounds", tuple(columns), tuple(rows))
-    return Section("rounds", "Round by round", tables=(table,), items=failed, outputs=REPORTS)
+    remarks = (Remark(text, "quiet"),) if rates else ()
+    return Section("rounds", "Round by round", sentences=remarks, tables=(table,), items=failed, outputs=REPORTS)
 
 
 def _exposure(result: TrialResult) -> Section:
