@@ -11,9 +11,9 @@ households, or a mechanism that fails in some draws only.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import groupby, product
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from cvpl.randomness import stream
 TRIALS = 200
 FRESH = 2_000
 FALSE_RATE = 0.05
+POWERS = (0.002, 0.05, 0.3, 0.7, 0.998)
 EFFECTS = {"cells": (0.0, 0.0, 1.0), "people": (1.0, 0.0, 0.3), "draws": (0.0, 0.5, 1.0), "both": (0.8, 0.4, 0.6)}
 """Standard deviations of a score over people, draws, and people in a draw."""
 
@@ -53,16 +54,15 @@ class World:
 
 
 def worlds() -> Iterator[World]:
-    """The regimes of the table."""
-    for effects in EFFECTS:
-        for power in (0.002, 0.05, 0.3, 0.7, 0.998):
-            for people in (200, 1000):
-                for rounds in (4, 8):
-                    yield World(effects, power, people, rounds)
-    plain = World("both", 0.3, 500, 8)
-    yield from (replace(plain, coins=True, rounds=rounds) for rounds in (4, 8))
-    yield from (replace(plain, household=4, rounds=rounds, power=power) for rounds in (4, 8) for power in (0.3, 0.7))
-    yield from (replace(plain, failing=0.1, rounds=rounds, power=0.05) for rounds in (4, 8))
+    """The rows of the table, each with its powers."""
+    for effects, people, rounds in product(EFFECTS, (200, 1000), (4, 8)):
+        yield from (World(effects, power, people, rounds) for power in POWERS)
+    for rounds in (4, 8):
+        yield from (World("both", power, 500, rounds, coins=True) for power in POWERS)
+    for rounds in (4, 8):
+        yield from (World("both", power, 500, rounds, household=4) for power in POWERS)
+    for rounds in (4, 8):
+        yield World("both", 0.05, 500, rounds, failing=0.1)
 
 
 def membership(world: World, rng: np.random.Generator) -> Bools:
@@ -126,18 +126,18 @@ def covered(world: World, trials: int) -> tuple[float, int, int, float]:
 
 
 def main(trials: int) -> None:
-    """Print a row for each world."""
-    print(
-        f"| what varies | people | rounds | expected power | covered, of {trials} | too high | too low | mean width |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
-    started = time.monotonic()
-    for world in worlds():
-        truth, above, below, width = covered(world, trials)
-        held = trials - above - below
-        row = (world.name, world.people, world.rounds, f"{truth:.3f}", held, above, below, f"{width:.3f}")
-        print("| " + " | ".join(map(str, row)) + " |", flush=True)
-    print(f"\n{time.monotonic() - started:.0f} s", file=sys.stderr)
+    """Print a row for each kind of world, with a cell for each power: covered, and how many intervals were too low."""
+    print(f"Covered of {trials} (too low), by the power that is aimed at:\n")
+    print("| what varies | people | rounds | " + " | ".join(map(str, POWERS)) + " | mean width at 0.3 |")
+    print("|---|---|---|" + "---|" * (len(POWERS) + 1))
+    for (name, people, rounds), group in groupby(worlds(), key=lambda world: (world.name, world.people, world.rounds)):
+        cells, width = dict.fromkeys(POWERS, ""), ""
+        for world in group:
+            truth, above, below, mean = covered(world, trials)
+            print(f"{world}: truth {truth:.4f}, too high {above}, too low {below}, width {mean:.4f}", file=sys.stderr)
+            cells[world.power] = f"{trials - above - below} ({below})"
+            width = f"{mean:.2f}" if world.power == 0.3 else width
+        print("| " + " | ".join(map(str, (name, people, rounds, *cells.values(), width))) + " |", flush=True)
 
 
 if __name__ == "__main__":

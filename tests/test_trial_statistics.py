@@ -254,13 +254,20 @@ def test_exposure_is_that_of_plain_loops(coins):
 
 
 def test_links_are_those_above_the_threshold_of_the_round():
-    scores, inside, _ = trial(7, people=200, rounds=4, missing=0.1)
-    linked = linked_at(scores, inside, 0.1)
+    """Whoever is above the tied score is linked, whoever is below is not, and of the tied as many as are missing."""
+    scores, inside, _ = trial(7, people=2000, rounds=4, missing=0.1)
+    linked = linked_at(np.round(scores), inside, 0.1)
     for r in range(4):
-        known = ~np.isnan(scores[:, r])
-        out = np.sort(scores[known & ~inside[:, r], r])[::-1]
-        allowed = [t for t in np.unique(scores[known, r]) if (out >= t).sum() <= 0.1 * len(out)]
-        assert (linked[:, r] == (known & (scores[:, r] >= min(allowed)))).all()
+        score = np.round(scores[:, r])
+        known = ~np.isnan(score)
+        out = score[known & ~inside[:, r]]
+        tied = max(step for step in set(out) if (out >= step).mean() > 0.1)
+        assert linked[score > tied, r].all()
+        assert not linked[(score < tied) | ~known, r].any()
+        assert linked[known & ~inside[:, r], r].mean() == pytest.approx(0.1, abs=0.03)
+        power = power_at(score[known & inside[:, r]], out, 0.1)
+        assert linked[known & inside[:, r], r].mean() == pytest.approx(power, abs=0.03)
+    assert (linked == linked_at(np.round(scores), inside, 0.1)).all()
 
 
 def test_the_most_exposed_tenth_is_not_exposed_by_luck():

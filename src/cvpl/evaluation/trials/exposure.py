@@ -18,6 +18,7 @@ from cvpl.evaluation.trials.rounds_error import (
     numbered,
     two_way_error,
 )
+from cvpl.randomness import stream
 
 MOST_EXPOSED = 0.10
 """The share of the people who count as the most exposed."""
@@ -62,17 +63,19 @@ class Exposure:
 
 
 def linked_at(scores: Floats, inside: Bools, false_rate: float) -> Bools:
-    """Who is linked in each round: scores from the lowest threshold at which at most a share α of the out is linked.
+    """Who is linked in each round, at the threshold at which a share α of the people who are out is linked.
 
-    People without a score (NaN) are not linked.
+    If people are tied there, so that no threshold links exactly this share, each of them is linked with the probability
+    that makes up for it (`cvpl.evaluation.control.Roc.counted`). So the share of links is α when out and the power when
+    in, but for chance. The same coins fall every time. People without a score (NaN) are not linked.
     """
     linked = np.zeros(scores.shape, dtype=bool)
+    coins = stream(0, "people tied at the threshold of a trial").random(scores.shape)
     for number, (score, is_in) in enumerate(zip(scores.T, inside.T, strict=True)):
         known = ~np.isnan(score)
-        roc = Roc.of(score[known & is_in], score[known & ~is_in])
-        threshold = roc.threshold(false_rate)
-        linked[known & is_in, number] = roc.originals >= threshold
-        linked[known & ~is_in, number] = roc.controls >= threshold
+        weights = Roc.of(score[known & is_in], score[known & ~is_in]).counted(false_rate)
+        for side, weight in zip((known & is_in, known & ~is_in), weights, strict=True):
+            linked[side, number] = coins[side, number] < weight
     return linked
 
 

@@ -60,7 +60,7 @@ class BudgetReading:
 def p_value(right: int, guesses: int, examples: int, epsilon: float, delta: float = 0.0) -> float:
     """The largest probability of so many right guesses under (ε, δ)-differential privacy.
 
-        P[V >= v] <= β + 2 m δ α        (Steinke, Nasr and Jagielski 2023, theorem 5.2)
+        P[V >= v] <= β + 2 m δ α        (Steinke, Nasr and Jagielski 2023, appendix D)
 
         W ~ Binomial(r, e^ε / (1 + e^ε)),    β = P[W >= v],    α = max over i = 1 ... v of P[v > W >= v - i] / i
 

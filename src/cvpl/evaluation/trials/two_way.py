@@ -75,7 +75,8 @@ def power_over_rounds(
     those who are out by moving the threshold, weighed by the ROC's slope (`power_parts`). See `TwoWayError` for the
     interval. A jackknife over groups of units in place of the slope gave up to twice the variance: a threshold jumps.
 
-    Refused with a ValueError: fewer than 2 rounds, or fewer than 20 units in or out in a round.
+    Refused with a ValueError: fewer than 2 rounds, or fewer than 20 units in or out in a round. Whether enough people
+    who are out lie above the threshold is for the caller to ask (`cvpl.evaluation.risk.can_be_read`).
     """
     if scores.shape != inside.shape or scores.ndim != 2:
         raise ValueError(f"scores {scores.shape} and inside {inside.shape} must both be people x rounds")
