@@ -38,14 +38,13 @@ def largest_power(epsilon: float, false_rate: float, delta: float = 0.0) -> floa
     The hypothesis-testing region of (ε, δ) is  1 - b <= e^ε a + δ  and  1 - a <= e^ε b + δ  (Wasserman and Zhou 2010;
     Kairouz, Oh and Viswanath 2015). Pure ε = 1 allows 13.6% at 5%, ε = 2 allows 36.9%.
 
-    ε compares one person in with the same person out, everybody else unchanged. ε may be infinite: 1.
+    ε compares one person in with the same person out, everybody else unchanged. An infinite ε allows a power of 1
+    at any false-positive rate above 0.
     """
     _check_budget(epsilon, delta)
-    if not 0 <= false_rate <= 1:
-        raise ValueError(f"false_rate is {false_rate}; allowed are 0 to 1")
-    if false_rate == 0:
-        return min(1.0, delta)
-    factor = math.exp(epsilon) if epsilon < 700 else math.inf
+    check_false_rate(false_rate)
+    # Beyond 700 the exponential overflows, and the bound is 1 unless the false-positive rate is 0.
+    factor = math.exp(min(epsilon, 700.0))
     return min(1.0, max(false_rate, min(factor * false_rate + delta, 1 - (1 - delta - false_rate) / factor)))
 
 
@@ -73,6 +72,12 @@ def alarm(
         )
         for power in powers
     )
+
+
+def check_false_rate(false_rate: float) -> None:
+    """Refuse a false-positive rate that is not from 0 to 1 with a ValueError."""
+    if not 0 <= false_rate <= 1:
+        raise ValueError(f"false_rate is {false_rate}; allowed are 0 to 1")
 
 
 def _check_budget(epsilon: float, delta: float) -> None:

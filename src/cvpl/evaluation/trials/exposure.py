@@ -15,10 +15,10 @@ from cvpl.evaluation.trials.rounds_error import (
     Floats,
     Ints,
     TrialEstimate,
-    equal_units,
-    jackknife_groups,
+    numbered,
     two_way_error,
 )
+from cvpl.randomness import stream
 
 MOST_EXPOSED = 0.10
 """The share of the people who count as the most exposed."""
@@ -63,17 +63,19 @@ class Exposure:
 
 
 def linked_at(scores: Floats, inside: Bools, false_rate: float) -> Bools:
-    """Who is linked in each round: scores from the lowest threshold at which at most a share α of the out is linked.
+    """Who is linked in each round, at the threshold at which a share α of the people who are out is linked.
 
-    People without a score (NaN) are not linked.
+    If people are tied there, so that no threshold links exactly this share, each of them is linked with the probability
+    that makes up for it (`cvpl.evaluation.control.Roc.counted`). So the share of links is α when out and the power when
+    in, but for chance. The same coins fall every time. People without a score (NaN) are not linked.
     """
     linked = np.zeros(scores.shape, dtype=bool)
+    coins = stream(0, "people tied at the threshold of a trial").random(scores.shape)
     for number, (score, is_in) in enumerate(zip(scores.T, inside.T, strict=True)):
         known = ~np.isnan(score)
-        roc = Roc.of(score[known & is_in], score[known & ~is_in])
-        threshold = roc.threshold(false_rate)
-        linked[known & is_in, number] = roc.originals >= threshold
-        linked[known & ~is_in, number] = roc.controls >= threshold
+        weights = Roc.of(score[known & is_in], score[known & ~is_in]).counted(false_rate)
+        for side, weight in zip((known & is_in, known & ~is_in), weights, strict=True):
+            linked[side, number] = coins[side, number] < weight
     return linked
 
 
@@ -91,16 +93,16 @@ def exposure(
     link rate of a person when in = rounds in which the person is in and linked / rounds in which the person is in
 
     and the same when out. The most exposed tenth is chosen by this rate (when in) on one half of the rounds and read on
-    the other half, in both roles; then the halves change places, and the two readings are averaged. The halves are
-    drawn with `rng`, ties at the edge of the tenth are broken by it. Chosen and read on the same rounds, the tenth
-    would seem exposed by luck alone.
+    the other half, in both roles; then the halves change places, and the two readings are averaged. Chosen and read on
+    the same rounds, the tenth would seem exposed by luck alone. For the choice, everybody gets one more round at the
+    mean rate: three links in four rounds say more than one in one. `rng` draws the halves and breaks ties.
 
     The interval is that of `TwoWayError`, over people and draws, with the choice held fixed. The tenth is refused with
     fewer than 4 rounds, or if fewer than 10 of the chosen are in or out in a round.
     """
     known = np.ones(linked.shape, dtype=bool) if scored is None else scored
     when_in, when_out = (_distribution(linked, known & role) for role in (inside, ~inside))
-    unit = np.arange(len(linked)) if units is None else np.asarray(units)
+    unit = numbered(units, len(linked))
     try:
         tenth = _most_exposed(linked, inside, known, unit, rng, confidence)
     except _TooFewError as reason:
@@ -139,37 +141,30 @@ def _most_exposed(
         tenth = _chosen(linked[:, choosing], (known & inside)[:, choosing], rng)
         size = max(size, int(tenth.sum()))
         chosen[np.ix_(tenth, reading)] = True
-    group = jackknife_groups(unit)
     found = []
     for role in (inside, ~inside):
         cells = chosen & known & role
-        if int(cells.sum(axis=0).min()) < FEWEST_EXPOSED:
+        counts = cells.sum(axis=0)
+        if int(counts.min()) < FEWEST_EXPOSED:
             raise _TooFewError(
                 f"fewer than {FEWEST_EXPOSED} of the most exposed are in or out in a round: too few to be read"
             )
-        by_round = _rates(linked, cells)
-        without = np.array([_rates(linked, cells & (group != left)[:, None]) for left in range(group.max() + 1)])
-        without = np.where(np.isnan(without), by_round, without)
-        error = two_way_error(by_round, without, equal_units(unit[cells.any(axis=1)]))
+        by_round = (linked & cells).sum(axis=0) / counts
+        deviations = np.where(cells, linked - by_round, 0.0) / counts
+        error = two_way_error(by_round, deviations, unit, cells)
         mean = float(by_round.mean())
         found.append(TrialEstimate(mean, *error.ends(mean, confidence)))
     return MostExposed(size, *found)
 
 
 def _chosen(linked: Bools, role: Bools, rng: np.random.Generator) -> Bools:
-    """The tenth with the largest link rate when in, among those who were in; ties in a random order."""
+    """The tenth with the largest link rate when in, with one more round at the mean rate; ties in a random order."""
     rounds = role.sum(axis=1)
-    rates = np.where(rounds > 0, (linked & role).sum(axis=1) / np.maximum(rounds, 1), -1.0)
+    mean = (linked & role).sum() / max(1, role.sum())
+    rates = np.where(rounds > 0, ((linked & role).sum(axis=1) + mean) / (rounds + 1), -1.0)
     size = int(MOST_EXPOSED * int((rounds > 0).sum()))
     order = rng.permutation(len(rates))
     first = order[np.argsort(-rates[order], kind="stable")[:size]]
     tenth = np.zeros(len(rates), dtype=bool)
     tenth[first] = True
     return tenth
-
-
-def _rates(linked: Bools, cells: Bools) -> Floats:
-    """The share of each round's cells that are linked; NaN in a round without any."""
-    with np.errstate(invalid="ignore"):
-        rates: Floats = (linked & cells).sum(axis=0) / cells.sum(axis=0)
-    return rates

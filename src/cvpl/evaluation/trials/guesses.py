@@ -13,8 +13,10 @@ from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
 Direction = Literal["high", "low"]
 """Which scores are guessed in: the highest, or the lowest."""
 
-SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
-"""The shares of the units that are guessed in, and out, from which a plan is chosen."""
+SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
+"""The shares of the units that are guessed in, and out, from which a plan is chosen.
+
+Not a half: the number of units that are in varies by chance, and guessing half would be wrong at the edge."""
 FEWEST_GUESSES = 10
 """Fewer guesses in a round are not tried: some of many small sets would be right by luck."""
 _LUCK = 0.001

@@ -16,7 +16,7 @@ import numpy as np
 
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.trials.guesses import FEWEST_GUESSES, Direction, best_plan, ranked_units, right_guesses
-from cvpl.evaluation.trials.rounds_error import FEWEST_ROUNDS, Bools, Floats, Ints
+from cvpl.evaluation.trials.rounds_error import FEWEST_ROUNDS, Bools, Floats, Ints, numbered
 
 _STEP = 0.1
 """The step in which ε is searched upwards before it is bisected."""
@@ -60,7 +60,7 @@ class BudgetReading:
 def p_value(right: int, guesses: int, examples: int, epsilon: float, delta: float = 0.0) -> float:
     """The largest probability of so many right guesses under (ε, δ)-differential privacy.
 
-        P[V >= v] <= β + 2 m δ α        (Steinke, Nasr and Jagielski 2023, theorem 5.2)
+        P[V >= v] <= β + 2 m δ α        (Steinke, Nasr and Jagielski 2023, appendix D)
 
         W ~ Binomial(r, e^ε / (1 + e^ε)),    β = P[W >= v],    α = max over i = 1 ... v of P[v > W >= v - i] / i
 
@@ -145,7 +145,7 @@ def audit_budget(
     Refused with a ValueError: fewer than 2 rounds, fewer than 20 scored units, people of one unit who are not in
     together, and memberships that are balanced (each unit in for half of the rounds, or half of the units in each).
     """
-    unit = np.arange(len(inside)) if units is None else np.unique(units, return_inverse=True)[1].reshape(-1)
+    unit = numbered(units, len(inside))
     coins = _coins(inside, unit)
     count, rounds = coins.shape
     table = {name: _largest(item, unit, count) for name, item in scores.items()}

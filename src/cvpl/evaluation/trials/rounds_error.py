@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.shares import quantile, wilson_bounds
-from cvpl.randomness import stream
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-GROUPS = 25
-"""Groups of units that the jackknife leaves out one at a time."""
 FEWEST_ROUNDS = 2
 
 
@@ -68,53 +65,43 @@ class TwoWayError:
 
             share ± t sqrt(variance),        t with rounds - 1 degrees of freedom
 
-        Wilson's interval is taken at the same t, for share (1 - share) / variance records, and never for more than the
-        number of units / 1.1. So a share of 0 or 1 in all rounds has an interval too. Both are clipped to [0, 1].
+        Wilson's interval is that of units / 1.1 people at the same t, as if all rounds had shown the same people again.
+        So a share of 0 or 1 in all rounds has an interval with a width too. Both are clipped to [0, 1].
         """
         t = quantile(confidence, self.degrees)
         half = t * math.sqrt(self.variance)
-        count = self.units / LEAST_EFFECT
-        if self.variance > 0:
-            count = max(1.0, min(count, share * (1 - share) / self.variance))
-        low, high = wilson_bounds(share, count, t)
+        low, high = wilson_bounds(share, self.units / LEAST_EFFECT, t)
         return max(0.0, min(low, share - half)), min(1.0, max(high, share + half))
 
 
-def two_way_error(by_round: Floats, without: Floats, units: float) -> TwoWayError:
-    """The errors of the mean of `by_round`; row g of `without` has the same figures with group g of the units left out.
+def two_way_error(by_round: Floats, deviations: Floats, unit: Ints, counted: Bools) -> TwoWayError:
+    """The errors of the mean of `by_round`, from each person's part in each round's deviation from its expectation.
 
-        C = (G - 1) / G Σ_g (w_g - w̄)(w_g - w̄)'        the covariance of the rounds' figures over people (jackknife)
+        C = U / (U - 1) Σ_u D_u D_u'        the covariance of the rounds' figures over people
 
         people² = 1'C1 / R²        draws² = S² / R        between_people² = mean of C's diagonal - mean of the rest
 
-    S² is the variance between rounds. Its expectation is between_people² plus the variance of the draws, since that is
-    how much two rounds with different people differ.
+    D_u are the sums of `deviations` (people x rounds) over the people of unit u, S² is the variance between rounds. Its
+    expectation is between_people² plus the variance of the draws: so much do rounds with other people in them differ.
+    `counted` marks the people x rounds of whom the figure is a share; `units` is (Σ n_u)² / Σ n_u² of these people.
     """
-    rounds, groups = len(by_round), len(without)
-    apart = without - without.mean(axis=0)
-    covariance = (groups - 1) / groups * (apart.T @ apart)
+    rounds, count = len(by_round), int(unit.max()) + 1
+    sums = np.stack([np.bincount(unit, column, minlength=count) for column in deviations.T], axis=1)
+    covariance = count / max(1, count - 1) * (sums.T @ sums)
     own, total = float(np.trace(covariance)) / rounds, float(covariance.sum())
     shared = (total - own * rounds) / (rounds * (rounds - 1))
+    sizes = np.bincount(unit[np.any(counted, axis=1)]).astype(np.float64)
     return TwoWayError(
         people=math.sqrt(max(0.0, total)) / rounds,
         draws=math.sqrt(float(np.var(by_round, ddof=1)) / rounds),
         between_people=math.sqrt(max(0.0, own - shared)),
-        units=units,
+        units=float(sizes.sum() ** 2 / (sizes @ sizes)),
         rounds=rounds,
     )
 
 
-def jackknife_groups(units: Ints) -> Ints:
-    """The group of every person: units are dealt at random, the same way every time, into 25 groups of equal size.
-
-    A unit is never split. Fewer than 25 units are each a group.
-    """
-    known, unit = np.unique(units, return_inverse=True)
-    order = stream(0, "groups of a trial's jackknife").permutation(len(known))
-    return (order % min(GROUPS, len(known)))[unit.reshape(-1)].astype(np.int64)
-
-
-def equal_units(units: Ints) -> float:
-    """The number of units of equal size with the same weight: (Σ n_u)² / Σ n_u²."""
-    sizes = np.unique(units, return_counts=True)[1].astype(np.float64)
-    return float(sizes.sum() ** 2 / (sizes @ sizes))
+def numbered(units: Ints | None, people: int) -> Ints:
+    """The unit of each person, numbered from 0; each person alone if there are no units."""
+    if units is None:
+        return np.arange(people, dtype=np.int64)
+    return np.unique(units, return_inverse=True)[1].reshape(-1).astype(np.int64)
