@@ -240,6 +240,16 @@ def test_without_a_configuration_the_roles_are_guessed_and_stated(table, noise):
     assert "There was no configuration" in found.to_html()
 
 
+def test_the_order_of_rows_changes_no_figure(tmp_path):
+    """The mechanism rounds numbers, whatever the order of its rows."""
+    found = []
+    for at, frame in enumerate((drawn(), drawn().sample(frac=1, random_state=4))):
+        frame.to_csv(tmp_path / f"{at}.csv", index=False)
+        made = lambda path: pd.read_csv(path).assign(pay=lambda it: it.pay.round(-1), age=lambda it: it.age // 9 * 9)  # noqa: E731
+        found.append(cvpl.trial(tmp_path / f"{at}.csv", made, CONFIG, rounds=4, bound=True))
+    assert found[0].model_copy(update={"inputs": {}}) == found[1].model_copy(update={"inputs": {}})
+
+
 # What makes the releases
 
 

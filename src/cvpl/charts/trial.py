@@ -24,7 +24,6 @@ from cvpl.charts.style import (
     full_percent_axis,
     percent_axis,
 )
-from cvpl.evaluation.trials.budget import largest_power
 from cvpl.result import TrialResult
 from cvpl.result.trial_answer import bin_words
 from cvpl.wording import counted, percent, span
@@ -32,7 +31,6 @@ from cvpl.wording import counted, percent, span
 _WIDEST = 0.5
 """Beyond this false-positive rate nobody reads a curve."""
 _ROUND, _CHANCE, _ALLOWED = "a round", "chance", "allowed by the budget"
-_STEPS = 50
 
 
 def round_curves(result: TrialResult) -> Chart | None:
@@ -51,15 +49,12 @@ def round_curves(result: TrialResult) -> Chart | None:
     x = alt.X("at:Q", scale=alt.Scale(domain=[0, _WIDEST]), axis=percent_axis("false-positive rate"))
     y = alt.Y("power:Q", scale=alt.Scale(domain=[0, 1]), axis=percent_axis("power: share of people linked"))
     layers: list[Any] = []
-    budget, used = result.budget, {_ROUND: BLUE, _CHANCE: GREY}
-    stated = None if budget is None or budget.epsilon is None else budget
-    if stated is not None and stated.epsilon is not None:
-        edges = [_WIDEST * step / _STEPS for step in range(_STEPS + 1)]
-        region = [
-            {"at": at, "power": largest_power(stated.epsilon, at, stated.delta), "series": _ALLOWED} for at in edges
-        ]
+    used = {_ROUND: BLUE, _CHANCE: GREY}
+    region = [] if result.budget is None else result.budget.region
+    if region:
         used[_ALLOWED] = PALE
-        layers.append(alt.Chart(data(region)).mark_area(opacity=0.45).encode(x=x, y=y, color=colours(used)))
+        shaded = [{"at": point.false_rate, "power": point.allowed, "series": _ALLOWED} for point in region]
+        layers.append(alt.Chart(data(shaded)).mark_area(opacity=0.45).encode(x=x, y=y, color=colours(used)))
     legend = alt.Legend(symbolType="square", symbolStrokeWidth=0, columns=3)
     chance = [{"at": at, "power": at, "series": _CHANCE} for at in (0.0, _WIDEST)]
     dashed = alt.Chart(data(chance)).mark_line(strokeDash=[3, 3], strokeWidth=1.5)
@@ -78,7 +73,6 @@ def round_curves(result: TrialResult) -> Chart | None:
                 percent(next(point.power for point in item.curve if point.false_rate == rate), k=result.suppress_below)
                 for item in result.finished
             ),
-            *([] if stated is None else [percent(largest_power(stated.epsilon or 0.0, rate, stated.delta))]),
         )
         for rate in rates
     ]
@@ -87,9 +81,8 @@ def round_curves(result: TrialResult) -> Chart | None:
         f"The share of people linked against the false-positive rate, a line for each of "
         f"{counted(len(result.finished), 'round')}. Dashed: chance."
     )
-    if stated is not None:
-        description += f" Shaded: what an epsilon of {stated.epsilon:g} allows."
-        heads = (*heads, "allowed")
+    if region:
+        description += " Shaded: what the stated budget allows."
     return finish(drawn, "The power of every round", description, heads, table)
 
 

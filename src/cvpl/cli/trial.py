@@ -60,6 +60,14 @@ def command(
         "alarm if the budget is not kept.",
     ),
     delta: float = typer.Option(0.0, metavar="NUMBER", help="The delta of the budget."),
+    noise_multiplier: float | None = typer.Option(
+        None,
+        metavar="NUMBER",
+        help="Instead of epsilon: the noise of a Gaussian mechanism over its sensitivity. Needs the extra "
+        "cvpl\\[budget].",
+    ),
+    noise_steps: int = typer.Option(1, metavar="NUMBER", min=1, help="How often that noise is added."),
+    sampling: float = typer.Option(1.0, metavar="RATE", help="The share of people that each of these steps samples."),
     bound: bool = typer.Option(False, "--bound", help="A lower bound on epsilon without a stated budget."),
     plant: int = typer.Option(
         0, metavar="NUMBER", min=0, help="Add so many made-up people with unusual values, and show how they fare."
@@ -136,6 +144,9 @@ def command(
             strength=strength,
             epsilon=epsilon,
             delta=delta,
+            noise_multiplier=noise_multiplier,
+            noise_steps=noise_steps,
+            sampling=sampling,
             bound=bound,
             plant=plant,
             jobs=jobs,

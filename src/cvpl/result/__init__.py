@@ -57,10 +57,12 @@ from cvpl.result.surface import (
     surface_schema,
 )
 from cvpl.result.trial import (
+    AllowedPoint,
     AllowedPower,
     ExposedShare,
     RoundFailure,
     RoundPower,
+    StatedNoise,
     TrialAttacker,
     TrialBudget,
     TrialExposure,
@@ -89,6 +91,7 @@ from cvpl.result.verdict import LINKED_MORE_OFTEN, BestCandidate, Finding, Risk,
 __all__ = [
     "LINKED_MORE_OFTEN",
     "AlignedColumn",
+    "AllowedPoint",
     "AllowedPower",
     "AssumedColumn",
     "Assumptions",
@@ -148,6 +151,7 @@ __all__ = [
     "SelfLinkage",
     "SelfRate",
     "Sensitivity",
+    "StatedNoise",
     "SurfaceCell",
     "SurfaceResult",
     "SurfaceSetting",

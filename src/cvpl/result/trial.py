@@ -178,13 +178,29 @@ class AllowedPower(Section):
     exceeded: bool
 
 
+class AllowedPoint(Section):
+    """The largest power that the stated budget allows at a false-positive rate."""
+
+    false_rate: Number
+    allowed: Number
+
+
+class StatedNoise(Section):
+    """The stated noise of a Gaussian mechanism: a multiple of its sensitivity, its steps, and its sampling rate."""
+
+    multiplier: Number
+    steps: Whole
+    sampling: Number
+
+
 class TrialBudget(Section):
     """The privacy budget: what was stated, and a lower bound on epsilon from the rounds.
 
-    `epsilon` and `delta` are the stated budget; epsilon is null if none was stated. `lower_bound` holds with
-    `confidence`: `right` of `guesses` guesses on who is in were right, among `examples` independent coins; null if
-    nothing could be guessed. `unit` is the unit of privacy. `allowed` compares the power with what the budget allows.
-    `alarm` says that the bound or a power lies above the stated budget; null if none was stated.
+    `epsilon` and `delta`, or `noise`, are the stated budget; epsilon and noise are null if none was stated.
+    `lower_bound` holds with `confidence`: `right` of `guesses` guesses on who is in were right, among `examples`
+    independent coins; null if nothing could be guessed. `unit` is the unit of privacy. `allowed` compares the power
+    with what the budget allows, `region` is what it allows at more rates, for a chart. `alarm` says that the bound or a
+    power lies above the stated budget; null if none was stated.
     """
 
     epsilon: Number | None
@@ -195,7 +211,9 @@ class TrialBudget(Section):
     guesses: Whole
     examples: Whole
     unit: Literal["row", "group"]
+    noise: StatedNoise | None = None
     allowed: list[AllowedPower]
+    region: list[AllowedPoint] = Field(default_factory=list)
     alarm: bool | None
 
 

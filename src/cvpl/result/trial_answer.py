@@ -34,14 +34,23 @@ def budget_sentence(budget: TrialBudget) -> str:
         shown = f"Its epsilon is at least {budget.lower_bound:.2f} ({budget.confidence:.0%} confidence)"
     else:
         shown = "The guesses who is in show no epsilon above 0"
-    if budget.epsilon is None:
+    stated = stated_budget(budget)
+    if stated is None:
         return f"{shown}."
-    stated = f"the stated epsilon of {budget.epsilon:g}" + (f" (delta {budget.delta:g})" if budget.delta else "")
-    if budget.lower_bound > budget.epsilon:
+    if budget.epsilon is not None and budget.lower_bound > budget.epsilon:
         return f"{shown}: {stated} is not kept."
     if budget.alarm:
         return f"{shown}. The power lies above what {stated} allows: the budget is not kept."
     return f"{shown}, which does not contradict {stated}."
+
+
+def stated_budget(budget: TrialBudget) -> str | None:
+    """The stated budget in words; None if none was stated."""
+    if budget.noise is not None:
+        return f"the stated noise multiplier of {budget.noise.multiplier:g}"
+    if budget.epsilon is None:
+        return None
+    return f"the stated epsilon of {budget.epsilon:g}" + (f" (delta {budget.delta:g})" if budget.delta else "")
 
 
 def setting(result: TrialResult) -> str:

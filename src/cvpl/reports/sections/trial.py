@@ -25,7 +25,7 @@ from cvpl.reports.sections.top import policy_sentence
 from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import TrialResult
-from cvpl.result.trial_answer import answer, bin_words, mechanism_name, setting
+from cvpl.result.trial_answer import answer, bin_words, mechanism_name, setting, stated_budget
 from cvpl.wording import UNKNOWN, named, percent, points, printable, rounding_in_words, sentence, span, stopped
 
 _WIDE = 90
@@ -66,7 +66,7 @@ def _alarm(result: TrialResult) -> Section:
     if budget is None or not budget.alarm:
         return Section("alarm")
     found = []
-    if budget.lower_bound is not None and budget.lower_bound > (budget.epsilon or 0.0):
+    if budget.lower_bound is not None and budget.epsilon is not None and budget.lower_bound > budget.epsilon:
         found.append("the lower bound on epsilon is above the stated epsilon")
     rates = [f"{item.false_rate:.0%}" for item in budget.allowed if item.exceeded]
     if rates:
@@ -135,7 +135,7 @@ def _figures(result: TrialResult) -> Section:
         )
     if result.budget is not None:
         bound = result.budget.lower_bound
-        stated = "none was stated" if result.budget.epsilon is None else f"stated: {result.budget.epsilon:g}"
+        stated = stated_budget(result.budget) or "none was stated"
         value = UNKNOWN if bound is None else f"at least {bound:.2f}"
         what = f"with {result.budget.confidence:.0%} confidence; {stated}"
         found.append(Fact("epsilon", value, "", what))
@@ -145,7 +145,7 @@ def _figures(result: TrialResult) -> Section:
 
 def _curves(result: TrialResult) -> Section:
     text = "Each line is one release. Above the dashed line, people who are in it are linked more often than others."
-    if result.budget is not None and result.budget.epsilon is not None:
+    if result.budget is not None and result.budget.region:
         text += " If the stated budget is kept, the lines stay in the shaded region, apart from chance."
     return Section(
         "curves",
@@ -297,6 +297,9 @@ def _command(result: TrialResult) -> str | None:
     budget = result.budget
     if budget is not None and budget.epsilon is not None:
         words += ["--epsilon", f"{budget.epsilon:g}"]
+    elif budget is not None and budget.noise is not None:
+        words += ["--noise-multiplier", f"{budget.noise.multiplier:g}", "--noise-steps", str(budget.noise.steps)]
+        words += ["--sampling", f"{budget.noise.sampling:g}"]
     elif budget is not None:
         words.append("--bound")
     if budget is not None and budget.delta:

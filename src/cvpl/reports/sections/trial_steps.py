@@ -43,7 +43,7 @@ def trial_steps(result: TrialResult) -> list[str]:
 
 def _budget(result: TrialResult) -> list[str]:
     budget = result.budget
-    if budget is None or budget.epsilon is None:
+    if budget is None or budget.alarm is None:
         return []
     if budget.alarm:
         return [

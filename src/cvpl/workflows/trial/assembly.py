@@ -67,7 +67,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
         mechanism=out.TrialMechanism(
             kind=trial.mechanism.kind, name=trial.mechanism.name, strength=trial.mechanism.strength
         ),
-        people=len(np.unique(trial.people.unit[rounds.real])),
+        people=len(np.unique(rounds.people.unit[rounds.real])),
         unit="group" if trial.people.grouped else "row",
         membership=ran.membership,
         attacker=headline,
@@ -92,7 +92,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
 
 def _disclosure(ran: Ran) -> Disclosure:
     """The rounding by the smallest number of people who are in, and out, in a round, and of rows released."""
-    rounds, unit = ran.rounds, ran.trial.people.unit
+    rounds, unit = ran.rounds, ran.rounds.people.unit
     sides = {
         name: min(len(np.unique(unit[rounds.real & (column == side)])) for column in rounds.inside.T)
         for name, side in (("originals", True), ("controls", False))
@@ -137,7 +137,7 @@ def _power(found: TrialPower) -> out.TrialPower:
 
 def _rounds(ran: Ran, headline: str | None) -> list[out.TrialRound]:
     """Every round, those that failed among them."""
-    rounds, real = ran.rounds, ran.rounds.real
+    rounds, real = ran.rounds, ~ran.trial.people.planted
     curves = [] if headline is None else round_powers(rounds, headline, [*FALSE_RATES, *CURVE])
     listed = []
     for number, inside in enumerate(ran.trial.inside.T):
@@ -195,7 +195,7 @@ def _spread(found: TrialPower) -> out.TrialSpread:
 
 def _exposure(ran: Ran, headline: str, rate: float) -> out.TrialExposure:
     rounds, seed = ran.rounds, ran.trial.seed
-    linked, known = linked_people(rounds, headline, rate, seed)
+    linked, known = linked_people(rounds, headline, rate)
     found = exposure(
         linked,
         rounds.inside[rounds.real],

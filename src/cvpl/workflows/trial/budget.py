@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from cvpl import result as out
 from cvpl.errors import UsageError
 from cvpl.evaluation.intervals.shares import CONFIDENCE
-from cvpl.evaluation.trials.budget import alarm
+from cvpl.evaluation.trials.budget import largest_power
+from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.one_run import audit_budget, epsilon_bound
 from cvpl.evaluation.trials.two_way import TrialPower
 from cvpl.randomness import stream
@@ -22,19 +23,53 @@ LARGEST = 100.0
 """The largest epsilon that can be stated; far above any that promises anything."""
 
 
+REGION = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+"""The false-positive rates at which a chart shows what the budget allows."""
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """A mechanism that adds normal noise: `multiplier` times the sensitivity, in `steps` steps on Poisson samples."""
+
+    multiplier: float
+    steps: int = 1
+    sampling: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse noise that is none."""
+        if not 0 < self.multiplier <= LARGEST:
+            raise UsageError(
+                f"the noise multiplier is {self.multiplier:g}; allowed is a number above 0 and up to {LARGEST:g}."
+            )
+        if self.steps < 1:
+            raise UsageError(f"the number of noise steps is {self.steps}; allowed is a whole number from 1.")
+        if not 0 < self.sampling <= 1:
+            raise UsageError(f"the sampling rate is {self.sampling:g}; allowed is a number above 0 and up to 1.")
+
+
 @dataclass(frozen=True)
 class StatedBudget:
-    """The stated budget: epsilon is None if only a bound is asked for."""
+    """The stated budget: an epsilon, or the noise of a Gaussian mechanism; neither if only a bound is asked for."""
 
     epsilon: float | None
     delta: float = 0.0
+    noise: GaussianNoise | None = None
 
     def __post_init__(self) -> None:
         """Refuse a budget that is none."""
+        if self.epsilon is not None and self.noise is not None:
+            raise UsageError("both epsilon and a noise multiplier are stated. Keep one of them.")
         if self.epsilon is not None and not 0 < self.epsilon <= LARGEST:
             raise UsageError(f"epsilon is {self.epsilon:g}; allowed is a number above 0 and up to {LARGEST:g}.")
         if not 0 <= self.delta < 1:
             raise UsageError(f"delta is {self.delta:g}; allowed is a number from 0 to below 1, such as 1e-5.")
+
+    def largest_power(self, false_rate: float) -> float | None:
+        """The largest power at a false-positive rate that the budget allows; None if none is stated."""
+        if self.noise is not None:
+            noise = self.noise
+            return largest_gaussian_power(noise.multiplier, false_rate, steps=noise.steps, sampling=noise.sampling)
+        return None if self.epsilon is None else largest_power(self.epsilon, false_rate, self.delta)
 
 
 def budget_section(
@@ -53,27 +88,17 @@ def budget_section(
         real = rounds.real
         names = [name for name in rounds.found[0].blind if all(name in item.blind for item in rounds.found)]
         scores = {name: np.stack([item.blind[name] for item in rounds.found], axis=1)[real] for name in names}
-        units = trial.people.unit[real] if trial.people.grouped else None
+        units = rounds.people.unit[real] if rounds.people.grouped else None
         found = audit_budget(
             scores, rounds.inside[real], stream(trial.seed, "trial guesses"), delta=stated.delta, units=units
         )
         right, guesses, examples = disclosure.count(found.right), found.guesses, found.examples
         bound = epsilon_bound(right, guesses, examples, delta=stated.delta)
-    allowed, raised = [], None
-    if stated.epsilon is not None:
-        confidence = powers[0].confidence if powers else CONFIDENCE
-        compared = alarm(powers, stated.epsilon, stated.delta, confidence=confidence)
-        allowed = [
-            out.AllowedPower(
-                false_rate=item.false_rate,
-                allowed=item.allowed,
-                power=item.estimate,
-                low=item.low,
-                exceeded=item.exceeded,
-            )
-            for item in compared
-        ]
-        raised = any(item.exceeded for item in compared) or (bound is not None and bound > stated.epsilon)
+    allowed = _compared(stated, powers)
+    raised = None
+    if stated.epsilon is not None or stated.noise is not None:
+        above = bound is not None and stated.epsilon is not None and bound > stated.epsilon
+        raised = above or any(item.exceeded for item in allowed)
     return out.TrialBudget(
         epsilon=stated.epsilon,
         delta=stated.delta,
@@ -83,6 +108,32 @@ def budget_section(
         guesses=guesses,
         examples=examples,
         unit="group" if trial.people.grouped else "row",
+        noise=None if stated.noise is None else out.StatedNoise(**asdict(stated.noise)),
         allowed=allowed,
+        region=[
+            out.AllowedPoint(false_rate=rate, allowed=largest)
+            for rate in REGION
+            if (largest := stated.largest_power(rate)) is not None
+        ],
         alarm=raised,
     )
+
+
+def _compared(stated: StatedBudget, powers: Sequence[TrialPower]) -> list[out.AllowedPower]:
+    """Each power beside what the budget allows, with lower ends that hold together over rates and attackers."""
+    found = []
+    for power in powers:
+        largest = stated.largest_power(power.false_rate)
+        if largest is None:
+            continue
+        low = power.at(1 - (1 - power.confidence) / len(powers)).low
+        found.append(
+            out.AllowedPower(
+                false_rate=power.false_rate,
+                allowed=largest,
+                power=power.power.estimate,
+                low=low,
+                exceeded=low > largest,
+            )
+        )
+    return found

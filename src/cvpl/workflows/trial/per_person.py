@@ -22,11 +22,12 @@ def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
     headline = strongest.headline
     if headline is None:
         raise UsageError(f"{file}: no attacker counts, so there are no links to write.")
-    linked, known = linked_people(ran.rounds, headline, strongest.false_rate, ran.trial.seed)
-    inside = ran.rounds.inside[ran.rounds.real]
+    real = ran.rounds.real
+    linked, known = linked_people(ran.rounds, headline, strongest.false_rate)
+    inside = ran.rounds.inside[real]
     columns = [
-        np.flatnonzero(ran.rounds.real),
+        ran.rounds.rows[real],
         *((role & known & whom).sum(axis=1) for role in (inside, ~inside) for whom in (known, linked)),
     ]
-    rows = [",".join(map(str, row)) for row in np.stack(columns, axis=1).tolist()]
+    rows = [",".join(map(str, row)) for row in sorted(np.stack(columns, axis=1).tolist())]
     write_whole(file, "\n".join([HEADER, *rows]) + "\n", owner_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from cvpl.errors import InputError, Problem
 from cvpl.evaluation.control import FALSE_RATE, Roc
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import LARGER_FALSE_RATES, can_be_read
+from cvpl.evaluation.trials.exposure import linked_at
 from cvpl.evaluation.trials.two_way import TrialPower, power_over_rounds
-from cvpl.randomness import stream
 from cvpl.workflows.trial.people import TrialPeople
 from cvpl.workflows.trial.rounds import RoundScores
 
@@ -26,13 +26,24 @@ Ints = NDArray[np.int64]
 class Rounds:
     """The finished rounds: `numbers` counted from 0, their scores, and who was in, rows x finished rounds.
 
-    Rows of planted people are in all of these arrays; `people.planted` marks them.
+    Rows are in the order of their units, so that no figure depends on the order of a file; `rows` has the numbers of
+    the rows in the file. Rows of planted people are in all of these arrays; `people.planted` marks them.
     """
 
     people: TrialPeople
+    rows: Ints
     numbers: tuple[int, ...]
     found: tuple[RoundScores, ...]
     inside: Bools
+
+    @classmethod
+    def of(cls, people: TrialPeople, inside: Bools, found: Mapping[int, RoundScores]) -> Rounds:
+        """Put the rows of the finished rounds in the order of their units."""
+        rows = np.argsort(people.unit, kind="stable").astype(np.int64)
+        numbers = tuple(sorted(found))
+        scored = tuple(found[number].ordered(rows) for number in numbers)
+        own = replace(people, unit=people.unit[rows], planted=people.planted[rows])
+        return cls(own, rows, numbers, scored, inside[rows][:, list(numbers)])
 
     def scores(self, attacker: str) -> Floats:
         """The scores of an attacker that ran in every round, rows x rounds."""
@@ -159,22 +170,10 @@ def planted_power(rounds: Rounds, attacker: str, false_rate: float) -> tuple[flo
     return found.power.estimate, found.power.low, found.power.high
 
 
-def linked_people(rounds: Rounds, attacker: str, false_rate: float, seed: int) -> tuple[Bools, Bools]:
-    """Whether each real person is linked in each round, and whether they were scored; both rows x rounds.
-
-    People between two attainable points of the ROC are linked with the probability that makes the false-positive rate
-    exact, drawn by the seed: so the share who are linked has the power as its mean.
-    """
-    real = rounds.real
-    scores, inside = rounds.scores(attacker)[real], rounds.inside[real]
-    known, linked = ~np.isnan(scores), np.zeros(scores.shape, dtype=bool)
-    for at, number in enumerate(rounds.numbers):
-        mine, others = inside[:, at] & known[:, at], ~inside[:, at] & known[:, at]
-        shares = Roc.of(scores[mine, at], scores[others, at]).counted(false_rate)
-        drawn = stream(seed, f"trial ties {number}").random(len(scores))
-        for who, share in zip((mine, others), shares, strict=True):
-            linked[who, at] = drawn[who] < share
-    return linked, known
+def linked_people(rounds: Rounds, attacker: str, false_rate: float) -> tuple[Bools, Bools]:
+    """Whether each real person is linked in each round, and whether they were scored; both rows x rounds."""
+    scores = rounds.scores(attacker)[rounds.real]
+    return linked_at(scores, rounds.inside[rounds.real], false_rate), ~np.isnan(scores)
 
 
 def round_powers(rounds: Rounds, attacker: str, false_rates: Sequence[float]) -> list[list[float]]:

@@ -59,6 +59,11 @@ class RoundScores:
     columns: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
+    def ordered(self, order: NDArray[np.int64]) -> RoundScores:
+        """The same round with its rows in another order."""
+        scores, blind = ({name: found[order] for name, found in part.items()} for part in (self.scores, self.blind))
+        return replace(self, scores=scores, blind=blind)
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:

@@ -14,6 +14,8 @@ from cvpl.assessment.progress import ProgressCallback, RisingProgress, ignore_pr
 from cvpl.config.named_files import named_files
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import CvplError, LimitError, UsageError
+from cvpl.evaluation.control import FALSE_RATE
+from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.files import private_folder
 from cvpl.randomness import stream
 from cvpl.result import Assumptions, Input, TrialResult
@@ -25,7 +27,7 @@ from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.propose import Proposal
 from cvpl.workflows.protect import Strength
 from cvpl.workflows.trial.assembly import Ran, assemble
-from cvpl.workflows.trial.budget import StatedBudget
+from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
 from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
 from cvpl.workflows.trial.mechanism import Mechanism, RoundFailed, find_mechanism
 from cvpl.workflows.trial.membership import Membership, draw_membership
@@ -52,6 +54,9 @@ def trial(
     strength: Strength | None = None,
     epsilon: float | None = None,
     delta: float = 0.0,
+    noise_multiplier: float | None = None,
+    noise_steps: int = 1,
+    sampling: float = 1.0,
     bound: bool = False,
     plant: int = 0,
     jobs: int = 1,
@@ -80,9 +85,11 @@ def trial(
     rounds. The result has the risk for a release made from half of the people, with an interval over people and draws
     of the mechanism, the spread between draws, and how often people are linked when they are in and when they are out.
 
-    `epsilon` and `delta` state a privacy budget. With a budget, or with `bound`, a fair coin per unit and round decides
-    who is in, and the result has a lower bound on epsilon at 95% confidence, beside the power that the budget allows.
-    `plant` adds so many made-up people with unusual values; they are not in the figures of the others.
+    `epsilon` and `delta` state a privacy budget; so does, for a Gaussian mechanism, `noise_multiplier` with its
+    `noise_steps` and `sampling` rate, which needs the extra `cvpl[budget]`. With a budget, or with `bound`, a fair coin
+    per unit and round decides who is in, and the result has a lower bound on epsilon at 95% confidence, beside the
+    power that the budget allows. `plant` adds so many made-up people with unusual values; they are not in the figures
+    of the others.
 
     Without `config`, roles and types are guessed from a first release as `propose` does. A round fails if the mechanism
     fails, writes nothing, changes its columns, or takes longer than `timeout` seconds (of a command). Then the trial
@@ -95,9 +102,14 @@ def trial(
     before the first round. Raises UsageError, InputError and LimitError.
     """
     _check(rounds, plant, jobs, timeout, on_failure)
-    budget = StatedBudget(epsilon, delta) if bound or epsilon is not None else None
+    noise = None if noise_multiplier is None else GaussianNoise(noise_multiplier, noise_steps, sampling)
+    asked = bound or epsilon is not None or noise is not None
+    budget = StatedBudget(epsilon, delta, noise) if asked else None
     if budget is None and delta:
         raise UsageError("delta is given without a budget. Pass epsilon too, or bound=True for a lower bound alone.")
+    if noise is not None:
+        # Says at once if the extra is not installed.
+        largest_gaussian_power(noise.multiplier, FALSE_RATE)
     found = find_mechanism(mechanism, strength, config, timeout)
     whole = RisingProgress(progress or ignore_progress)
     whole("reading", None)
@@ -217,9 +229,7 @@ def _run(
     if len(kept_rounds) < FEWEST_ROUNDS:
         first = min(failures)
         raise _failure(failures[first], first, ready, kept, place, of=len(failures)) from failures[first]
-    numbers = tuple(kept_rounds)
-    rounds = Rounds(ready.people, numbers, tuple(kept_rounds.values()), ready.inside[:, list(numbers)])
-    return rounds, failures
+    return Rounds.of(ready.people, ready.inside, kept_rounds), failures
 
 
 def _aside(place: Path, number: int) -> Path:
