@@ -220,10 +220,11 @@ class TrialBudget(Section):
 class TrialResult(Document):
     """A trial of a mechanism: its releases from half of the people, attacked with the other half as control.
 
-    `people` is the number of units of the table, `unit` what is put in or left out together. `risk` is that of the
-    strongest attacker; null if no attacker counts. `power` has the rates 1%, 5% and 10%. `planted` is null if nobody
-    was planted, `budget` if no bound on epsilon was asked for. `assumptions` are those of a trial without a
-    configuration. `suppress_below` is k: no figure tells of fewer than k people; 1 if the figures are exact.
+    `people` is the number of units of the table, `unit` what is put in or left out together. `asked_for` are the
+    attackers that were asked for; null if all ran. `risk` is that of the strongest attacker; null if none counts.
+    `power` has the rates 1%, 5% and 10%. `planted` is null if nobody was planted, `budget` if no bound on epsilon was
+    asked for. `assumptions` are those of a trial without a configuration. `suppress_below` is k: no figure tells of
+    fewer than k people; 1 if the figures are exact.
     """
 
     FILE: ClassVar[str] = "trial.json"
@@ -235,6 +236,7 @@ class TrialResult(Document):
     unit: Literal["row", "group"]
     membership: Literal["balanced", "coin"]
     attacker: str | None
+    asked_for: list[str] | None = None
     risk: TrialRisk | None
     picked: Picked | None
     power: list[TrialPower]

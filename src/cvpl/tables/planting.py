@@ -35,6 +35,8 @@ RAREST = 10
 """Of the labels of a category, the rarest one in so many."""
 EXTREME = 20
 """Of the values of a number or a time, one in so many at each end."""
+_NAMES = ("VARCHAR", "INTEGER", "BIGINT", "UINTEGER", "UBIGINT", "HUGEINT")
+"""The types of columns that can have new names; other columns that name people get the cells of others."""
 _ORDERED = {"numeric": "DOUBLE", "datetime": "TIMESTAMP"}
 
 
@@ -102,7 +104,7 @@ def _fresh(con: duckdb.DuckDBPyConnection, source: Source, naming: Collection[st
     """New values for the columns that name people or units: numbers above all others, or words of no other row."""
     found = {}
     for name in naming:
-        if name not in source.types:
+        if name not in source.types or source.types[name] not in _NAMES:
             continue
         text = f"CAST({source.field(name)} AS VARCHAR)"
         whole = f"regexp_full_match({text}, '[0-9]{{1,17}}')"

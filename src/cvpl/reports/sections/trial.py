@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
-from cvpl.reports.sections.facts import Fact
-from cvpl.reports.sections.figures import COLUMNS
 from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
@@ -22,11 +20,12 @@ from cvpl.reports.sections.section import (
     chart_of,
 )
 from cvpl.reports.sections.top import policy_sentence
+from cvpl.reports.sections.trial_figures import trial_figures
 from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import TrialResult
-from cvpl.result.trial_answer import answer, bin_words, mechanism_name, setting, stated_budget
-from cvpl.wording import UNKNOWN, named, percent, points, printable, rounding_in_words, sentence, span, stopped
+from cvpl.result.trial_answer import answer, bin_words, mechanism_name, setting
+from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped
 
 _WIDE = 90
 
@@ -45,7 +44,7 @@ def trial_sections(result: TrialResult) -> list[Section]:
         _policies(result),
         pointer_section(result.warnings, len(result.warnings)),
         assumptions_section(result.assumptions),
-        _figures(result),
+        trial_figures(result),
         _curves(result),
         _rounds(result),
         _exposure(result),
@@ -82,65 +81,6 @@ def _policies(result: TrialResult) -> Section:
         for policy in result.policies
     )
     return Section("policies", sentences=remarks, outputs=REPORTS)
-
-
-def _figures(result: TrialResult) -> Section:
-    """The risk, the spread, the most exposed, the planted, and the bound on epsilon."""
-    k, risk, found = result.suppress_below, result.risk, []
-    if risk is not None:
-        at = f"{risk.false_rate:.0%}"
-        found.append(
-            Fact(
-                "risk",
-                percent(risk.estimate, k=k),
-                span(risk.low, risk.high),
-                f"linked because of the release, beyond the {at} who would be linked anyway",
-            )
-        )
-        power = result.power_at(risk.false_rate)
-        ends = "" if power is None else span(power.low, power.high)
-        found.append(
-            Fact(f"power at {at}", percent(risk.power, k=k), ends, f"linked when {at} of those who are out are linked")
-        )
-    if result.spread is not None:
-        found.append(
-            Fact(
-                "spread",
-                f"{points(result.spread.deviation).removeprefix('+')} points",
-                "",
-                "the standard deviation of the power from draw to draw; the rounds go from "
-                f"{percent(result.spread.smallest, k=k)} to {percent(result.spread.largest, k=k)}",
-            )
-        )
-    exposed = result.exposure
-    if exposed is not None and exposed.top_inside is not None:
-        found.append(
-            Fact(
-                "most exposed tenth",
-                percent(exposed.top_inside, k=k),
-                span(exposed.top_inside_low, exposed.top_inside_high),
-                f"how often they are linked when in; when out {percent(exposed.top_outside, k=k)}",
-            )
-        )
-    if result.planted is not None:
-        made = result.planted
-        found.append(
-            Fact(
-                "planted people",
-                percent(made.power),
-                span(made.low, made.high),
-                f"the power over {made.planted} made-up people with unusual values; everybody: "
-                f"{percent(made.everybody, k=k)}",
-            )
-        )
-    if result.budget is not None:
-        bound = result.budget.lower_bound
-        stated = stated_budget(result.budget) or "none was stated"
-        value = UNKNOWN if bound is None else f"at least {bound:.2f}"
-        what = f"with {result.budget.confidence:.0%} confidence; {stated}"
-        found.append(Fact("epsilon", value, "", what))
-    rows = tuple((fact.name, fact.value, fact.interval, fact.meaning) for fact in found)
-    return Section("figures", "The figures", tables=(Table("Figures", COLUMNS, rows, "cards"),), outputs=EVERYWHERE)
 
 
 def _curves(result: TrialResult) -> Section:
@@ -294,6 +234,8 @@ def _command(result: TrialResult) -> str | None:
     if result.mechanism.strength is not None:
         words += ["--strength", str(result.mechanism.strength)]
     words += ["--rounds", str(len(result.rounds)), "--config", "audit.yaml"]
+    if result.asked_for is not None:
+        words += ["--attackers", ",".join(result.asked_for)]
     budget = result.budget
     if budget is not None and budget.epsilon is not None:
         words += ["--epsilon", f"{budget.epsilon:g}"]

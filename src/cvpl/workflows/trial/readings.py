@@ -107,6 +107,8 @@ class Strongest:
 
 def reading_rate(rounds: Rounds) -> float:
     """The smallest false-positive rate, of 5% and larger ones, that the control of every round and attacker allows."""
+    if not rounds.attackers:
+        return FALSE_RATE
     fewest = min(_controls(rounds, name) for name in rounds.attackers)
     rate = next((rate for rate in (FALSE_RATE, *LARGER_FALSE_RATES) if can_be_read(rate, fewest)), None)
     if rate is None:

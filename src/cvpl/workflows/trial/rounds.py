@@ -26,6 +26,8 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError
 from cvpl.evaluation.risk import best_candidate
 from cvpl.files import private_folder
+from cvpl.input_file import FileState
+from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 from cvpl.tables.parting import part
@@ -76,6 +78,7 @@ class Trial:
     inside: Bools
     seed: int
     blind: bool
+    state: FileState
 
     @property
     def rounds(self) -> int:
@@ -92,6 +95,7 @@ def run_round(
     `aside`, which only this user may enter.
     """
     progress = prefix_progress(_stoppable(tell, stop), f"round {number + 1}")
+    trial.state.check()
     with private_folder() as folder:
         progress("making the release", None)
         inside = trial.inside[:, number]
@@ -149,8 +153,15 @@ def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) 
 
 
 def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> dict[str, Floats]:
-    """The scores of everybody by attackers that do not know who is in."""
-    resolved = replace(_resolved(trial, 1), identity=None, groups=(), subgroups=())
+    """The scores of everybody by attackers that do not know who is in; no threshold is read, so none is calibrated."""
+    attackers = {
+        name: attacker.model_copy(update={"threshold": DEFAULT})
+        if isinstance(attacker.threshold, Calibrate)
+        else attacker
+        for name, attacker in trial.resolved.attackers.items()
+        if not attacker.needs_reference
+    }
+    resolved = replace(_resolved(trial, 1), attackers=attackers, identity=None, groups=(), subgroups=())
     inputs = read_tables(trial.table, release, resolved, None)
     running, shared, found = resolved.able(0, inputs.pair), SharedWork(), {}
     for name, attacker in running.items():

@@ -17,6 +17,7 @@ from cvpl.errors import CvplError, LimitError, UsageError
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.files import private_folder
+from cvpl.input_file import FileState
 from cvpl.randomness import stream
 from cvpl.result import Assumptions, Input, TrialResult
 from cvpl.search.blas_threads import one_blas_thread
@@ -129,6 +130,7 @@ def trial(
         done, failures = _run(ready, kept, place, jobs, on_failure, whole)
         ran = Ran(ready, done, failures, kind, _described(original, table, ready), budget, _assumptions(guessed))
         result, strongest = assemble(ran)
+        result = result.model_copy(update={"asked_for": None if attackers is None else list(attackers)})
         if per_person is not None:
             write_per_person(Path(per_person), ran, strongest)
     if place is not None and not keep_rounds:
@@ -181,9 +183,15 @@ def _prepared(
         ids = [name for name, entry in resolved.config.columns.items() if entry.role in ("id", "group")]
         rng = stream(seed, "trial planted people")
         table = plant_people(table, plant, resolved.specs, {*identity, *ids}, resolved.reading, rng, folder)
+    if kind == "coin" and all(attacker.needs_reference for attacker in resolved.attackers.values()):
+        raise UsageError(
+            "a bound on epsilon needs an attacker that does not know who is in, and all of these need reference people, "
+            "who are out. Add one with another `evidence`, such as `rarity`."
+        )
+    state = FileState.of(table, table.name)
     people = read_people(table, resolved, plant)
     inside = draw_membership(kind, people.units, rounds, seed)[people.unit]
-    return Trial(table, resolved, mechanism, people, inside, seed, blind=kind == "coin")
+    return Trial(table, resolved, mechanism, people, inside, seed, blind=kind == "coin", state=state)
 
 
 def _run(
