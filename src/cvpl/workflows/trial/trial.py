@@ -185,7 +185,7 @@ def _prepared(
         table = plant_people(table, plant, resolved.specs, {*identity, *ids}, resolved.reading, rng, folder)
     if kind == "coin" and all(attacker.needs_reference for attacker in resolved.attackers.values()):
         raise UsageError(
-            "a bound on epsilon needs an attacker that does not know who is in, and all of these need reference people, "
+            "a bound on epsilon needs an attacker that does not know who is in; all of these need reference people, "
             "who are out. Add one with another `evidence`, such as `rarity`."
         )
     state = FileState.of(table, table.name)
