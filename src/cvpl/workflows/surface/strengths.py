@@ -30,14 +30,15 @@ class ReleaseNotMade(Exception):  # noqa: N818 - it is reported, and the sweep c
 class MechanismSweep:
     """A mechanism with its strengths, from the weakest to the strongest.
 
-    `make` gives the release at a strength: a path inside the folder it receives, or whatever a function returned. It
-    raises ReleaseNotMade if the mechanism itself refuses. `identity` gives the identity keys of releases that number
-    people by row; None if the configuration's apply. `function` says that the mechanism is the caller's.
+    `make` gives the release at a strength in one draw, counted from 0: a path inside the folder it receives, or
+    whatever a function returned. It raises ReleaseNotMade if the mechanism itself refuses. `identity` gives the
+    identity keys of releases that number people by row; None if the configuration's apply. `function` says that the
+    mechanism is the caller's.
     """
 
     name: str
     strengths: tuple[Strength, ...]
-    make: Callable[[Strength, Path], object]
+    make: Callable[[Strength, Path, int], object]
     identity: IdentityKeys | None = None
     function: bool = False
 
@@ -68,6 +69,11 @@ def mechanism_sweep(
     if strengths is None:
         raise UsageError("strengths: a function has no defaults. List them from the weakest to the strongest.")
     return _function_dial(mechanism, _distinct([_plain(item) for item in _listed(strengths)]), resolved.config.seed)
+
+
+def draw_seed(seed: int, draw: int) -> int:
+    """The seed of one of several draws at a strength; the first has that of the configuration."""
+    return seed if not draw else int(stream(seed, f"surface draw {draw}").integers(2**31 - 1))
 
 
 def _method(name: str) -> Method:
@@ -142,10 +148,10 @@ def _order(method: Method, strength: Strength) -> float:
 def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object, config: ConfigLike) -> MechanismSweep:
     protector, _ = Protector.read(original, config)
 
-    def make(strength: Strength, folder: Path) -> object:
+    def make(strength: Strength, folder: Path, draw: int) -> object:
         try:
-            made = protector.release(method, strength)
-            return made.write(folder / f"{made.name}.parquet")
+            made = protector.release(method, strength, draw_seed(protector.seed, draw))
+            return made.write(folder / f"{made.name}{f'_{draw + 1}' if draw else ''}.parquet")
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
 
@@ -156,8 +162,8 @@ def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object,
 def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> MechanismSweep:
     name = getattr(function, "__name__", type(function).__name__)
 
-    def make(strength: Strength, folder: Path) -> object:
-        placed, by_name = generator_arguments(function, stream(seed, f"surface {strength}"))
+    def make(strength: Strength, folder: Path, draw: int) -> object:
+        placed, by_name = generator_arguments(function, stream(draw_seed(seed, draw), f"surface {strength}"))
         try:
             made = function(strength, *placed, **by_name)
         except UsageError as error:
