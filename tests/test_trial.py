@@ -314,8 +314,8 @@ def test_a_dataframe_gives_the_same_figures_as_its_file(table):
 
 FAILURES = {
     "exits": ("sys.stderr.write('cell 42.17'); sys.exit(7)", "the command ended with exit code 7"),
-    "writes nothing": ("print('done')", "exit code 0 and wrote nothing to {output}"),
-    "writes an empty file": ("open(sys.argv[2], 'w')", "exit code 0 and wrote an empty file"),
+    "writes nothing": ("print('done')", "the command ended with exit code 0 and wrote nothing to {output}"),
+    "writes an empty file": ("open(sys.argv[2], 'w')", "the command ended with exit code 0 and wrote an empty file"),
     "is killed": ("os.kill(os.getpid(), 9)", "the command was ended by signal 9"),
     "writes no table": ("open(sys.argv[2], 'w').write('a,b\\n1,2\\n')", "its release cannot be used"),
 }
