@@ -177,7 +177,9 @@ def command(
         from cvpl.reports.terminal import show  # noqa: PLC0415
 
         show(result, page())
-        if path is not None:
+        if out is not None:
             typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
+            if guessed:
+                typer.echo(f"Check the guesses in {out / CONFIG}, and run the trial again with it as --config.")
         if per_person is not None:
             tell(f"{per_person} tells of single people: only you can read it. Delete it when you are done.")
