@@ -25,7 +25,7 @@ from cvpl.tables.raw_records import raw_records
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import Source, open_source
 from cvpl.tables.sql_text import literal, quoted
-from cvpl.tables.staged_table import ending_of, named_fields
+from cvpl.tables.staged_table import named_fields
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,11 +50,12 @@ def plant(
     rng: np.random.Generator,
     folder: Path,
 ) -> Path:
-    """Write the table with `count` made-up rows at its end to a file in `folder`, and return it.
+    """Write the table with `count` made-up rows at its end to a file of the same name below `folder`, and return it.
 
     `naming` are the columns that name people or units: there each made-up row has a value that no other row has.
     """
-    target = folder / f"planted{ending_of(table)}"
+    target = folder / "with_planted" / table.name
+    target.parent.mkdir(mode=0o700)
     with closing(connect()) as con:
         source = open_source(con, table, "original", reading)
         kinds = {spec.name: spec.type for spec in specs}

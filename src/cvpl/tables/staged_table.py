@@ -31,9 +31,3 @@ def stage(original: object, reading: Reading, folder: Path) -> Path:
 def named_fields(source: Source) -> str:
     """The columns of an opened table under their own names, for SQL."""
     return ", ".join(f"{source.field(name)} AS {quoted(name)}" for name in source.types)
-
-
-def ending_of(table: Path) -> str:
-    """The file extension of a table, as its parts have it: `.csv.gz` is kept whole."""
-    ending = table.suffix
-    return Path(table.stem).suffix + ending if ending.lower() == ".gz" else ending

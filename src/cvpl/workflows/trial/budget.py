@@ -23,7 +23,7 @@ LARGEST = 100.0
 """The largest epsilon that can be stated; far above any that promises anything."""
 
 
-REGION = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+REGION = (0.0, 0.01, *(round(0.025 * step, 3) for step in range(1, 21)))
 """The false-positive rates at which a chart shows what the budget allows."""
 
 

@@ -96,7 +96,7 @@ def _command(text: str, timeout: float | None) -> Mechanism:
     words = split_command(text)
 
     def make(draw: Draw) -> object:
-        release = draw.folder / f"release{''.join(draw.table.suffixes)}"
+        release = draw.folder / f"release{_ending(draw.table)}"
         try:
             code = run_command(filled(words, draw.table, release, draw.seed), draw.folder, timeout, draw.stop)
         except CommandTimeout:
@@ -160,6 +160,12 @@ def _built_in(method: Method, strength: Strength | None, config: ConfigLike | No
 
     identity = IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None
     return Mechanism(method, "built_in", make, strength, _joined([method, str(strength)]), identity)
+
+
+def _ending(table: Path) -> str:
+    """The file extension of a table; `.csv.gz` is kept whole."""
+    ending = table.suffix
+    return Path(table.stem).suffix + ending if ending.lower() == ".gz" else ending
 
 
 def _digest(file: Path) -> str:

@@ -11,10 +11,10 @@ from cvpl.errors import UsageError
 from cvpl.randomness import stream
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.parting import part, read_people
-from cvpl.tables.staged_table import ending_of, stage
+from cvpl.tables.staged_table import stage
 from cvpl.workflows.propose import Proposal, propose
 from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
-from cvpl.workflows.trial.rounds import draw_seed
+from cvpl.workflows.trial.rounds import draw_seed, two_tables
 
 
 def guessed_configuration(original: object, mechanism: Mechanism, seed: int, folder: Path) -> Proposal:
@@ -29,7 +29,7 @@ def guessed_configuration(original: object, mechanism: Mechanism, seed: int, fol
     rows = read_people(table, None).people
     aside = np.zeros(rows, dtype=bool)
     aside[stream(seed, "trial pilot").permutation(rows)[: rows // 2]] = True
-    mine, others = (place / f"{name}{ending_of(table)}" for name in ("people", "control"))
+    mine, others = two_tables(table, place)
     part(table, reading, aside, (mine, others))
     work = place / "mechanism"
     work.mkdir(mode=0o700)

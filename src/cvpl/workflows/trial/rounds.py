@@ -31,7 +31,6 @@ from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 from cvpl.tables.parting import part
-from cvpl.tables.staged_table import ending_of
 from cvpl.workflows.audit import read_tables
 from cvpl.workflows.trial.command import CommandStopped, keep_output
 from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
@@ -99,7 +98,7 @@ def run_round(
     with private_folder() as folder:
         progress("making the release", None)
         inside = trial.inside[:, number]
-        mine, others = (folder / f"{name}{ending_of(trial.table)}" for name in ("people", "control"))
+        mine, others = two_tables(trial.table, folder)
         part(trial.table, trial.resolved.reading, ~inside, (mine, others))
         work = folder / "mechanism"
         work.mkdir(mode=0o700)
@@ -118,6 +117,13 @@ def run_round(
             keep_output(work, aside)
             raise RoundFailed(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
         return _scored(trial, inside, inputs, ensemble, blind)
+
+
+def two_tables(table: Path, folder: Path) -> tuple[Path, Path]:
+    """Where to write those who are in and those who are out: under the name of the table, which messages then have."""
+    for name in ("in", "out"):
+        (folder / name).mkdir(mode=0o700)
+    return folder / "in" / table.name, folder / "out" / table.name
 
 
 def draw_seed(seed: int, number: int) -> int:
