@@ -15,6 +15,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import cvpl
 from cvpl.cli.main import run
@@ -405,6 +406,47 @@ def test_releases_of_very_different_sizes_are_warned_of(table):
     sizes = itertools.cycle([1.0, 0.5])
     found = cvpl.trial(table, lambda path: pd.read_csv(path).sample(frac=next(sizes), random_state=1), CONFIG, rounds=2)
     assert "release_sizes_differ" in {warning.rule for warning in found.warnings}
+
+
+def test_a_table_that_changes_between_rounds_is_refused(table):
+    def changes(path):
+        made = pd.read_csv(path)
+        table.write_text(table.read_text() + "999,a,30,100\n")
+        return made
+
+    with pytest.raises(cvpl.InputError, match="the file changed while it was read"):
+        cvpl.trial(table, changes, CONFIG, rounds=2)
+
+
+def test_a_bound_needs_an_attacker_that_does_not_know_who_is_in(table):
+    family = {**CONFIG, "attacker": "default"}
+    with pytest.raises(cvpl.UsageError, match="does not know who is in"):
+        cvpl.trial(table, COPY, family, attackers=["rarity_reference"], bound=True)
+
+
+# Budgets of Gaussian noise
+
+
+def test_gaussian_noise_needs_its_extra(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    with pytest.raises(cvpl.UsageError, match=r"cvpl\[budget\]"):
+        cvpl.trial(table, COPY, CONFIG, noise_multiplier=1.0)
+
+
+def test_gaussian_noise_is_held_against_the_power(table, monkeypatch):
+    """What it allows is another's arithmetic; here it is Φ(Φ⁻¹(a) + 1 / σ), which is exact for one step."""
+
+    def exact(multiplier, rate, *, steps=1, sampling=1.0):
+        return float(norm.cdf(norm.ppf(rate) + 1 / multiplier)) if rate else 0.0
+
+    for name in ("budget", "trial"):
+        monkeypatch.setattr(f"cvpl.workflows.trial.{name}.largest_gaussian_power", exact)
+    found = cvpl.trial(table, COPY, CONFIG, rounds=4, noise_multiplier=1.0, delta=1e-5).budget
+    assert (found.epsilon, found.noise.multiplier, found.alarm) == (None, 1.0, True)
+    assert [item.allowed for item in found.allowed] == pytest.approx([0.0924, 0.2595, 0.3891], abs=1e-4)
+    assert [point.allowed for point in found.region] == sorted(point.allowed for point in found.region)
+    with pytest.raises(cvpl.UsageError, match="both epsilon and a noise multiplier"):
+        cvpl.trial(table, COPY, CONFIG, noise_multiplier=1.0, epsilon=1.0)
 
 
 # Same bytes, resumed, interrupted
