@@ -4,7 +4,7 @@
 
 Each world says what varies (people, draws of the mechanism, both, or single scores only), the expected power, and the
 numbers of people and rounds. One trial draws the people, their effects and the effects of the draws anew. The truth is
-the mean power of 2,000 more trials. Rounds are balanced, as `cvpl trial` makes them; a few worlds have coins,
+the mean power of 1,000 more trials. Rounds are balanced, as `cvpl trial` makes them; a few worlds have coins,
 households, or a mechanism that fails in some draws only.
 """
 
@@ -24,7 +24,7 @@ from cvpl.evaluation.trials.two_way import power_over_rounds
 from cvpl.randomness import stream
 
 TRIALS = 200
-FRESH = 2_000
+FRESH = 1_000
 FALSE_RATE = 0.05
 POWERS = (0.002, 0.05, 0.3, 0.7, 0.998)
 EFFECTS = {"cells": (0.0, 0.0, 1.0), "people": (1.0, 0.0, 0.3), "draws": (0.0, 0.5, 1.0), "both": (0.8, 0.4, 0.6)}

@@ -88,6 +88,20 @@ def own_round(mine, base, rate):
     return power, moved_in, [-slope * (counted(x) - rate) / len(base) for x in base]
 
 
+def own_skewed_ends(by_round, counts, between, units, half, t):
+    """The interval on the logit scale, with the error of the spread."""
+    rounds = len(by_round)
+    inner = [(n * f + 0.5) / (n + 1) for n, f in zip(counts, by_round, strict=True)]
+    middle = sum(inner) / rounds
+    logits = [math.log(x / (1 - x)) for x in inner]
+    mean = sum(logits) / rounds
+    over = sum((x - mean) ** 2 for x in logits) / (rounds - 1) - between / (middle * (1 - middle)) ** 2
+    share = (sum(by_round) / rounds * units + t * t / 2) / (units + t * t)
+    error = math.sqrt((half / t / (share * (1 - share))) ** 2 + max(0.0, over) ** 2 / (2 * (rounds - 1)))
+    odds = [share / (1 - share) * math.exp(sign * t * error) for sign in (-1, 1)]
+    return tuple(x / (1 + x) for x in odds)
+
+
 def own_errors(scores, inside, units, rate):
     """The power of each round; the squared errors over people, over draws, and what people explain between rounds."""
     rounds = scores.shape[1]
@@ -112,11 +126,18 @@ def own_errors(scores, inside, units, rate):
 
 
 @pytest.mark.parametrize(
-    ("seed", "rounds", "missing", "household", "rate"),
-    [(0, 4, 0.0, 1, 0.1), (1, 8, 0.1, 1, 0.05), (2, 4, 0.0, 2, 0.2), (3, 2, 0.05, 1, 0.1)],
+    ("seed", "rounds", "missing", "household", "rate", "lift", "few"),
+    [
+        (0, 4, 0.0, 1, 0.1, 1.0, False),
+        (1, 8, 0.1, 1, 0.05, 1.0, False),
+        (2, 4, 0.0, 2, 0.2, 1.0, False),
+        (3, 2, 0.05, 1, 0.1, 1.0, False),
+        (4, 8, 0.0, 1, 0.1, -1.0, True),
+        (5, 4, 0.0, 2, 0.1, 4.5, True),
+    ],
 )
-def test_power_and_its_interval_are_those_of_plain_loops(seed, rounds, missing, household, rate):
-    scores, inside, units = trial(seed, people=120, rounds=rounds, missing=missing, household=household)
+def test_power_and_its_interval_are_those_of_plain_loops(seed, rounds, missing, household, rate, lift, few):
+    scores, inside, units = trial(seed, people=120, rounds=rounds, missing=missing, household=household, lift=lift)
     found = power_over_rounds(scores, inside, rate, units=units + 5)
     by_round, people, draws, between = own_errors(scores, inside, list(units), rate)
     mean = sum(by_round) / rounds
@@ -126,8 +147,14 @@ def test_power_and_its_interval_are_those_of_plain_loops(seed, rounds, missing, 
     assert found.degrees == rounds - 1
     ever = {unit for unit, row, own in zip(units, scores, inside, strict=True) if not np.isnan(row[own]).all()}
     t, half = T_95[rounds - 1], T_95[rounds - 1] * math.sqrt(max(people + draws - between / rounds, people, draws))
-    wilson = own_wilson(mean, len(ever) / 1.1, t)
-    low, high = max(0.0, min(wilson[0], mean - half)), min(1.0, max(wilson[1], mean + half))
+    counts = [
+        sum(1 for i in range(len(scores)) if inside[i, r] and scores[i, r] == scores[i, r]) for r in range(rounds)
+    ]
+    ends = [(mean - half, mean + half), own_skewed_ends(by_round, counts, between, len(ever), half, t)]
+    assert few == (min(mean, 1 - mean) * len(ever) < 10)
+    if few:
+        ends.append(own_wilson(mean, len(ever) / 1.1, t))
+    low, high = max(0.0, min(pair[0] for pair in ends)), min(1.0, max(pair[1] for pair in ends))
     assert found.power.estimate == pytest.approx(mean)
     assert (found.power.low, found.power.high) == pytest.approx((low, high), abs=1e-6)
     assert found.risk.low == pytest.approx((found.power.low - rate) / (1 - rate))
@@ -149,11 +176,13 @@ def test_a_power_of_0_or_1_in_all_rounds_has_an_interval_with_a_width(lift, end)
     assert end in (found.power.low, found.power.high)
 
 
-def test_the_variance_is_never_below_one_of_its_parts():
-    assert TwoWayError(people=0.1, draws=0.0, between_people=1.0, units=100, rounds=4).variance == pytest.approx(0.01)
-    assert TwoWayError(people=0.0, draws=0.1, between_people=1.0, units=100, rounds=4).variance == pytest.approx(0.01)
-    whole = TwoWayError(people=0.1, draws=0.1, between_people=0.1, units=100, rounds=4).variance
-    assert whole == pytest.approx(0.01 + 0.01 - 0.0025)
+@pytest.mark.parametrize(
+    ("people", "draws", "between", "variance"),
+    [(0.1, 0.0, 1.0, 0.01), (0.0, 0.1, 1.0, 0.01), (0.1, 0.1, 0.1, 0.01 + 0.01 - 0.0025)],
+)
+def test_the_variance_is_never_below_one_of_its_parts(people, draws, between, variance):
+    error = TwoWayError(people, draws, between, draw_logit=0.0, units=100, rounds=4)
+    assert error.variance == pytest.approx(variance)
 
 
 def test_people_explain_the_spread_of_a_mechanism_without_randomness():
