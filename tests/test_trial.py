@@ -169,7 +169,7 @@ def test_a_copy_reads_everybody_and_an_epsilon_above_3(tmp_path):
     assert found.budget.lower_bound > 3 and found.budget.alarm
     assert [item.exceeded for item in found.budget.allowed] == [True] * 3
     assert found.budget.allowed[1].allowed == pytest.approx(0.1359, abs=1e-4)
-    assert found.membership == "coin"
+    assert found.membership == "coin" and not found.warnings
     assert found.exposure.shares[-1].inside == 1 and found.exposure.shares[0].outside > 0.6
 
 
@@ -405,7 +405,7 @@ def test_a_function_that_fails_shows_its_error_only_in_the_chain(table):
 def test_releases_of_very_different_sizes_are_warned_of(table):
     sizes = itertools.cycle([1.0, 0.5])
     found = cvpl.trial(table, lambda path: pd.read_csv(path).sample(frac=next(sizes), random_state=1), CONFIG, rounds=2)
-    assert "release_sizes_differ" in {warning.rule for warning in found.warnings}
+    assert {"release_sizes_differ", "few_rounds"} <= {warning.rule for warning in found.warnings}
 
 
 def test_a_table_that_changes_between_rounds_is_refused(table):

@@ -52,6 +52,7 @@ RULES = (
     "threshold_not_attainable",
     "no_matches",
     "columns",
+    "few_rounds",
     "rounds_failed",
     "release_sizes_differ",
 )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.wording import counted
 from cvpl.workflows.trial.mechanism import RoundFailed
 from cvpl.workflows.trial.readings import Rounds, Strongest
 from cvpl.workflows.trial.rounds import Trial
 
+MEASURED_ROUNDS, MEASURED_PEOPLE = 4, 200
+"""The smallest trial of which the coverage of intervals was measured."""
 SIZES_DIFFER = 1.1
 """Releases that differ in rows per person by more than this factor give a warning."""
 
@@ -36,6 +40,15 @@ def trial_warnings(
                 f"round{'s' if plural else ''} {listed} of {trial.rounds} failed and "
                 f"{'are' if plural else 'is'} left out: if the mechanism fails for certain people, the figures "
                 "do not show their risk",
+            )
+        )
+    people = len(np.unique(rounds.people.unit[rounds.real]))
+    if len(rounds.found) < MEASURED_ROUNDS or people < MEASURED_PEOPLE:
+        found.append(
+            AuditWarning(
+                "few_rounds",
+                f"this trial has {counted(len(rounds.found), 'round')} and {people:,} people; coverage was "
+                f"measured from {MEASURED_ROUNDS} rounds and {MEASURED_PEOPLE} people on",
             )
         )
     found += _sizes(rounds)
