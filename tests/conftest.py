@@ -14,6 +14,7 @@ LONGEST = (
     "test_experiments",
     "test_cli",
     "test_real_data",
+    "test_trial",
     "test_surface",
     "test_compare",
     "test_report_pages",

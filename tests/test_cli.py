@@ -828,7 +828,7 @@ def test_a_reader_that_leaves_early_does_not_change_the_outcome(files, page, gat
     assert b"Traceback" not in message and b"Broken" not in message
 
 
-@pytest.mark.parametrize("command", ["audit", "init", "compare", "surface", "protect", "split"])
+@pytest.mark.parametrize("command", ["audit", "init", "compare", "surface", "trial", "protect", "split"])
 def test_the_help_names_every_format_that_is_read(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     run([command, "--help"])

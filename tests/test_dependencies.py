@@ -36,7 +36,12 @@ def declared():
 
 def test_every_package_that_is_imported_is_declared():
     known = packages_distributions()
-    extras = {"python_calamine": "python-calamine", "umap": "umap-learn", "weasyprint": "weasyprint"}
+    extras = {
+        "dp_accounting": "dp-accounting",
+        "python_calamine": "python-calamine",
+        "umap": "umap-learn",
+        "weasyprint": "weasyprint",
+    }
     missing = {
         name
         for name in imported()

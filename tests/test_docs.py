@@ -198,3 +198,9 @@ def test_every_field_of_a_surface_stands_in_the_reference(field: str) -> None:
     page = text(DOCS / "reference" / "result.md")
     section = page[page.index("| Field of surface.json |") : page.index("| Field of a setting |")]
     assert f"| `{field}` |" in section
+
+
+@pytest.mark.parametrize("field", schema_keys("trial.json"))
+def test_every_field_of_a_trial_stands_in_the_reference(field: str) -> None:
+    page = text(DOCS / "reference" / "result.md")
+    assert f"| `{field}` |" in page[page.index("| Field of trial.json |") :]

@@ -154,6 +154,11 @@ WRITERS = {
         ["surface.json", "surface.html"],
         "workflows.surface.surface.surface",
     ),
+    "trial": (
+        ["trial", *AUDIT, "--mechanism", "cp {input} {output}"],
+        ["trial.json", "trial.html"],
+        "workflows.trial.trial.trial",
+    ),
     "benchmark": (
         ["benchmark", "b.yaml", "--out", "out"],
         ["benchmark.json", "leaderboard.md", "leaderboard.csv", "report.html"],

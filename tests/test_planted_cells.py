@@ -76,6 +76,9 @@ def manifest(place):
     return str(place / "benchmark.yaml")
 
 
+RUN = ["--mechanism", "cp {input} {output}", "--rounds", "2", "--bound"]
+
+
 def calls(place):
     original, first, second, control, config = (
         str(place / name) for name in ("original.csv", "first.csv", "second.csv", "control.csv", "audit.yaml")
@@ -90,6 +93,7 @@ def calls(place):
         "init": [["init", original, first]],
         "compare": [["compare", original, first, second, *settled, "--attackers", "paper,rarity", "--out", "c"]],
         "benchmark": [["benchmark", manifest(place), "--data", str(place), "--out", "b"]],
+        "trial": [["trial", original, *RUN, "--config", config, "--attackers", "rarity", "--plant", "9", "--out", "t"]],
         "surface": [["surface", original, "--mechanism", "perturbation", *settled, "--out", "s"]],
         "report and diff": [
             *(
@@ -109,7 +113,7 @@ def calls(place):
 
 TABLES_WRITTEN = {"protect": ("tables/",), "split": ("original_release.csv", "original_control.csv")}
 NAMES = ["audit", "audit without a configuration", "a quick look", "the plan", "json", "init", "compare", "benchmark"]
-NAMES += ["surface", "report and diff", "protect", "split"]
+NAMES += ["surface", "trial", "report and diff", "protect", "split"]
 
 
 def test_there_are_600_planted_cells(tables):

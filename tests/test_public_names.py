@@ -27,6 +27,7 @@ def test_the_public_names_are_these():
         "SimulatedPeople",
         "Split",
         "SurfaceResult",
+        "TrialResult",
         "UsageError",
         "audit",
         "benchmark",
@@ -36,6 +37,7 @@ def test_the_public_names_are_these():
         "simulate",
         "split",
         "surface",
+        "trial",
         "write_report",
     ]
 
@@ -61,13 +63,13 @@ def test_without_metadata_the_version_is_unknown(monkeypatch):
     assert cvpl.__version__ == "unknown"
 
 
-@pytest.mark.parametrize("kind", ["AuditResult", "ComparisonResult", "SurfaceResult", "BenchmarkResult"])
+@pytest.mark.parametrize("kind", ["AuditResult", "ComparisonResult", "SurfaceResult", "BenchmarkResult", "TrialResult"])
 def test_every_result_has_these_methods(kind):
     methods = ["from_json", "to_frame", "to_html", "to_json", "to_markdown", "write"]
     assert [name for name in methods if not getattr(getattr(cvpl, kind), name).__doc__] == []
 
 
-@pytest.mark.parametrize("name", ["audit", "benchmark", "compare", "surface"])
+@pytest.mark.parametrize("name", ["audit", "benchmark", "compare", "surface", "trial"])
 def test_long_calls_take_progress(name):
     assert inspect.signature(getattr(cvpl, name)).parameters["progress"].default is None
 
@@ -123,6 +125,7 @@ def test_the_charts_are_these():
         "compared_contributions",
         "contributions",
         "evidence",
+        "exposure",
         "frontier",
         "funnel",
         "heat_map",
@@ -132,6 +135,8 @@ def test_the_charts_are_these():
         "release_utilities",
         "risk_and_utility",
         "risk_curve",
+        "round_curves",
+        "round_powers",
         "scale",
         "similarities",
         "svg",

@@ -36,6 +36,9 @@ OF_OTHER_RESULTS = (
     "release_risks",
     "release_utilities",
     "risk_and_utility",
+    "exposure",
+    "round_curves",
+    "round_powers",
 )
 DRAWN = [name for name in charts.__all__ if name not in (*OTHERS, *OF_OTHER_RESULTS)]
 

@@ -125,7 +125,8 @@ def test_a_statistic_has_the_digits_that_its_people_support(value, people, shown
 
 def sections():
     """All sections of results, and of what they contain."""
-    waiting, found = [out.AuditResult, out.ComparisonResult, out.SurfaceResult, out.BenchmarkResult], []
+    waiting = [out.AuditResult, out.ComparisonResult, out.SurfaceResult, out.BenchmarkResult, out.TrialResult]
+    found = []
     while waiting:
         section = waiting.pop()
         if section in found:

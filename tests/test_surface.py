@@ -183,6 +183,32 @@ def test_another_seed_draws_other_releases(people):
     assert one.settings[0].cells != other.settings[0].cells
 
 
+def test_of_several_draws_the_one_with_the_largest_risk_counts_and_all_must_be_safe(people):
+    """Each draw is that of a sweep by its own seed; the first is that of a sweep with one draw."""
+    shares = {"report": {"suppress_below": 1}, "canaries": False, "attackers": {"main": {"preset": "paper", **OPEN}}}
+    settings, seeds = config(attacker=None, **shares), []
+
+    def mechanism(share, rng):
+        seeds.append(rng.bit_generator.seed_seq.entropy)
+        return mixed(people[0])(share, rng)
+
+    several = cvpl.surface(people[0], mechanism, [0.9, 1.0], settings, control=people[1], target=0.2, draws=3)
+    assert len(set(seeds)) == 3 and seeds[:3] == seeds[3:]
+    alone = [
+        cvpl.surface(people[0], mixed(people[0]), [0.9, 1.0], {**settings, "seed": seed}, control=people[1], target=0.2)
+        for seed in seeds[:3]
+    ]
+    assert seeds[0] == settings["seed"]
+    for at, row in enumerate(several.settings):
+        assert row.draws[0] == alone[0].settings[at].risk.estimate
+        assert len(set(row.draws)) > 1 and row.risk.estimate == max(row.draws)
+        assert row.safe <= alone[0].settings[at].safe
+    assert not alone[0].settings[0].draws and "Pale bars" in several.to_html()
+    assert "draw with the largest risk" in several.to_html()
+    with pytest.raises(cvpl.UsageError, match="draws is 0"):
+        cvpl.surface(people[0], "perturbation", ["low"], settings, draws=0)
+
+
 def test_every_result_validates_against_the_published_schema(people):
     found = cvpl.surface(people[0], "synthetic", [0.9], config(), target=0.5)
     jsonschema.validate(json.loads(found.to_json()), surface_schema())

@@ -17,7 +17,7 @@ from cvpl.laboratory.simulation import Touchpoints
 
 NAMES = (
     "audit", "guessed audit", "init", "split", "split parquet", "protect", "simulate", "simulate parquet", "compare",
-    "benchmark", "surface", "report html", "report md", "report pdf", "reproduce", "demo",
+    "benchmark", "surface", "trial", "report html", "report md", "report pdf", "reproduce", "demo",
 )  # fmt: skip
 SOME = ("audit", "init", "split", "protect", "benchmark", "report html")
 """The calls of a usual run; a full run has all."""
@@ -44,6 +44,7 @@ def call(name, tables, out):
     config = ["--config", f"{tables}/audit.yaml"]
     held = [*config, "--control", f"{tables}/control.csv"]
     into = ["--out", str(out), "--overwrite"]
+    kept = [*into, "--keep-rounds", "--per-person", f"{out}/links.csv"]
     return {
         "audit": ["audit", original, low, *held, *into, "--save-projection", f"{out}/space.json"],
         "guessed audit": ["audit", original, low, "--quick", *into],
@@ -56,6 +57,18 @@ def call(name, tables, out):
         "compare": ["compare", original, low, high, *held, *into],
         "benchmark": ["benchmark", f"{tables}/benchmark.yaml", *into],
         "surface": ["surface", original, *held, "--mechanism", "perturbation", "--strengths", "low", *into],
+        "trial": [
+            "trial",
+            original,
+            *config,
+            "--mechanism",
+            "perturbation",
+            "--strength",
+            "low",
+            "--rounds",
+            "2",
+            *kept,
+        ],
         "report html": ["report", f"{tables}/result.json", "--out", f"{out}/page.html", "--overwrite"],
         "report md": ["report", f"{tables}/result.json", "--out", f"{out}/page.md", "--format", "md", "--overwrite"],
         "report pdf": ["report", f"{tables}/result.json", "--out", f"{out}/page.pdf", "--format", "pdf", "--overwrite"],
@@ -78,7 +91,16 @@ def make_light():
     files.to_pdf = lambda page: b"%PDF" + b" " * 9_000
     files.report_page = lambda result, **_: "page\n" * 2000
     import_module("cvpl.cli.demo").CONFIG = CONFIG
-    for name in ("audit", "split", "protect", "propose", "compare.compare", "surface.surface", "benchmark.benchmark"):
+    for name in (
+        "audit",
+        "split",
+        "protect",
+        "propose",
+        "compare.compare",
+        "surface.surface",
+        "trial.trial",
+        "benchmark.benchmark",
+    ):
         import_module(f"cvpl.workflows.{name}")
     for name in ("reports.releases", "reports.terminal", "reports.page", "laboratory.mechanisms", "result.file"):
         import_module(f"cvpl.{name}")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cvpl.result import BenchmarkResult as BenchmarkResult
     from cvpl.result import ComparisonResult as ComparisonResult
     from cvpl.result import SurfaceResult as SurfaceResult
+    from cvpl.result import TrialResult as TrialResult
     from cvpl.workflows.audit import audit as audit
     from cvpl.workflows.benchmark.benchmark import benchmark as benchmark
     from cvpl.workflows.compare.compare import compare as compare
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cvpl.workflows.split import Split as Split
     from cvpl.workflows.split import split as split
     from cvpl.workflows.surface.surface import surface as surface
+    from cvpl.workflows.trial.trial import trial as trial
 
     __version__: str
 
@@ -57,6 +59,7 @@ _HOMES = {
     "SimulatedPeople": "cvpl.workflows.simulate",
     "Split": "cvpl.workflows.split",
     "SurfaceResult": "cvpl.result",
+    "TrialResult": "cvpl.result",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.workflows.audit",
     "benchmark": "cvpl.workflows.benchmark.benchmark",
@@ -66,6 +69,7 @@ _HOMES = {
     "simulate": "cvpl.workflows.simulate",
     "split": "cvpl.workflows.split",
     "surface": "cvpl.workflows.surface.surface",
+    "trial": "cvpl.workflows.trial.trial",
     "write_report": "cvpl.reports.files",
 }
 
@@ -83,6 +87,7 @@ __all__ = [
     "SimulatedPeople",
     "Split",
     "SurfaceResult",
+    "TrialResult",
     "UsageError",
     "audit",
     "benchmark",
@@ -92,6 +97,7 @@ __all__ = [
     "simulate",
     "split",
     "surface",
+    "trial",
     "write_report",
 ]
 

@@ -15,6 +15,7 @@ from cvpl.charts.histograms import block_sizes, evidence, similarities
 from cvpl.charts.people import at_risk
 from cvpl.charts.style import Chart, Numbers, numbers, png, svg
 from cvpl.charts.surface import heat_map, risk_and_utility
+from cvpl.charts.trial import exposure, round_curves, round_powers
 
 __all__ = [
     "Chart",
@@ -25,6 +26,7 @@ __all__ = [
     "compared_contributions",
     "contributions",
     "evidence",
+    "exposure",
     "frontier",
     "funnel",
     "heat_map",
@@ -34,6 +36,8 @@ __all__ = [
     "release_utilities",
     "risk_and_utility",
     "risk_curve",
+    "round_curves",
+    "round_powers",
     "scale",
     "similarities",
     "svg",

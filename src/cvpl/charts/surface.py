@@ -13,6 +13,7 @@ from cvpl.charts.style import (
     INK,
     MUTED,
     ORANGE,
+    PALE,
     PAPER,
     SHADES,
     WIDTH,
@@ -111,7 +112,7 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
     """
     name = figure_shown(result)
     labels = unique_labels([printable(str(row.strength)) for row in result.settings])
-    rows, ends, table = [], [], []
+    rows, ends, bands, table = [], [], [], []
     for label, row in zip(labels, result.settings, strict=True):
         (estimate, low, high), useful = figure_of(result, row), row.utility.mean
         rows += [
@@ -119,6 +120,8 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
             for series, value in ((name, estimate), ("utility", useful))
             if value is not None
         ]
+        if row.draws:
+            bands.append({"strength": label, "low": max(0.0, min(row.draws)), "high": max(0.0, *row.draws)})
         if low is not None and high is not None:
             ends.append({"strength": label, "low": max(0.0, low), "high": max(0.0, high)})
         text = {True: "within", False: "outside", None: ""}[row.safe]
@@ -141,6 +144,9 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
     if result.target is not None:
         rule = alt.Chart(data([{"value": result.target.rate}])).mark_rule(color=MUTED, strokeDash=[1, 2])
         layers.append(rule.encode(x=x))
+    if bands:
+        band = alt.Chart(data(bands)).mark_bar(height=BAR // 2, color=PALE)
+        layers.append(band.encode(x=alt.X("low:Q"), x2="high:Q", y=y))
     if ends:
         error = alt.Chart(data(ends)).mark_rule(strokeWidth=2, color=BLUE)
         layers.append(error.encode(x=alt.X("low:Q"), x2="high:Q", y=y))
@@ -154,6 +160,8 @@ def risk_and_utility(result: SurfaceResult) -> Chart | None:
         f"{printable(str(first.strength))} to {percent(figure_of(result, last)[0], k=result.suppress_below)} and "
         f"{score(last.utility.mean)} at {printable(str(last.strength))}. Lines are 95% intervals of the {name}."
     )
+    if bands:
+        description += " Pale bars go from the smallest to the largest risk of several draws."
     if result.target is not None:
         description += f" The dotted line is the target, {percent(result.target.rate)}."
     heads = ("strength" if result.sweep == "mechanism" else "blocking", name, "95% interval", "utility", "target")

@@ -219,16 +219,22 @@ def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
 
 def _guess(original: Path, protected: Path, limits: dict[str, int | str] | None, *, silent: bool) -> Proposal:
     """Guess roles and types, and show them."""
-    from cvpl.reports.sections.assumptions import assumptions_section  # noqa: PLC0415
-    from cvpl.reports.sections.section import TERMINAL  # noqa: PLC0415
-    from cvpl.reports.terminal import show_sections  # noqa: PLC0415
     from cvpl.workflows.propose import propose  # noqa: PLC0415
 
     guessed = propose(original, protected, compare_sensitive=True, limits=limits)
     if not silent:
-        with reader_may_leave():
-            show_sections([assumptions_section(guessed.assumptions, TERMINAL)], page())
+        show_assumptions(guessed)
     return guessed
+
+
+def show_assumptions(guessed: Proposal) -> None:
+    """Show what is assumed without a configuration."""
+    from cvpl.reports.sections.assumptions import assumptions_section  # noqa: PLC0415
+    from cvpl.reports.sections.section import TERMINAL  # noqa: PLC0415
+    from cvpl.reports.terminal import show_sections  # noqa: PLC0415
+
+    with reader_may_leave():
+        show_sections([assumptions_section(guessed.assumptions, TERMINAL)], page())
 
 
 def _show(result: AuditResult, told: list[str], *, as_json: bool) -> None:

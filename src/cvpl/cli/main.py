@@ -11,7 +11,21 @@ from typing import cast
 
 import typer
 
-from cvpl.cli import audit, benchmark, compare, demo, diff, init, protect, report, reproduce, simulate, split, surface
+from cvpl.cli import (
+    audit,
+    benchmark,
+    compare,
+    demo,
+    diff,
+    init,
+    protect,
+    report,
+    reproduce,
+    simulate,
+    split,
+    surface,
+    trial,
+)
 from cvpl.cli.failures import disk_failure, is_full
 from cvpl.cli.output import tell
 from cvpl.cli.stopping import STOPPING
@@ -52,6 +66,7 @@ app.command("init", no_args_is_help=True)(init.command)
 app.command("report", no_args_is_help=True)(report.command)
 app.command("diff", no_args_is_help=True)(diff.command)
 app.command("surface", no_args_is_help=True)(surface.command)
+app.command("trial", epilog=trial.EXIT_CODES, no_args_is_help=True)(trial.command)
 app.command("protect", no_args_is_help=True)(protect.command)
 app.command("split", no_args_is_help=True)(split.command)
 app.command("simulate", no_args_is_help=True)(simulate.command)

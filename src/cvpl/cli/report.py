@@ -23,7 +23,7 @@ class Format(StrEnum):
 def command(
     result: Path = typer.Argument(
         metavar="RESULT",
-        help="A result.json, comparison.json, surface.json or benchmark.json, or its folder.",
+        help="A result.json, comparison.json, surface.json, benchmark.json or trial.json, or its folder.",
         show_default=False,
     ),
     kind: Format = typer.Option(
@@ -35,11 +35,12 @@ def command(
     out: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="The file; by default report.html (comparison.html, surface.html), .pdf or .md beside the result.",
+        help="The file; by default report.html (comparison.html, surface.html, trial.html), .pdf or .md beside the "
+        "result.",
     ),
     overwrite: bool = OVERWRITE,
 ) -> None:
-    """Write the report of a finished audit, comparison, surface or benchmark: nothing is recomputed."""
+    """Write the report of a finished audit, comparison, surface, benchmark or trial: nothing is recomputed."""
     if out is not None and out.suffix.lower() != f".{kind}":
         raise typer.BadParameter(f"the file's extension must be .{kind}, as in report.{kind}", param_hint="--out")
 

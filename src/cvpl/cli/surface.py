@@ -33,6 +33,12 @@ def command(
         metavar="VALUES",
         help="The strengths to try, such as 2,5,10; separate by commas. Without it, all of the paper's.",
     ),
+    draws: int = typer.Option(
+        1,
+        metavar="NUMBER",
+        min=1,
+        help="Releases at each strength, each with its own seed; the one with the largest risk counts.",
+    ),
     blocking: bool = typer.Option(
         False, "--blocking", help="Instead of a mechanism: sweep the granularity of the blocking on --release."
     ),
@@ -97,6 +103,7 @@ def command(
             config,
             control=control,
             target=target,
+            draws=draws,
             attacker=attacker,
             release=release,
             memory=allowed,

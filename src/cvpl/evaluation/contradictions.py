@@ -52,6 +52,9 @@ RULES = (
     "threshold_not_attainable",
     "no_matches",
     "columns",
+    "few_rounds",
+    "rounds_failed",
+    "release_sizes_differ",
 )
 """All rules that a result can name."""
 

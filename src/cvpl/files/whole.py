@@ -121,12 +121,15 @@ def _told_by_the_system(file: Path, drafts: Path) -> Iterator[None]:
         raise OSError(number, os.strerror(number), str(file)) from None
 
 
-def write_whole(file: Path, content: str | bytes) -> None:
+def write_whole(file: Path, content: str | bytes, *, owner_only: bool = False) -> None:
     """Write a file whole or not at all; text in UTF-8 with plain line ends, whatever the system.
 
-    Of two writers at the same time each writes a draft of its own, and the file is that of the last to finish.
+    Of two writers at the same time each writes a draft of its own, and the file is that of the last to finish. With
+    `owner_only` nobody but this user may read it.
     """
     with whole_files(file) as (draft,):
+        if owner_only:
+            draft.touch(mode=0o600)
         draft.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from cvpl.errors import InputError, Problem
 from cvpl.input_file import read_bounded
-from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult
+from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult, TrialResult
 
-AnyResult = AuditResult | ComparisonResult | SurfaceResult | BenchmarkResult
+AnyResult = AuditResult | ComparisonResult | SurfaceResult | BenchmarkResult | TrialResult
 
 MOST_MEGABYTES = 100
 """The largest result that is read; it holds figures, never records."""
@@ -33,6 +33,7 @@ KINDS: dict[str, type[AnyResult]] = {
     "comparison.json": ComparisonResult,
     "surface.json": SurfaceResult,
     "benchmark.json": BenchmarkResult,
+    "trial.json": TrialResult,
 }
 """The files that commands write, and the type of their content."""
 

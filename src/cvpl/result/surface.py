@@ -42,7 +42,8 @@ class SurfaceSetting(Section):
     `risk` is the figure compared with the target, measured as in an audit; null if it is unknown. `judged` names the
     figure that is shown. The rates are those at the attacker's threshold, or at a false-positive rate of 5% for a score
     without a threshold. `doubts` lists why a low figure does not count. `pairs` counts the pairs that share a block,
-    `asked` the originals that were searched for.
+    `asked` the originals that were searched for. `draws` has the risk of each release if several were made at this
+    strength; the row then shows the one with the largest risk, and is safe only if all of them are.
     """
 
     strength: Strength
@@ -62,6 +63,7 @@ class SurfaceSetting(Section):
     cells: list[SurfaceCell]
     warnings: list[Warning_]
     risk: Risk | None = None
+    draws: list[OfRisk] = Field(default_factory=list)
 
     @property
     def shown(self) -> Risk | Rate | Attributable:

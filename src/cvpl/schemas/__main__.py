@@ -7,13 +7,14 @@ from pathlib import Path
 
 from cvpl.config.manifest import ManifestConfig
 from cvpl.config.written import AuditConfig
-from cvpl.result import benchmark_schema, comparison_schema, json_schema, surface_schema
+from cvpl.result import benchmark_schema, comparison_schema, json_schema, surface_schema, trial_schema
 
 SCHEMAS = {
     "result.json": json_schema(),
     "comparison.json": comparison_schema(),
     "surface.json": surface_schema(),
     "benchmark.json": benchmark_schema(),
+    "trial.json": trial_schema(),
     "config.json": AuditConfig.model_json_schema(),
     "manifest.json": ManifestConfig.model_json_schema(),
 }

@@ -89,7 +89,7 @@ def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Pa
 def check_parts(paths: tuple[Path, Path], reading: Reading, rows: tuple[int, int], by: str | None) -> None:
     """Read the written files again. Raises RuntimeError if a row count is wrong or a person is in both files."""
     with closing(connect()) as con:
-        one, two = (open_source(con, path, f"part {path.name}", reading) for path in paths)
+        one, two = (open_source(con, path, f"part {number}", reading) for number, path in enumerate(paths))
         if (one.rows, two.rows) != rows:
             raise RuntimeError("the written files do not have the expected number of rows")
         if by is None:
@@ -113,7 +113,7 @@ def _part_csv(path: Path, reading: Reading, second: NDArray[np.bool_], into: tup
     records = raw_records(path, delimiter_of(path, reading))
     header = next(records)
     with ExitStack() as stack:
-        files = [stack.enter_context(_written(target)) for target in into]
+        files = [stack.enter_context(written_csv(target)) for target in into]
         for file in files:
             file.write(header)
         count = 0
@@ -127,7 +127,7 @@ def _part_csv(path: Path, reading: Reading, second: NDArray[np.bool_], into: tup
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[IO[bytes]]:
+def written_csv(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to write, compressed if its name ends in .gz, without a timestamp."""
     with path.open("wb") as plain:
         if path.suffix.lower() != ".gz":
@@ -142,14 +142,15 @@ def _part_parquet(path: Path, second: NDArray[np.bool_], into: tuple[Path, Path]
         source = open_source(con, path, "people", Reading())
         _check_names(source)
         named = ", ".join(f"{source.field(name)} AS {quoted(name)}" for name in source.types)
-        for target, rows in zip(into, (np.flatnonzero(~second), np.flatnonzero(second)), strict=True):
+        for number, side in enumerate((~second, second)):
+            target, rows = into[number], np.flatnonzero(side)
             con.register("chosen", {"place": rows})
             con.execute(
                 f"COPY (SELECT {named} FROM {quoted(source.table)} WHERE {POSITION} IN (SELECT place FROM chosen) "
                 f"ORDER BY {POSITION}) TO {literal(str(target))} (FORMAT parquet)"
             )
             con.unregister("chosen")
-            written = open_source(con, target, f"part {target.name}", Reading())
+            written = open_source(con, target, f"part {number}", Reading())
             differ = [name for name, kind in source.types.items() if written.types.get(name) != kind]
             if differ:
                 cure = "Write the column in a common type, such as text, or the table as CSV."

@@ -183,6 +183,11 @@ class Protector:
             raise UsageError(str(error)) from None
 
     @property
+    def seed(self) -> int:
+        """The configuration's seed."""
+        return self._plan.config.seed
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that k-anonymity generalizes."""
         if self._settings.columns is not None:

@@ -7,16 +7,19 @@ from cvpl.reports.sections.benchmark import benchmark_sections
 from cvpl.reports.sections.comparison import comparison_sections
 from cvpl.reports.sections.section import Section
 from cvpl.reports.sections.surface import surface_sections
-from cvpl.result import BenchmarkResult, ComparisonResult, SurfaceResult
+from cvpl.reports.sections.trial import trial_sections
+from cvpl.result import BenchmarkResult, ComparisonResult, SurfaceResult, TrialResult
 from cvpl.result.file import AnyResult
 
 
 def sections_of(result: AnyResult) -> list[Section]:
-    """The sections of the report of an audit, a comparison, a surface or a benchmark."""
+    """The sections of the report of an audit, a comparison, a surface, a benchmark or a trial."""
     if isinstance(result, ComparisonResult):
         return comparison_sections(result)
     if isinstance(result, SurfaceResult):
         return surface_sections(result)
     if isinstance(result, BenchmarkResult):
         return benchmark_sections(result)
+    if isinstance(result, TrialResult):
+        return trial_sections(result)
     return audit_sections(result)

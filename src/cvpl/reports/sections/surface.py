@@ -32,6 +32,14 @@ from cvpl.result.surface_answer import (
 )
 from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped, typed
 
+_ONE_DRAW = (
+    "This report shows one draw of the mechanism at each setting, under the stated attacker. It certifies nothing: "
+    "a stronger attacker may do better."
+)
+_DRAWS = (
+    "Each setting shows the draw with the largest risk, under the stated attacker. It certifies nothing: a stronger "
+    "attacker may do better."
+)
 _WIDE = 96
 """Terminals at least this wide show the linkage rate and the control rate beside the risk."""
 
@@ -76,6 +84,9 @@ def _settings(result: SurfaceResult) -> Section:
         Column("control", least_width=_WIDE),
         *map(Column, (figure_shown(result), "95% interval", "top-1", "utility")),
     ]
+    drawn = any(row.draws for row in result.settings)
+    if drawn:
+        columns.append(Column("draws"))
     if result.target is not None:
         columns.append(Column(f"<= {result.target.rate:.4g}"))
     rows = []
@@ -92,6 +103,8 @@ def _settings(result: SurfaceResult) -> Section:
                 score(row.utility.mean),
             ),
         ]
+        if drawn:
+            cells.append(span(min(row.draws), max(row.draws)) if row.draws else "")
         rows.append((*cells, *([] if result.target is None else ["yes" if row.safe else "no"])))
     return Section(
         "settings",
@@ -163,8 +176,7 @@ def _steps(result: SurfaceResult) -> list[str]:
         steps.append("Try stronger settings or another mechanism: none of these stays at or below the target.")
     return [
         *steps,
-        "This report shows one draw of the mechanism at each setting, under the stated attacker. It certifies nothing: "
-        "a stronger attacker may do better.",
+        _DRAWS if any(row.draws for row in result.settings) else _ONE_DRAW,
         "If many cells of a row are steep, try a setting in between.",
     ]
 
@@ -201,6 +213,8 @@ def _command(result: SurfaceResult) -> str | None:
         words += ["--control", result.inputs["control"].name]
     if result.asked_for is not None:
         words += ["--attacker", result.asked_for]
+    if draws := max(len(row.draws) for row in result.settings):
+        words += ["--draws", str(draws)]
     if result.target is not None:
         words += ["--target", f"{result.target.rate:g}"]
     return shell(words)

@@ -15,7 +15,6 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -27,11 +26,7 @@ from cvpl.errors import LimitError, UsageError
 from cvpl.files import record_kept, unnamed_file, write_whole
 from cvpl.result import AuditResult, BenchmarkUtility
 from cvpl.result.section import Section
-from cvpl.tables.source import located
-
-_PACKAGE = Path(__file__).parents[2]
-_ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "datasets")
-"""Parts of the package that no audit figure depends on."""
+from cvpl.workflows.fingerprints import code_digest, file_digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +132,8 @@ def fingerprint(entry: Entry) -> str:
     """A digest of everything that the result of a release depends on."""
     config = entry.config.config
     parts = {
-        "files": {name: _digest(file) for name, file in _files(entry).items()},
-        "tables": [_digest(entry.original), _digest(entry.file)],
+        "files": {name: file_digest(file) for name, file in _files(entry).items()},
+        "tables": [file_digest(entry.original), file_digest(entry.file)],
         "config": config.model_dump(mode="json"),
         "versions": versions(),
         "code": code_digest(),
@@ -155,26 +150,3 @@ def _files(entry: Entry) -> dict[str, Path]:
     files = (attacker.projection_operator.saved_file for attacker in entry.resolved.attackers.values())
     saved = [Path(file) for file in files if file is not None]
     return {name: base / name for name in named} | {file.name: file for file in saved}
-
-
-def _digest(data: Path) -> str:
-    """A digest of a file; of one of its tables also the name."""
-    file, part = located(data)
-    try:
-        # Not remembered: a file that changes within one tick of the clock keeps its size and its time.
-        with file.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    except OSError:
-        return "cannot be read"
-    return digest if part is None else f"{digest} {part}"
-
-
-@cache
-def code_digest(package: Path = _PACKAGE) -> str:
-    """A digest of the code that computes figures."""
-    digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        part = file.relative_to(package)
-        if part.parts[0] not in _ONLY_SHOWS:
-            digest.update(part.as_posix().encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()

@@ -5,7 +5,6 @@ A mechanism is a built-in one, by its name, or any function from a strength to a
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,10 +18,8 @@ from cvpl.interruption import is_interruption
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
+from cvpl.workflows.function_mechanism import generator_arguments
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
-
-_GENERATORS = ("rng", "generator")
-"""Parameters of these names receive a generator, in any position."""
 
 
 class ReleaseNotMade(Exception):  # noqa: N818 - it is reported, and the sweep continues
@@ -33,14 +30,15 @@ class ReleaseNotMade(Exception):  # noqa: N818 - it is reported, and the sweep c
 class MechanismSweep:
     """A mechanism with its strengths, from the weakest to the strongest.
 
-    `make` gives the release at a strength: a path inside the folder it receives, or whatever a function returned. It
-    raises ReleaseNotMade if the mechanism itself refuses. `identity` gives the identity keys of releases that number
-    people by row; None if the configuration's apply. `function` says that the mechanism is the caller's.
+    `make` gives the release at a strength in one draw, counted from 0: a path inside the folder it receives, or
+    whatever a function returned. It raises ReleaseNotMade if the mechanism itself refuses. `identity` gives the
+    identity keys of releases that number people by row; None if the configuration's apply. `function` says that the
+    mechanism is the caller's.
     """
 
     name: str
     strengths: tuple[Strength, ...]
-    make: Callable[[Strength, Path], object]
+    make: Callable[[Strength, Path, int], object]
     identity: IdentityKeys | None = None
     function: bool = False
 
@@ -71,6 +69,11 @@ def mechanism_sweep(
     if strengths is None:
         raise UsageError("strengths: a function has no defaults. List them from the weakest to the strongest.")
     return _function_dial(mechanism, _distinct([_plain(item) for item in _listed(strengths)]), resolved.config.seed)
+
+
+def draw_seed(seed: int, draw: int) -> int:
+    """The seed of one of several draws at a strength; the first has that of the configuration."""
+    return seed if not draw else int(stream(seed, f"surface draw {draw}").integers(2**31 - 1))
 
 
 def _method(name: str) -> Method:
@@ -145,10 +148,10 @@ def _order(method: Method, strength: Strength) -> float:
 def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object, config: ConfigLike) -> MechanismSweep:
     protector, _ = Protector.read(original, config)
 
-    def make(strength: Strength, folder: Path) -> object:
+    def make(strength: Strength, folder: Path, draw: int) -> object:
         try:
-            made = protector.release(method, strength)
-            return made.write(folder / f"{made.name}.parquet")
+            made = protector.release(method, strength, draw_seed(protector.seed, draw))
+            return made.write(folder / f"{made.name}{f'_{draw + 1}' if draw else ''}.parquet")
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
 
@@ -158,12 +161,11 @@ def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object,
 
 def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> MechanismSweep:
     name = getattr(function, "__name__", type(function).__name__)
-    by_place, by_name = _takes_generator(function)
 
-    def make(strength: Strength, folder: Path) -> object:
-        rng = stream(seed, f"surface {strength}")
+    def make(strength: Strength, folder: Path, draw: int) -> object:
+        placed, by_name = generator_arguments(function, stream(draw_seed(seed, draw), f"surface {strength}"))
         try:
-            made = function(strength, *([rng] if by_place else []), **({by_name: rng} if by_name else {}))
+            made = function(strength, *placed, **by_name)
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
         except Exception as error:
@@ -182,30 +184,3 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
         )
 
     return MechanismSweep(name, strengths, make, function=True)
-
-
-def _takes_generator(function: Callable[..., object]) -> tuple[bool, str | None]:
-    """Whether a function takes a generator as second argument, and otherwise the name of its parameter for one.
-
-    It takes one if it has a parameter called rng or generator, or a second parameter without a default.
-    """
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return False, None
-    named = next(
-        (
-            parameter.name
-            for parameter in parameters
-            if parameter.name in _GENERATORS and parameter.kind is not parameter.POSITIONAL_ONLY
-        ),
-        None,
-    )
-    if named is not None:
-        return False, named
-    placed = [
-        parameter
-        for parameter in parameters
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    return len(placed) > 1 and placed[1].default is inspect.Parameter.empty, None

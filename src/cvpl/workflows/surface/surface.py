@@ -38,6 +38,7 @@ from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
 
 BLOCKING = "blocking"
 """Instead of a mechanism: sweep the granularity of the blocking on a given release."""
+MOST_DRAWS = 1000
 _BLOCKINGS = 6
 """The usual number of other blockings; how many there are is known only when the attacker is."""
 
@@ -50,6 +51,7 @@ def surface(
     *,
     control: object | None = None,
     target: float | None = None,
+    draws: int = 1,
     attacker: str | None = None,
     release: object | None = None,
     memory: int | None = None,
@@ -67,6 +69,9 @@ def surface(
     no other figure contradicts it. A cell of such a setting is within it if the upper end of its own rate is. The
     result names the weakest setting from which all tried settings are within the target, with its risk and utility.
 
+    `draws` releases are made at each strength, each with its own seed. The row of a strength is that of the draw with
+    the largest risk, its `draws` have the risks of all, and it is within the target only if all draws are.
+
     One attacker runs the sweep: the one that `attacker` names, or the configuration's. If there are several, such as
     the family of `attacker: default`, all of them attack the weakest release, and the strongest there runs the sweep.
     The named setting is then tested against all of them, and if it fails the next stronger one is. A strength that the
@@ -75,6 +80,8 @@ def surface(
     """
     if target is not None and (isinstance(target, bool) or not 0 <= target <= 1):
         raise UsageError(f"target is {target!r}; allowed is a rate from 0 to 1, such as 0.05")
+    if not 1 <= draws <= MOST_DRAWS:
+        raise UsageError(f"draws is {draws}; allowed is a whole number from 1 to {MOST_DRAWS}.")
     resolved = load(config)
     if control is None:
         resolved.refuse_absent("a surface")
@@ -86,8 +93,10 @@ def surface(
     whole = RisingProgress(progress or ignore_progress)
     with one_blas_thread(), private_folder() as folder:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
-            if strengths is not None or release is None:
-                raise UsageError("a blocking sweep takes no strengths, and needs `release`, the table to attack")
+            if strengths is not None or release is None or draws > 1:
+                raise UsageError(
+                    "a blocking sweep takes no strengths and no draws, and needs `release`, the table to attack"
+                )
             swept = _over_blockings(resolved, tables, release, target, attacker, whole)
             whole.finish()
             return swept
@@ -95,7 +104,7 @@ def surface(
             raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
         whole(Phase.READING, None)
         dial = mechanism_sweep(mechanism, strengths, original, config, resolved)
-        swept = _over_strengths(dial, resolved, tables, target, attacker, folder, whole)
+        swept = _over_strengths(dial, resolved, tables, target, attacker, folder, draws, whole)
         whole.finish()
         return swept
 
@@ -126,6 +135,7 @@ def _over_strengths(
     target: float | None,
     asked_for: str | None,
     folder: Path,
+    draws: int,
     progress: ProgressCallback,
 ) -> out.SurfaceResult:
     """Make, read and attack one release after the other, from the weakest."""
@@ -135,22 +145,27 @@ def _over_strengths(
     sweep, made = Sweep(resolved, target, asked_for), {}
     # All attackers attack the first release and, if there is a target, the one that is named in the end.
     everybody = len(resolved.attackers)
-    sizes = [1 if number else everybody for number, _ in enumerate(dial.strengths)]
+    sizes = [draws if number else everybody + draws - 1 for number, _ in enumerate(dial.strengths)]
     *each, last = parts(progress, [*sizes, everybody if target is not None and everybody > 1 else 0])
     for strength, part in zip(dial.strengths, each, strict=True):
-        its_progress = WholeProgress(prefix_progress(part, f"strength {strength}"))
-        its_progress("making the release", None)
+        released, rows = [], []
         try:
-            released = dial.make(strength, folder)
+            for draw, its_part in enumerate(parts(part, [1.0] * draws)):
+                where = f"strength {strength}" + (f", draw {draw + 1}" if draws > 1 else "")
+                its_progress = WholeProgress(prefix_progress(its_part, where))
+                its_progress("making the release", None)
+                released.append(dial.make(strength, folder, draw))
+                rows.append(_attack(sweep, strength, tables, released[-1], its_progress))
         except ReleaseNotMade as refused:
             sweep.failed.append(out.FailedStrength(strength=strength, reason=str(refused)))
             continue
-        _attack(sweep, strength, tables, released, its_progress)
+        shown = sweep.add_draws(rows)
         # With several attackers, the same release may have to be tested against all of them.
         if target is not None and len(resolved.attackers) > 1:
-            made[strength] = released
-        elif isinstance(released, Path) and released.parent == folder:
-            released.unlink()
+            made[strength] = released.pop(shown)
+        for item in released:
+            if isinstance(item, Path) and item.parent == folder:
+                item.unlink()
     if not sweep.begun:
         reasons = "; ".join(f"{item.strength}: {item.reason}" for item in sweep.failed)
         raise UsageError(f"no release could be made at any strength. {reasons}")
@@ -168,14 +183,16 @@ def _over_strengths(
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)
 
 
-def _attack(sweep: Sweep, strength: Strength, tables: _Tables, released: object, progress: WholeProgress) -> None:
-    """Add one strength's row; its tables and results are freed afterwards."""
+def _attack(
+    sweep: Sweep, strength: Strength, tables: _Tables, released: object, progress: WholeProgress
+) -> out.SurfaceSetting:
+    """The row of one release; its tables and results are freed afterwards."""
     progress(Phase.READING, None)
     inputs = tables.with_release(sweep.resolved, released, strength)
     work = Work(sweep.resolved, inputs)
     progress.expect(work.attackers({sweep.sweeper.name: sweep.sweeper.attacker} if sweep.begun else None))
     outcome = sweep.attack(inputs, progress) if sweep.begun else sweep.begin(strength, inputs, progress)
-    sweep.add(strength, outcome, inputs, utility_of(inputs, outcome))
+    return sweep.row(strength, outcome, inputs, utility_of(inputs, outcome))
 
 
 def _over_blockings(

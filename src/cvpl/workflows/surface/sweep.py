@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -114,13 +114,31 @@ class Sweep:
 
     def add(self, strength: Strength, outcome: AttackerOutcome, inputs: Inputs, useful: out.MeanUtility) -> None:
         """Add a row."""
+        self.rows.append(self.row(strength, outcome, inputs, useful))
+
+    def add_draws(self, drawn: Sequence[out.SurfaceSetting]) -> int:
+        """Add the row of several draws at one strength: that of the largest risk. Return its number among them."""
+        at = max(range(len(drawn)), key=lambda number: _order(drawn[number]))
+        row = drawn[at]
+        if len(drawn) > 1:
+            risks = [item.risk.estimate for item in drawn if item.risk is not None]
+            safe = None if row.safe is None else all(item.safe for item in drawn)
+            doubts = list(dict.fromkeys(text for item in drawn for text in item.doubts))
+            row = row.model_copy(update={"draws": risks, "safe": safe, "doubts": doubts})
+        self.rows.append(row)
+        return at
+
+    def row(
+        self, strength: Strength, outcome: AttackerOutcome, inputs: Inputs, useful: out.MeanUtility
+    ) -> out.SurfaceSetting:
+        """The row of one release."""
         self._exact &= outcome.measured.attack.exact
         by = self.sweeper
         ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
         disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
         self._k = min(self._k, disclosure.k)
         read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure)
-        self.rows.append(setting_row(strength, read, inputs, useful))
+        return setting_row(strength, read, inputs, useful)
 
     def weakest(self, judge: Callable[[Strength], EnsembleReading | None]) -> out.WeakestSetting | None:
         """The weakest setting from which all are inside and that holds against all attackers; None if there is none.
@@ -196,6 +214,15 @@ class Sweep:
                 "suppress_below": self._k,
             }
         )
+
+
+def _order(row: out.SurfaceSetting) -> tuple[float, float]:
+    """By risk, then by its upper end. A risk that is unknown counts as the largest: it may be."""
+    shown = row.shown
+    return (
+        float("inf") if shown.estimate is None else shown.estimate,
+        float("inf") if shown.high is None else shown.high,
+    )
 
 
 def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig) -> list[AuditWarning]:

@@ -1,0 +1,144 @@
+"""How often the interval of a trial holds the expected power, over simulated trials.
+
+    python benchmarks/trial_coverage.py [TRIALS]
+
+Each world says what varies (people, draws of the mechanism, both, or single scores only), the expected power, and the
+numbers of people and rounds. One trial draws the people, their effects and the effects of the draws anew. The truth is
+the mean power of 1,000 more trials. Rounds are balanced, as `cvpl trial` makes them; a few worlds have coins,
+households, or a mechanism that fails in some draws only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby, product
+
+import numpy as np
+
+from cvpl.evaluation.control import power_at
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
+from cvpl.evaluation.trials.two_way import power_over_rounds
+from cvpl.randomness import stream
+
+TRIALS = 200
+FRESH = 1_000
+FALSE_RATE = 0.05
+POWERS = (0.002, 0.05, 0.3, 0.7, 0.998)
+EFFECTS = {"cells": (0.0, 0.0, 1.0), "people": (1.0, 0.0, 0.3), "draws": (0.0, 0.5, 1.0), "both": (0.8, 0.4, 0.6)}
+"""Standard deviations of a score over people, draws, and people in a draw."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What varies, the power that is aimed at, and the size of the trial."""
+
+    effects: str
+    power: float
+    people: int
+    rounds: int
+    coins: bool = False
+    household: int = 1
+    failing: float = 0.0
+    """The share of draws that leak everybody."""
+
+    @property
+    def name(self) -> str:
+        """What is unusual about the world."""
+        unusual = ["coins"] if self.coins else []
+        unusual += [f"households of {self.household}"] if self.household > 1 else []
+        unusual += [f"beyond: {self.failing:.0%} of the draws leak everybody"] if self.failing else []
+        return ", ".join([self.effects, *unusual])
+
+
+def worlds() -> Iterator[World]:
+    """The rows of the table, each with its powers."""
+    for effects, people, rounds in product(EFFECTS, (200, 1000), (4, 8)):
+        yield from (World(effects, power, people, rounds) for power in POWERS)
+    for rounds in (4, 8):
+        yield from (World("both", power, 500, rounds, coins=True) for power in POWERS)
+    for rounds in (4, 8):
+        yield from (World("both", power, 500, rounds, household=4) for power in POWERS)
+    for rounds in (4, 8):
+        yield World("both", 0.05, 500, rounds, failing=0.1)
+
+
+def membership(world: World, rng: np.random.Generator) -> Bools:
+    """Who is in: every unit in half of the rounds and half of the units in each, or by a coin."""
+    units, rounds = world.people // world.household, world.rounds
+    if world.coins:
+        inside = rng.random((units, rounds)) < 0.5
+    else:
+        halves = [rng.permutation(units) < units // 2 for _ in range(rounds // 2)]
+        inside = np.stack([side for half in halves for side in (half, ~half)], axis=1)
+    return np.repeat(inside, world.household, axis=0)
+
+
+def draw(world: World, rng: np.random.Generator) -> tuple[Floats, Bools, Ints]:
+    """Scores, memberships and units of one trial."""
+    person, shared, cell = EFFECTS[world.effects]
+    spread = float(np.sqrt(person**2 + shared**2 + cell**2))
+    inside = membership(world, rng)
+    unit = np.arange(world.people) // world.household
+    effects = rng.normal(size=(2, unit.max() + 1))[:, unit]
+    # A household's people have most of their effect in common.
+    effects = (effects + rng.normal(size=effects.shape) / 2) / np.sqrt(1.25) if world.household > 1 else effects
+    draws = rng.normal(size=(2, world.rounds))
+    noise = rng.normal(size=inside.shape)
+    out, base = (person * effect[:, None] + shared * row for effect, row in zip(effects, draws, strict=True))
+    aim = spread * float(normal_quantile(1 - FALSE_RATE) + normal_quantile(world.power))
+    scores = np.where(inside, aim + base, out) + cell * noise
+    leaking = rng.random(world.rounds) < world.failing
+    return scores + 20 * spread * (inside & leaking), inside, unit
+
+
+def normal_quantile(share: float) -> float:
+    """The quantile of the standard normal distribution."""
+    from scipy.special import ndtri  # noqa: PLC0415
+
+    return float(ndtri(share))
+
+
+def expected_power(world: World, rng: np.random.Generator) -> float:
+    """The mean power over fresh trials."""
+    found = []
+    for _ in range(FRESH):
+        scores, inside, _ = draw(world, rng)
+        found += [power_at(score[own], score[~own], FALSE_RATE) for score, own in zip(scores.T, inside.T, strict=True)]
+    return float(np.mean(found))
+
+
+def covered(world: World, trials: int) -> tuple[float, int, int, float]:
+    """The expected power, how many intervals lie above it and below it, and their mean width."""
+    truth = expected_power(world, stream(1, f"fresh trials {world}"))
+    rng = stream(0, f"trials {world}")
+    above = below = 0
+    width = 0.0
+    for _ in range(trials):
+        scores, inside, unit = draw(world, rng)
+        found = power_over_rounds(scores, inside, FALSE_RATE, units=unit, confidence=CONFIDENCE).power
+        above += found.low > truth
+        below += found.high < truth
+        width += (found.high - found.low) / trials
+    return truth, above, below, width
+
+
+def main(trials: int) -> None:
+    """Print a row for each kind of world, with a cell for each power: covered, and how many intervals were too low."""
+    print(f"Covered of {trials} (too low), by the power that is aimed at:\n")
+    print("| what varies | people | rounds | " + " | ".join(map(str, POWERS)) + " | mean width at 0.3 |")
+    print("|---|---|---|" + "---|" * (len(POWERS) + 1))
+    for (name, people, rounds), group in groupby(worlds(), key=lambda world: (world.name, world.people, world.rounds)):
+        cells, width = dict.fromkeys(POWERS, ""), ""
+        for world in group:
+            truth, above, below, mean = covered(world, trials)
+            print(f"{world}: truth {truth:.4f}, too high {above}, too low {below}, width {mean:.4f}", file=sys.stderr)
+            cells[world.power] = f"{trials - above - below} ({below})"
+            width = f"{mean:.2f}" if world.power == 0.3 else width
+        print("| " + " | ".join(map(str, (name, people, rounds, *cells.values(), width))) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS)

@@ -1,0 +1,1 @@
+"""Statistics of a trial: a mechanism run for several rounds, each with other people in and out."""

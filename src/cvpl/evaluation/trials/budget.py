@@ -1,0 +1,87 @@
+"""What a privacy budget allows: the largest power, and an alarm where the measured power lies above it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.trials.two_way import TrialPower
+
+
+@dataclass(frozen=True)
+class AllowedPower:
+    """The power at one false-positive rate beside the largest that the budget allows.
+
+    `low` is the lower end of the measured power, corrected for the number of figures; `exceeded` says that it lies
+    above `allowed`.
+    """
+
+    false_rate: float
+    allowed: float
+    estimate: float
+    low: float
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the lower end lies above what is allowed."""
+        return self.low > self.allowed
+
+
+def largest_power(epsilon: float, false_rate: float, delta: float = 0.0) -> float:
+    """The largest true-positive rate at a false-positive rate a that (ε, δ)-differential privacy allows.
+
+        power <= min(e^ε a + δ, 1 - e^-ε (1 - δ - a)),        at least a, at most 1
+
+    An attacker who tests whether a person is in has a false-positive rate a and a false-negative rate b = 1 - power.
+    The hypothesis-testing region of (ε, δ) is  1 - b <= e^ε a + δ  and  1 - a <= e^ε b + δ  (Wasserman and Zhou 2010;
+    Kairouz, Oh and Viswanath 2015). Pure ε = 1 allows 13.6% at 5%, ε = 2 allows 36.9%.
+
+    ε compares one person in with the same person out, everybody else unchanged. An infinite ε allows a power of 1
+    at any false-positive rate above 0.
+    """
+    _check_budget(epsilon, delta)
+    check_false_rate(false_rate)
+    # Beyond 700 the exponential overflows, and the bound is 1 unless the false-positive rate is 0.
+    factor = math.exp(min(epsilon, 700.0))
+    return min(1.0, max(false_rate, min(factor * false_rate + delta, 1 - (1 - delta - false_rate) / factor)))
+
+
+def alarm(
+    powers: Sequence[TrialPower], epsilon: float, delta: float = 0.0, *, confidence: float = CONFIDENCE
+) -> tuple[AllowedPower, ...]:
+    """Each measured power beside the largest that (ε, δ) allows, with lower ends that hold together.
+
+    `powers` are all figures that are looked at: one for each false-positive rate (and attacker). Each interval is taken
+    at confidence 1 - (1 - confidence) / len(powers) (Bonferroni). A single draw can exceed the bound by chance; the
+    lower end over rounds exceeds it in at most 1 - confidence of the trials of a mechanism that keeps its budget.
+
+    If the rounds are balanced (a fixed number of people is in), a person who is out has been replaced by another: ε is
+    then that for replacing a person, up to twice that for adding or removing one.
+    """
+    if not powers:
+        return ()
+    each = 1 - (1 - confidence) / len(powers)
+    return tuple(
+        AllowedPower(
+            power.false_rate,
+            largest_power(epsilon, power.false_rate, delta),
+            power.power.estimate,
+            power.at(each).low,
+        )
+        for power in powers
+    )
+
+
+def check_false_rate(false_rate: float) -> None:
+    """Refuse a false-positive rate that is not from 0 to 1 with a ValueError."""
+    if not 0 <= false_rate <= 1:
+        raise ValueError(f"false_rate is {false_rate}; allowed are 0 to 1")
+
+
+def _check_budget(epsilon: float, delta: float) -> None:
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon is {epsilon}; allowed are 0 and more")
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta is {delta}; allowed are 0 to 1")

@@ -1,0 +1,170 @@
+"""How often single people are linked over the rounds of a trial: as distributions, never person by person."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from cvpl.evaluation.control import Roc
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.trials.rounds_error import (
+    FEWEST_ROUNDS,
+    Bools,
+    Floats,
+    Ints,
+    TrialEstimate,
+    numbered,
+    two_way_error,
+)
+from cvpl.randomness import stream
+
+MOST_EXPOSED = 0.10
+"""The share of the people who count as the most exposed."""
+FEWEST_EXPOSED = 10
+"""With fewer of them in or out in a round, a rate would tell of single people."""
+RATE_BINS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Upper ends of the bins of link rates: never, up to a quarter, a half, three quarters, and more."""
+
+
+@dataclass(frozen=True)
+class LinkDistribution:
+    """How often people are linked in one role (in or out).
+
+    `times` has the share of the people who were linked 0, 1, 2, ... times, `rates` the share by link rate: exactly 0,
+    then up to 1/4, 1/2, 3/4 and 1. `people` is the number of people who had the role in some round, `mean` the mean of
+    their link rates.
+    """
+
+    people: int
+    mean: float
+    times: tuple[float, ...]
+    rates: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MostExposed:
+    """The link rates of the most exposed tenth in the rounds that did not choose them; `people` is a tenth's size."""
+
+    people: int
+    when_in: TrialEstimate
+    when_out: TrialEstimate
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """How often people are linked when in and when out, and the most exposed tenth (None where it cannot be read)."""
+
+    when_in: LinkDistribution
+    when_out: LinkDistribution
+    most_exposed: MostExposed | None
+    refused: str | None = None
+
+
+def linked_at(scores: Floats, inside: Bools, false_rate: float) -> Bools:
+    """Who is linked in each round, at the threshold at which a share α of the people who are out is linked.
+
+    If people are tied there, so that no threshold links exactly this share, each of them is linked with the probability
+    that makes up for it (`cvpl.evaluation.control.Roc.counted`). So the share of links is α when out and the power when
+    in, but for chance. The same coins fall every time. People without a score (NaN) are not linked.
+    """
+    linked = np.zeros(scores.shape, dtype=bool)
+    coins = stream(0, "people tied at the threshold of a trial").random(scores.shape)
+    for number, (score, is_in) in enumerate(zip(scores.T, inside.T, strict=True)):
+        known = ~np.isnan(score)
+        weights = Roc.of(score[known & is_in], score[known & ~is_in]).counted(false_rate)
+        for side, weight in zip((known & is_in, known & ~is_in), weights, strict=True):
+            linked[side, number] = coins[side, number] < weight
+    return linked
+
+
+def exposure(
+    linked: Bools,
+    inside: Bools,
+    rng: np.random.Generator,
+    *,
+    scored: Bools | None = None,
+    units: Ints | None = None,
+    confidence: float = CONFIDENCE,
+) -> Exposure:
+    """How often people are linked, from `linked` and `inside`, people x rounds; `scored` marks who was scored (all).
+
+    link rate of a person when in = rounds in which the person is in and linked / rounds in which the person is in
+
+    and the same when out. The most exposed tenth is chosen by this rate (when in) on one half of the rounds and read on
+    the other half, in both roles; then the halves change places, and the two readings are averaged. Chosen and read on
+    the same rounds, the tenth would seem exposed by luck alone. For the choice, everybody gets one more round at the
+    mean rate: three links in four rounds say more than one in one. `rng` draws the halves and breaks ties.
+
+    The interval is that of `TwoWayError`, over people and draws, with the choice held fixed. The tenth is refused with
+    fewer than 4 rounds, or if fewer than 10 of the chosen are in or out in a round.
+    """
+    known = np.ones(linked.shape, dtype=bool) if scored is None else scored
+    when_in, when_out = (_distribution(linked, known & role) for role in (inside, ~inside))
+    unit = numbered(units, len(linked))
+    try:
+        tenth = _most_exposed(linked, inside, known, unit, rng, confidence)
+    except _TooFewError as reason:
+        return Exposure(when_in, when_out, None, str(reason))
+    return Exposure(when_in, when_out, tenth)
+
+
+class _TooFewError(ValueError):
+    """The most exposed tenth cannot be read."""
+
+
+def _distribution(linked: Bools, role: Bools) -> LinkDistribution:
+    rounds = role.sum(axis=1)
+    people = rounds > 0
+    count = int(people.sum())
+    if not count:
+        return LinkDistribution(0, math.nan, (), (0.0,) * len(RATE_BINS))
+    times = (linked & role).sum(axis=1)[people]
+    rates = times / rounds[people]
+    shares = np.bincount(times, minlength=int(rounds.max()) + 1) / count
+    binned = np.bincount(np.searchsorted(RATE_BINS, rates, side="left"), minlength=len(RATE_BINS)) / count
+    return LinkDistribution(count, float(rates.mean()), tuple(map(float, shares)), tuple(map(float, binned)))
+
+
+def _most_exposed(
+    linked: Bools, inside: Bools, known: Bools, unit: Ints, rng: np.random.Generator, confidence: float
+) -> MostExposed:
+    rounds = linked.shape[1]
+    order = rng.permutation(rounds)
+    halves = order[::2], order[1::2]
+    if len(halves[1]) < FEWEST_ROUNDS:
+        raise _TooFewError(f"{rounds} rounds; choosing on one half and reading on the other needs at least 4")
+    chosen = np.zeros(linked.shape, dtype=bool)
+    size = 0
+    for reading, choosing in (halves, halves[::-1]):
+        tenth = _chosen(linked[:, choosing], (known & inside)[:, choosing], rng)
+        size = max(size, int(tenth.sum()))
+        chosen[np.ix_(tenth, reading)] = True
+    found = []
+    for role in (inside, ~inside):
+        cells = chosen & known & role
+        counts = cells.sum(axis=0)
+        if int(counts.min()) < FEWEST_EXPOSED:
+            raise _TooFewError(
+                f"fewer than {FEWEST_EXPOSED} of the most exposed are in or out in a round: too few to be read"
+            )
+        by_round = (linked & cells).sum(axis=0) / counts
+        deviations = np.where(cells, linked - by_round, 0.0) / counts
+        error = two_way_error(by_round, deviations, unit, cells)
+        mean = float(by_round.mean())
+        found.append(TrialEstimate(mean, *error.ends(mean, confidence)))
+    return MostExposed(size, *found)
+
+
+def _chosen(linked: Bools, role: Bools, rng: np.random.Generator) -> Bools:
+    """The tenth with the largest link rate when in, with one more round at the mean rate; ties in a random order."""
+    rounds = role.sum(axis=1)
+    mean = (linked & role).sum() / max(1, role.sum())
+    rates = np.where(rounds > 0, ((linked & role).sum(axis=1) + mean) / (rounds + 1), -1.0)
+    size = int(MOST_EXPOSED * int((rounds > 0).sum()))
+    order = rng.permutation(len(rates))
+    first = order[np.argsort(-rates[order], kind="stable")[:size]]
+    tenth = np.zeros(len(rates), dtype=bool)
+    tenth[first] = True
+    return tenth

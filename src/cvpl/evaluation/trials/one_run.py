@@ -1,0 +1,236 @@
+"""A lower bound on ε from guesses: the one-run audit of Steinke, Nasr and Jagielski (2023).
+
+A mechanism gets m units, each in by its own fair coin. From its output alone an auditor guesses r of the m coins. If
+the mechanism is ε-differentially private, then given the output and all other coins a coin is in with odds of at most
+e^ε : 1. So each guess is right with probability at most q = e^ε / (1 + e^ε), whatever the guesses before it were worth,
+and the number of right guesses is stochastically at most Binomial(r, q). Many right guesses reject small ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.trials.guesses import FEWEST_GUESSES, Direction, best_plan, ranked_units, right_guesses
+from cvpl.evaluation.trials.rounds_error import FEWEST_ROUNDS, Bools, Floats, Ints, numbered
+
+_STEP = 0.1
+"""The step in which ε is searched upwards before it is bisected."""
+_BISECTIONS = 40
+_CHOOSING = 4
+"""One round in so many, and at least the first, only chooses."""
+_UNLIKELY = 1e-6
+"""Memberships that coins would give with a smaller probability were not drawn by coins."""
+
+
+@dataclass(frozen=True)
+class RoundGuesses:
+    """The guesses of one round; rounds are counted from 1."""
+
+    round: int
+    attacker: str
+    direction: Direction
+    guessed_in: int
+    guessed_out: int
+    right: int
+
+
+@dataclass(frozen=True)
+class BudgetReading:
+    """The lower bound on ε, and the guesses behind it.
+
+    `examples` are the coins of the rounds that were read, from `first_read` (counted from 1) on. Earlier rounds only
+    chose the attacker, the direction and the number of guesses.
+    """
+
+    epsilon: float
+    delta: float
+    confidence: float
+    right: int
+    guesses: int
+    examples: int
+    first_read: int
+    rounds: tuple[RoundGuesses, ...]
+
+
+def p_value(right: int, guesses: int, examples: int, epsilon: float, delta: float = 0.0) -> float:
+    """The largest probability of so many right guesses under (ε, δ)-differential privacy.
+
+        P[V >= v] <= β + 2 m δ α        (Steinke, Nasr and Jagielski 2023, appendix D)
+
+        W ~ Binomial(r, e^ε / (1 + e^ε)),    β = P[W >= v],    α = max over i = 1 ... v of P[v > W >= v - i] / i
+
+    m coins (`examples`), r `guesses`, v `right` ones. Where the probability δ of a failure is used up, up to i guesses
+    can be right for free; this happens to 2 m δ guesses at most in expectation, and α is the most that each can add.
+    """
+    from scipy.special import bdtrc  # noqa: PLC0415 - loaded when a bound is made
+
+    if right == 0:
+        return 1.0
+    q = 1 / (1 + math.exp(-epsilon))
+    beyond = float(bdtrc(right - 1, guesses, q))
+    if delta == 0:
+        return beyond
+    steps = np.arange(1, right + 1)
+    lowest = right - steps - 1
+    reached = np.where(lowest < 0, 1.0, bdtrc(np.maximum(lowest, 0), guesses, q))
+    alpha = float(((reached - beyond) / steps).max())
+    return min(1.0, beyond + 2 * examples * delta * alpha)
+
+
+def epsilon_bound(
+    right: int, guesses: int, examples: int, *, delta: float = 0.0, confidence: float = CONFIDENCE
+) -> float:
+    """The largest ε that is rejected: with the stated confidence the mechanism is not (ε, δ)-private below it.
+
+    The smallest ε with p_value > 1 - confidence, found by bisection; 0 if ε = 0 is not rejected. Never infinite: with
+    all of r guesses right, pure ε is at most log(q / (1 - q)) at q = (1 - confidence)^(1/r).
+
+    `guesses` must be fixed before the output is seen, and each of the `examples` must be in by its own fair coin.
+    """
+    if not 0 <= right <= guesses <= examples:
+        raise ValueError(f"right {right}, guesses {guesses}, examples {examples}: must not decrease, from 0")
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta is {delta}; allowed are 0 to 1")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; allowed are values between 0 and 1")
+    target = 1 - confidence
+
+    def rejected(epsilon: float) -> bool:
+        return p_value(right, guesses, examples, epsilon, delta) <= target
+
+    if not rejected(0.0):
+        return 0.0
+    # The first crossing is wanted, so ε rises in small steps; far up, p_value is 1.
+    low = 0.0
+    while rejected(low + _STEP):
+        low += _STEP
+    high = low + _STEP
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rejected(middle) else (low, middle)
+    return low
+
+
+def audit_budget(
+    scores: Mapping[str, Floats],
+    inside: Bools,
+    rng: np.random.Generator,
+    *,
+    delta: float = 0.0,
+    confidence: float = CONFIDENCE,
+    units: Ints | None = None,
+) -> BudgetReading:
+    """A lower bound on ε at a stated δ and confidence, from every attacker's scores of all people in all rounds.
+
+    `scores` are people x rounds, made from each round's release with all people as the attacker's table, without
+    knowing who was in. `inside` has an independent fair coin for every unit and round. A unit's score is the largest of
+    its people; a unit without any score (NaN) is never guessed.
+
+    The first rounds (one in four, at least one) choose a plan: an attacker, a direction, and how many units with the
+    highest scores are guessed in and with the lowest out (or the reverse). In every later round exactly these guesses
+    are made and counted. Tied scores are ordered at random by `rng`.
+
+    Why the bound holds. Given the rounds that choose, the plan is fixed, and the coins of the later rounds are still
+    fair and independent. The later rounds together are one mechanism with a coin for each unit and round. Changing one
+    coin changes one round's input by one unit, so this mechanism is (ε, δ)-private for each coin if a round is. Its
+    output is the releases of all later rounds, and the guesses depend on nothing else. So `epsilon_bound` applies to
+    the sums over these rounds, with all their coins as examples and all their guesses, a number fixed in advance. A
+    plan that changed between later rounds would let the number of guesses, and the part of δ, depend on luck so far.
+
+    Refused with a ValueError: fewer than 2 rounds, fewer than 20 scored units, people of one unit who are not in
+    together, and memberships that are balanced (each unit in for half of the rounds, or half of the units in each).
+    """
+    unit = numbered(units, len(inside))
+    coins = _coins(inside, unit)
+    count, rounds = coins.shape
+    table = {name: _largest(item, unit, count) for name, item in scores.items()}
+    scored = min((int((~np.isnan(item)).sum(axis=0).min()) for item in table.values()), default=0)
+    if scored < 2 * FEWEST_GUESSES:
+        raise ValueError(f"{scored} units are scored in every round; at least {2 * FEWEST_GUESSES} are needed")
+    orders = [rng.permutation(count) for _ in range(rounds)]
+    ranked = {
+        name: [ranked_units(column, order) for column, order in zip(item.T, orders, strict=True)]
+        for name, item in table.items()
+    }
+    choosing = max(1, rounds // _CHOOSING)
+    plan = best_plan({name: item[:choosing] for name, item in ranked.items()}, coins[:, :choosing], scored)
+    read = tuple(
+        RoundGuesses(
+            number + 1,
+            plan.attacker,
+            plan.direction,
+            plan.guessed_in,
+            plan.guessed_out,
+            right_guesses(ranked[plan.attacker][number], coins[:, number], plan),
+        )
+        for number in range(choosing, rounds)
+    )
+    right, guesses, examples = sum(item.right for item in read), len(read) * plan.guesses, len(read) * count
+    epsilon = epsilon_bound(right, guesses, examples, delta=delta, confidence=confidence)
+    return BudgetReading(epsilon, delta, confidence, right, guesses, examples, choosing + 1, read)
+
+
+def _coins(inside: Bools, unit: Ints) -> Bools:
+    """Whether each unit is in, units x rounds; refused if people of a unit differ, or if coins cannot give this."""
+    count = int(unit.max(initial=-1)) + 1
+    rounds = inside.shape[1]
+    if rounds < FEWEST_ROUNDS:
+        raise ValueError(f"{rounds} round: one to choose and one to read are needed at least")
+    coins = np.zeros((count, rounds), dtype=bool)
+    coins[unit] = inside
+    if (coins[unit] != inside).any():
+        raise ValueError("people of one unit are not in together: each unit must have one coin in a round")
+    by_unit, by_round = coins.sum(axis=1), coins.sum(axis=0)
+    balanced = [
+        count * _log_half(rounds) if (2 * by_unit == rounds).all() else 0.0,
+        rounds * _log_half(count) if (2 * by_round == count).all() else 0.0,
+    ]
+    if min(balanced) < math.log(_UNLIKELY):
+        raise ValueError("the memberships are balanced: the bound needs an independent fair coin per unit and round")
+    return coins
+
+
+def _log_half(coins: int) -> float:
+    """The logarithm of the probability that exactly half of the fair coins fall on one side."""
+    return math.lgamma(coins + 1) - 2 * math.lgamma(coins / 2 + 1) - coins * math.log(2)
+
+
+def _largest(scores: Floats, unit: Ints, count: int) -> Floats:
+    """The largest score of each unit's people in every round; NaN if nobody of the unit has one."""
+    best = np.full((count, scores.shape[1]), np.nan)
+    for number, column in enumerate(scores.T):
+        known = ~np.isnan(column)
+        found = np.full(count, -np.inf)
+        np.maximum.at(found, unit[known], column[known])
+        some = np.zeros(count, dtype=bool)
+        some[unit[known]] = True
+        best[some, number] = found[some]
+    return best
+
+
+def planted_bound(
+    hits_in: int, runs_in: int, hits_out: int, runs_out: int, delta: float = 0.0, confidence: float = CONFIDENCE
+) -> float:
+    """A lower bound on ε from runs in which one planted person is in or out, and is found or not.
+
+        ε >= max(log((t - δ) / f), log((1 - f - δ) / (1 - t)), 0)
+
+    t is the lower end of the share found when in, f the upper end of the share found when out, each one-sided
+    (Clopper-Pearson) at confidence 1 - (1 - confidence) / 2, so that both hold together. Valid only if each run is one
+    trial: people of one run share its draw, and their counts must not be added up.
+    """
+    from scipy.special import betaincinv  # noqa: PLC0415 - loaded when a bound is made
+
+    for hits, runs in ((hits_in, runs_in), (hits_out, runs_out)):
+        if not 0 <= hits <= runs or runs < 1:
+            raise ValueError(f"{hits} hits of {runs} runs; at least one run is needed, and no more hits than runs")
+    each = (1 - confidence) / 2
+    found = 0.0 if hits_in == 0 else float(betaincinv(hits_in, runs_in - hits_in + 1, each))
+    false = 1.0 if hits_out == runs_out else float(betaincinv(hits_out + 1, runs_out - hits_out, 1 - each))
+    ratios = (found - delta) / false, (1 - false - delta) / (1 - found)
+    return max(0.0, *(math.log(ratio) for ratio in ratios if ratio > 0), 0.0)

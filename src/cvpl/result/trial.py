@@ -1,0 +1,286 @@
+"""The result of a trial of a mechanism, as in `trial.json`. It holds figures, never records."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from cvpl.result.assumptions import Assumptions
+from cvpl.result.attackers import Picked
+from cvpl.result.audit import PolicyOutcome, Provenance
+from cvpl.result.document import Document
+from cvpl.result.marks import (
+    Number,
+    OfMatched,
+    OfOriginals,
+    OfRisk,
+    OfRiskHigh,
+    OfRiskLow,
+    People,
+    Share,
+    Statistic,
+    Whole,
+)
+from cvpl.result.section import Section
+from cvpl.result.setting import Input
+from cvpl.result.trust import Warning_
+
+Deviation = Annotated[float, Statistic("originals", digits=2)]
+OfPlanted = Annotated[float, Share("planted", ends="")]
+
+
+class TrialMechanism(Section):
+    """What made the releases: `name` is the command, or the name of the function or built-in mechanism."""
+
+    kind: Literal["command", "function", "built_in"]
+    name: str
+    strength: int | float | str | None = None
+
+
+class RoundPower(Section):
+    """The share of the people who are in that is linked at the false-positive rate `false_rate`, in one round."""
+
+    false_rate: Number
+    power: OfRisk
+
+
+class RoundFailure(Section):
+    """Why a round has no figures. `exit_code` is that of the command, negative if a signal ended it; null if none."""
+
+    reason: str
+    exit_code: Whole | None = None
+    timed_out: bool = False
+
+
+class TrialRound(Section):
+    """One round: how many rows were in and out, the size of the release, and the headline attacker's power.
+
+    `power` has the false-positive rates 1%, 5% and 10%, `curve` more of them, for a chart. `top1_hit_rate` is null if
+    no true matches are known. A round that failed has only its failure.
+    """
+
+    number: Whole
+    inside: Whole
+    outside: Whole
+    released: Whole | None = None
+    power: list[RoundPower] = Field(default_factory=list)
+    curve: list[RoundPower] = Field(default_factory=list)
+    top1_hit_rate: OfMatched | None = None
+    failed: RoundFailure | None = None
+
+
+class TrialRisk(Section):
+    """The risk (power - α) / (1 - α) of a release made from half of the people, α being the false-positive rate.
+
+    The estimand is the expected risk for a new draw of the people and of the mechanism. The interval is over both.
+    """
+
+    estimate: OfRisk
+    low: OfRiskLow
+    high: OfRiskHigh
+    power: OfRisk
+    false_rate: Number
+    attacker: str
+
+
+class TrialPower(Section):
+    """The power at one false-positive rate, over rounds, with its interval over people and draws.
+
+    `people_error` and `draws_error` are the two standard errors, `degrees` the degrees of freedom of the interval.
+    """
+
+    false_rate: Number
+    power: OfRisk
+    low: OfRiskLow
+    high: OfRiskHigh
+    people_error: Deviation
+    draws_error: Deviation
+    degrees: Whole
+
+
+class TrialAttacker(Section):
+    """One attacker's power at the false-positive rate of the risk, over `rounds` rounds.
+
+    `disqualified` lists why it does not count. The interval is corrected for the pick.
+    """
+
+    name: str
+    rounds: Whole
+    power: OfRisk | None = None
+    low: OfRiskLow | None = None
+    high: OfRiskHigh | None = None
+    top1_hit_rate: OfMatched | None = None
+    disqualified: list[str] = Field(default_factory=list)
+
+
+class TrialSpread(Section):
+    """How much one draw differs from the next: the power of the weakest and of the strongest round.
+
+    `deviation` is the standard deviation between draws beyond what the choice of people explains, `people` the part
+    that it explains.
+    """
+
+    deviation: Deviation
+    people: Deviation
+    smallest: OfRisk
+    largest: OfRisk
+
+
+class ExposedShare(Section):
+    """The share of people who are linked in a share of their rounds above `above` and up to `up_to`; 0 is its own."""
+
+    above: Number | None
+    up_to: Number
+    inside: OfOriginals
+    outside: Annotated[float, Share("controls")]
+
+
+class TrialExposure(Section):
+    """How often people are linked when they are in, and when they are out.
+
+    `shares` is the distribution over people. The most exposed tenth are the people who are linked most often in one
+    half of the rounds; `top_inside` and `top_outside` are how often they are linked in the other half, when in and when
+    out. The two halves change roles, and the mean is given.
+    """
+
+    shares: list[ExposedShare]
+    top_inside: Annotated[float, Share("tenth", ends="top_inside_")] | None = None
+    top_inside_low: Annotated[float, Share("tenth", "low")] | None = None
+    top_inside_high: Annotated[float, Share("tenth", "high")] | None = None
+    top_outside: Annotated[float, Share("tenth", ends="top_outside_")] | None = None
+    top_outside_low: Annotated[float, Share("tenth", "low")] | None = None
+    top_outside_high: Annotated[float, Share("tenth", "high")] | None = None
+    tenth: People = 0
+
+
+class TrialPlanted(Section):
+    """How made-up people with unusual values fare: their power beside that of everybody, at the same threshold."""
+
+    planted: Whole
+    power: OfPlanted
+    low: Annotated[float, Share("planted", "low")] | None
+    high: Annotated[float, Share("planted", "high")] | None
+    everybody: OfRisk
+
+
+class AllowedPower(Section):
+    """The largest power that the stated budget allows at a false-positive rate, beside the measured one.
+
+    `low` is the lower end of the measured power over rounds, corrected for the number of rates. `exceeded` says that it
+    lies above what is allowed.
+    """
+
+    false_rate: Number
+    allowed: Number
+    power: OfRisk
+    low: OfRiskLow
+    exceeded: bool
+
+
+class AllowedPoint(Section):
+    """The largest power that the stated budget allows at a false-positive rate."""
+
+    false_rate: Number
+    allowed: Number
+
+
+class StatedNoise(Section):
+    """The stated noise of a Gaussian mechanism: a multiple of its sensitivity, its steps, and its sampling rate."""
+
+    multiplier: Number
+    steps: Whole
+    sampling: Number
+
+
+class TrialBudget(Section):
+    """The privacy budget: what was stated, and a lower bound on epsilon from the rounds.
+
+    `epsilon` and `delta`, or `noise`, are the stated budget; epsilon and noise are null if none was stated.
+    `lower_bound` holds with `confidence`: `right` of `guesses` guesses on who is in were right, among `examples`
+    independent coins; null if nothing could be guessed. `unit` is the unit of privacy. `allowed` compares the power
+    with what the budget allows, `region` is what it allows at more rates, for a chart. `alarm` says that the bound or a
+    power lies above the stated budget; null if none was stated.
+    """
+
+    epsilon: Number | None
+    delta: Number
+    lower_bound: Number | None
+    confidence: Number
+    right: People
+    guesses: Whole
+    examples: Whole
+    unit: Literal["row", "group"]
+    noise: StatedNoise | None = None
+    allowed: list[AllowedPower]
+    region: list[AllowedPoint] = Field(default_factory=list)
+    alarm: bool | None
+
+
+class TrialResult(Document):
+    """A trial of a mechanism: its releases from half of the people, attacked with the other half as control.
+
+    `people` is the number of units of the table, `unit` what is put in or left out together. `asked_for` are the
+    attackers that were asked for; null if all ran. `risk` is that of the strongest attacker; null if none counts.
+    `power` has the rates 1%, 5% and 10%. `planted` is null if nobody was planted, `budget` if no bound on epsilon was
+    asked for. `assumptions` are those of a trial without a configuration. `suppress_below` is k: no figure tells of
+    fewer than k people; 1 if the figures are exact.
+    """
+
+    FILE: ClassVar[str] = "trial.json"
+
+    schema_: Literal["cvpl/trial/1"] = Field(default="cvpl/trial/1", alias="schema")
+    inputs: dict[str, Input]
+    mechanism: TrialMechanism
+    people: Whole
+    unit: Literal["row", "group"]
+    membership: Literal["balanced", "coin"]
+    attacker: str | None
+    asked_for: list[str] | None = None
+    risk: TrialRisk | None
+    picked: Picked | None
+    power: list[TrialPower]
+    rounds: list[TrialRound]
+    attackers: list[TrialAttacker]
+    spread: TrialSpread | None
+    exposure: TrialExposure | None
+    planted: TrialPlanted | None
+    budget: TrialBudget | None
+    policies: list[PolicyOutcome]
+    assumptions: Assumptions | None
+    warnings: list[Warning_]
+    provenance: Provenance
+    suppress_below: Whole = 1
+
+    @property
+    def finished(self) -> list[TrialRound]:
+        """The rounds that have figures."""
+        return [item for item in self.rounds if item.failed is None]
+
+    def power_at(self, false_rate: float) -> TrialPower | None:
+        """The headline attacker's power at a false-positive rate; None if it was not measured there."""
+        return next((item for item in self.power if item.false_rate == false_rate), None)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """The columns of a table with one row per round."""
+
+        def power(item: TrialRound, rate: float) -> float | None:
+            return next((one.power for one in item.power if one.false_rate == rate), None)
+
+        return {
+            "round": [item.number for item in self.rounds],
+            "inside": [item.inside for item in self.rounds],
+            "outside": [item.outside for item in self.rounds],
+            "released": [item.released for item in self.rounds],
+            **{f"power_at_{rate:.0%}".rstrip("%"): [power(item, rate) for item in self.rounds] for rate in _RATES},
+            "top1_hit_rate": [item.top1_hit_rate for item in self.rounds],
+            "failed": [None if item.failed is None else item.failed.reason for item in self.rounds],
+        }
+
+
+_RATES = (0.01, 0.05, 0.10)
+
+
+def trial_schema() -> dict[str, Any]:
+    """The JSON schema of `trial.json`."""
+    return TrialResult.model_json_schema(by_alias=True)

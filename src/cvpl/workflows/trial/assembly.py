@@ -1,0 +1,266 @@
+"""The result of a trial from its rounds: every figure rounded so that none tells of fewer than k people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cvpl import result as out
+from cvpl.assessment.provenance import provenance
+from cvpl.assessment.sections import diagnostics
+from cvpl.config.written import PolicyConfig
+from cvpl.evaluation.contradictions import AuditWarning
+from cvpl.evaluation.control import FALSE_RATES
+from cvpl.evaluation.policy import FALSE_RATE_OF, judge
+from cvpl.evaluation.trials.exposure import RATE_BINS, exposure
+from cvpl.evaluation.trials.spread import spread_over_draws
+from cvpl.evaluation.trials.two_way import TrialPower
+from cvpl.randomness import stream
+from cvpl.result.assumptions import Assumptions
+from cvpl.result.published import Disclosure
+from cvpl.workflows.trial.budget import StatedBudget, budget_section
+from cvpl.workflows.trial.mechanism import RoundFailed
+from cvpl.workflows.trial.membership import Membership
+from cvpl.workflows.trial.readings import (
+    Rounds,
+    Strongest,
+    find_strongest,
+    linked_people,
+    planted_power,
+    power_of,
+    reading_rate,
+    round_powers,
+)
+from cvpl.workflows.trial.rounds import Trial
+from cvpl.workflows.trial.trial_warnings import trial_warnings
+
+CURVE = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""The false-positive rates of a round's curve; from 0 on the curve is linear."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ran:
+    """A trial whose rounds have ended: those that finished, the failures of the others, and how it was set up."""
+
+    trial: Trial
+    rounds: Rounds
+    failures: Mapping[int, RoundFailed]
+    membership: Membership
+    described: out.Input
+    budget: StatedBudget | None
+    assumptions: Assumptions | None
+
+
+def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
+    """All figures of a trial as they may leave, and the strongest attacker."""
+    rounds, trial = ran.rounds, ran.trial
+    rate = reading_rate(rounds)
+    strongest = find_strongest(rounds, rate)
+    disclosure = _disclosure(ran)
+    headline = strongest.headline
+    powers = [] if headline is None else _powers(rounds, headline, strongest.confidence)
+    budget = None if ran.budget is None else budget_section(ran.budget, trial, rounds, powers, disclosure)
+    found = out.TrialResult(
+        inputs={"original": ran.described},
+        mechanism=out.TrialMechanism(
+            kind=trial.mechanism.kind, name=trial.mechanism.name, strength=trial.mechanism.strength
+        ),
+        people=len(np.unique(rounds.people.unit[rounds.real])),
+        unit="group" if trial.people.grouped else "row",
+        membership=ran.membership,
+        attacker=headline,
+        risk=None if headline is None else _risk(headline, strongest.powers[headline]),
+        picked=_picked(strongest),
+        power=[_power(item) for item in powers],
+        rounds=_rounds(ran, headline),
+        attackers=_attackers(rounds, strongest),
+        spread=None if headline is None else _spread(strongest.powers[headline]),
+        exposure=None if headline is None else _exposure(ran, headline, rate),
+        planted=None if headline is None else _planted(ran, headline, strongest),
+        budget=budget,
+        policies=[],
+        assumptions=ran.assumptions,
+        warnings=diagnostics.warnings(_warnings(ran, strongest, disclosure)),
+        provenance=provenance(trial.resolved),
+        suppress_below=disclosure.k,
+    )
+    published = disclosure.published(found)
+    return published.model_copy(update={"policies": _policies(ran, published)}), strongest
+
+
+def _disclosure(ran: Ran) -> Disclosure:
+    """The rounding by the smallest number of people who are in, and out, in a round, and of rows released."""
+    rounds, unit = ran.rounds, ran.rounds.people.unit
+    sides = {
+        name: min(len(np.unique(unit[rounds.real & (column == side)])) for column in rounds.inside.T)
+        for name, side in (("originals", True), ("controls", False))
+    }
+    k = ran.trial.resolved.config.report.suppress_below
+    sizes = {**sides, "protected": min(item.released for item in rounds.found)}
+    return Disclosure(1 if k > 1 and min(sides.values()) < 2 * k else k, sizes)
+
+
+def _powers(rounds: Rounds, headline: str, confidence: float) -> list[TrialPower]:
+    return [power_of(rounds, headline, rate, confidence) for rate in FALSE_RATES]
+
+
+def _risk(headline: str, found: TrialPower) -> out.TrialRisk:
+    risk = found.risk
+    return out.TrialRisk(
+        estimate=risk.estimate,
+        low=risk.low,
+        high=risk.high,
+        power=found.power.estimate,
+        false_rate=found.false_rate,
+        attacker=headline,
+    )
+
+
+def _picked(strongest: Strongest) -> out.Picked | None:
+    among = len(strongest.powers)
+    return out.Picked(among=among, confidence=strongest.confidence) if among > 1 else None
+
+
+def _power(found: TrialPower) -> out.TrialPower:
+    return out.TrialPower(
+        false_rate=found.false_rate,
+        power=found.power.estimate,
+        low=found.power.low,
+        high=found.power.high,
+        people_error=found.people_error,
+        draws_error=found.draws_error,
+        degrees=found.degrees,
+    )
+
+
+def _rounds(ran: Ran, headline: str | None) -> list[out.TrialRound]:
+    """Every round, those that failed among them."""
+    rounds, real = ran.rounds, ~ran.trial.people.planted
+    curves = [] if headline is None else round_powers(rounds, headline, [*FALSE_RATES, *CURVE])
+    listed = []
+    for number, inside in enumerate(ran.trial.inside.T):
+        found = out.TrialRound(
+            number=number + 1, inside=int((inside & real).sum()), outside=int((~inside & real).sum())
+        )
+        if number in ran.failures:
+            failed = ran.failures[number]
+            failure = out.RoundFailure(reason=str(failed), exit_code=failed.exit_code, timed_out=failed.timed_out)
+            listed.append(found.model_copy(update={"failed": failure}))
+            continue
+        at = rounds.numbers.index(number)
+        shown: dict[str, object] = {"released": rounds.found[at].released}
+        if headline is not None:
+            values = [
+                out.RoundPower(false_rate=rate, power=power)
+                for rate, power in zip((*FALSE_RATES, *CURVE), curves[at], strict=True)
+            ]
+            shown |= {"power": values[: len(FALSE_RATES)], "curve": values[len(FALSE_RATES) :]}
+            shown["top1_hit_rate"] = rounds.found[at].hits.get(headline)
+        listed.append(found.model_copy(update=shown))
+    return listed
+
+
+def _attackers(rounds: Rounds, strongest: Strongest) -> list[out.TrialAttacker]:
+    """Every attacker, the strongest first, those that do not count last."""
+    listed = []
+    for name in sorted(strongest.powers, key=lambda item: -strongest.powers[item].power.estimate):
+        power = strongest.powers[name].power
+        listed.append(
+            out.TrialAttacker(
+                name=name,
+                rounds=rounds.ran(name),
+                power=power.estimate,
+                low=power.low,
+                high=power.high,
+                top1_hit_rate=rounds.top1(name),
+            )
+        )
+    for name, reasons in strongest.refused.items():
+        listed.append(
+            out.TrialAttacker(
+                name=name, rounds=rounds.ran(name), top1_hit_rate=rounds.top1(name), disqualified=list(reasons)
+            )
+        )
+    return listed
+
+
+def _spread(found: TrialPower) -> out.TrialSpread:
+    spread = spread_over_draws(found)
+    return out.TrialSpread(
+        deviation=spread.deviation, people=spread.people, smallest=spread.smallest, largest=spread.largest
+    )
+
+
+def _exposure(ran: Ran, headline: str, rate: float) -> out.TrialExposure:
+    rounds, seed = ran.rounds, ran.trial.seed
+    linked, known = linked_people(rounds, headline, rate)
+    found = exposure(
+        linked,
+        rounds.inside[rounds.real],
+        stream(seed, "trial exposure"),
+        scored=known,
+        units=rounds.people.unit[rounds.real] if rounds.people.grouped else None,
+    )
+    shares = [
+        out.ExposedShare(above=None if not at else RATE_BINS[at - 1], up_to=edge, inside=mine, outside=others)
+        for at, (edge, mine, others) in enumerate(
+            zip(RATE_BINS, found.when_in.rates, found.when_out.rates, strict=True)
+        )
+    ]
+    tenth = found.most_exposed
+    if tenth is None:
+        return out.TrialExposure(shares=shares)
+    return out.TrialExposure(
+        shares=shares,
+        top_inside=tenth.when_in.estimate,
+        top_inside_low=tenth.when_in.low,
+        top_inside_high=tenth.when_in.high,
+        top_outside=tenth.when_out.estimate,
+        top_outside_low=tenth.when_out.low,
+        top_outside_high=tenth.when_out.high,
+        tenth=tenth.people,
+    )
+
+
+def _planted(ran: Ran, headline: str, strongest: Strongest) -> out.TrialPlanted | None:
+    count = int(ran.trial.people.planted.sum())
+    if not count:
+        return None
+    power, low, high = planted_power(ran.rounds, headline, strongest.false_rate)
+    return out.TrialPlanted(
+        planted=count, power=power, low=low, high=high, everybody=strongest.powers[headline].power.estimate
+    )
+
+
+def _policies(ran: Ran, found: out.TrialResult) -> list[out.PolicyOutcome]:
+    """The configuration's policies as the trial reads them; a trial closes no gate."""
+    written = ran.trial.resolved.config.policy
+    listed: Sequence[PolicyConfig] = () if written is None else written if isinstance(written, tuple) else (written,)
+    outcomes = []
+    for policy in listed:
+        value = None
+        if policy.figure == "risk" and found.risk is not None:
+            value = found.risk.high if policy.bound == "high" else found.risk.estimate
+        elif policy.figure in FALSE_RATE_OF and (power := found.power_at(FALSE_RATE_OF[policy.figure])) is not None:
+            value = power.high if policy.bound == "high" else power.power
+        unknown = "a trial reads the risk and the power only"
+        decided = judge(policy.figure, policy.bound, policy.max, value, unknown=unknown)
+        outcomes.append(
+            out.PolicyOutcome(
+                figure=policy.figure,
+                bound=policy.bound,
+                max=policy.max,
+                value=value,
+                met=decided.met,
+                reasons=list(decided.reasons),
+                attacker=found.attacker,
+            )
+        )
+    return outcomes
+
+
+def _warnings(ran: Ran, strongest: Strongest, disclosure: Disclosure) -> list[AuditWarning]:
+    few = disclosure.k < ran.trial.resolved.config.report.suppress_below
+    return trial_warnings(ran.trial, ran.rounds, ran.failures, strongest, few_people=few)

@@ -1,0 +1,177 @@
+"""What makes the releases of a trial: a command, a Python function, or one of the built-in mechanisms."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cvpl.config.resolved import ConfigLike, load
+from cvpl.errors import InputError, UsageError
+from cvpl.interruption import is_interruption
+from cvpl.randomness import stream
+from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
+from cvpl.wording import did_you_mean
+from cvpl.workflows.function_mechanism import generator_arguments
+from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
+from cvpl.workflows.trial.command import CommandTimeout, filled, run_command, split_command
+
+Kind = Literal["command", "function", "built_in"]
+
+
+class RoundFailed(Exception):  # noqa: N818 - reported with its round; the trial may go on
+    """A round without a release that can be read. The message says why, without a cell of the table."""
+
+    def __init__(self, reason: str, *, exit_code: int | None = None, timed_out: bool = False) -> None:
+        super().__init__(reason)
+        self.exit_code, self.timed_out = exit_code, timed_out
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One run of a mechanism: the table of those who are in, a private folder for its files, and a seed."""
+
+    table: Path
+    folder: Path
+    seed: int
+    stop: threading.Event
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A mechanism: `make` gives the release of a draw, as a path or a dataframe, or raises RoundFailed.
+
+    `fingerprint` changes whenever the releases may; None if that cannot be known, as for a Python function. `identity`
+    gives the identity keys of releases that number people by row; None if the configuration's apply.
+    """
+
+    name: str
+    kind: Kind
+    make: Callable[[Draw], object]
+    strength: Strength | None = None
+    fingerprint: str | None = None
+    identity: IdentityKeys | None = None
+
+
+def find_mechanism(
+    mechanism: object, strength: Strength | None, config: ConfigLike | None, timeout: float | None
+) -> Mechanism:
+    """The mechanism that a caller names. Raises UsageError if it is none.
+
+    A text is the name of a built-in mechanism, which needs a strength and a configuration, or else a command.
+    """
+    if callable(mechanism):
+        _refuse(strength, "a function")
+        return _function(mechanism)
+    if not isinstance(mechanism, str):
+        raise UsageError(
+            f"mechanism: a {type(mechanism).__name__} is given where a command, a function, or the name of a built-in "
+            f"mechanism is needed. The names are {', '.join(FAMILIES)}."
+        )
+    method = next((name for name in FAMILIES if mechanism.strip().replace("_", "-") == name), None)
+    if method is not None:
+        return _built_in(method, strength, config)
+    if "{" not in mechanism:
+        raise UsageError(
+            f"mechanism: '{mechanism}' is no built-in mechanism ({', '.join(FAMILIES)}), and no command, which has "
+            f"{{input}} and {{output}} in it. {did_you_mean(mechanism, FAMILIES)}".rstrip()
+        )
+    _refuse(strength, "a command")
+    return _command(mechanism, timeout)
+
+
+def _refuse(strength: Strength | None, what: str) -> None:
+    if strength is not None:
+        raise UsageError(f"strength: {what} has its own settings. Leave the strength out; it is for {_names()}.")
+
+
+def _names() -> str:
+    return ", ".join(FAMILIES)
+
+
+def _command(text: str, timeout: float | None) -> Mechanism:
+    words = split_command(text)
+
+    def make(draw: Draw) -> object:
+        release = draw.folder / f"release{_ending(draw.table)}"
+        try:
+            code = run_command(filled(words, draw.table, release, draw.seed), draw.folder, timeout, draw.stop)
+        except CommandTimeout:
+            reason = f"the command did not end within {timeout:g} seconds, and was killed"
+            raise RoundFailed(reason, timed_out=True) from None
+        except OSError as error:
+            why = error.strerror or "the system refused"
+            raise RoundFailed(f"the command '{words[0]}' could not be started: {why.lower()}") from None
+        if code:
+            how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+            raise RoundFailed(f"the command {how}", exit_code=code)
+        if not release.is_file() or not release.stat().st_size:
+            wrote = "an empty file" if release.is_file() else "nothing"
+            raise RoundFailed(f"the command ended with exit code 0 and wrote {wrote} to {{output}}", exit_code=0)
+        return release
+
+    named = [_digest(Path(word)) for word in words if Path(word).is_file()]
+    return Mechanism(text, "command", make, fingerprint=_joined([text, *named]))
+
+
+def _function(function: Callable[..., object]) -> Mechanism:
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def make(draw: Draw) -> object:
+        rng = stream(draw.seed, "trial function")
+        placed, by_name = generator_arguments(function, rng)
+        try:
+            made = function(draw.table, *placed, **by_name)
+        except Exception as error:
+            if is_interruption(error):
+                raise KeyboardInterrupt from error
+            # Its message may contain a cell: only the exception chain shows it, to callers from Python.
+            raise RoundFailed(f"function '{name}' failed with a {type(error).__name__}") from error
+        if isinstance(made, str | Path) or hasattr(type(made), "__arrow_c_stream__"):
+            return made
+        raise RoundFailed(
+            f"function '{name}' returned a {type(made).__name__}, not a release: return a dataframe of pandas, "
+            "Polars, pyarrow or DuckDB, or the path of a file"
+        )
+
+    return Mechanism(name, "function", make)
+
+
+def _built_in(method: Method, strength: Strength | None, config: ConfigLike | None) -> Mechanism:
+    if strength is None:
+        raise UsageError(f"strength: {method} needs one, {FAMILIES[method].strength}. Name it.")
+    if config is None:
+        raise UsageError(
+            f"mechanism {method} needs a configuration, which declares the columns to protect. Write one with "
+            "`cvpl init`, check it, and pass it."
+        )
+    settings = config
+    numbered = not any(entry.role == "id" for entry in load(settings).config.columns.values())
+
+    def make(draw: Draw) -> object:
+        try:
+            made = Protector.read(draw.table, settings)[0].release(method, strength, draw.seed)
+            return made.write(draw.folder / "release.parquet")
+        except (UsageError, InputError) as error:
+            raise RoundFailed(f"mechanism '{method}' refused: {error}") from None
+
+    identity = IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None
+    return Mechanism(method, "built_in", make, strength, _joined([method, str(strength)]), identity)
+
+
+def _ending(table: Path) -> str:
+    """The file extension of a table; `.csv.gz` is kept whole."""
+    ending = table.suffix
+    return Path(table.stem).suffix + ending if ending.lower() == ".gz" else ending
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _joined(parts: list[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

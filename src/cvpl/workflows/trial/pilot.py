@@ -1,0 +1,42 @@
+"""A trial without a configuration: a first release is made only to guess roles and types from it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from cvpl.errors import UsageError
+from cvpl.randomness import stream
+from cvpl.tables.dialect import guess_dialect
+from cvpl.tables.parting import part, read_people
+from cvpl.tables.staged_table import stage
+from cvpl.workflows.propose import Proposal, propose
+from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
+from cvpl.workflows.trial.rounds import draw_seed, two_tables
+
+
+def guessed_configuration(original: object, mechanism: Mechanism, seed: int, folder: Path) -> Proposal:
+    """Propose a configuration from a release of half of the rows, as an audit without one does.
+
+    This release is not part of the trial: which rows belong to one person is known only with the configuration.
+    """
+    place = folder / "pilot"
+    place.mkdir(mode=0o700)
+    reading = guess_dialect(original).reading
+    table = stage(original, reading, place)
+    rows = read_people(table, None).people
+    aside = np.zeros(rows, dtype=bool)
+    aside[stream(seed, "trial pilot").permutation(rows)[: rows // 2]] = True
+    mine, others = two_tables(table, place)
+    part(table, reading, aside, (mine, others))
+    work = place / "mechanism"
+    work.mkdir(mode=0o700)
+    try:
+        release = mechanism.make(Draw(mine, work, draw_seed(seed, -1), threading.Event()))
+    except RoundFailed as failed:
+        raise UsageError(
+            f"before the first round, to guess the roles of columns: {failed}. Pass a configuration to skip this run."
+        ) from failed
+    return propose(mine, release, compare_sensitive=True)

@@ -1,0 +1,224 @@
+"""One round of a trial: split the people, run the mechanism on those who are in, and attack its release.
+
+The release is audited with the people who are out as its control, by every attacker of the configuration. For a lower
+bound on epsilon it is attacked a second time by attackers that know nothing of who is in: their table is everybody's,
+and there is neither a control nor a reference sample.
+
+Canaries run in the first round only: they test an attacker, not a release, and the tables of all rounds are alike.
+Sensitivity analyses are not run; they explain the figures of one release.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
+from cvpl.assessment.progress import Phase, ProgressCallback, prefix_progress
+from cvpl.attack.attack import attack
+from cvpl.attack.shared_work import SharedWork
+from cvpl.config.resolved import ResolvedConfig
+from cvpl.errors import InputError
+from cvpl.evaluation.risk import best_candidate
+from cvpl.files import private_folder
+from cvpl.input_file import FileState
+from cvpl.operators.threshold import DEFAULT, Calibrate
+from cvpl.randomness import stream
+from cvpl.tables.pair import Inputs
+from cvpl.tables.parting import part
+from cvpl.workflows.audit import read_tables
+from cvpl.workflows.trial.command import CommandStopped, keep_output
+from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
+from cvpl.workflows.trial.people import TrialPeople
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class RoundScores:
+    """What one round found out, by attacker: a score for each row of the table, NaN for rows that were not scored.
+
+    `scores` are read with the people who are out as control; reference people have none. `blind` are the scores of
+    attackers that know nothing of who is in; empty if no bound on epsilon is asked for. `faults` say why an attacker's
+    representation is not valid for this release, `canary_faults` why its canaries fail. `hits` are top-1 hit rates
+    where true matches are known. `released` and `columns` describe the release; `notices` are sentences on columns
+    that were left out.
+    """
+
+    scores: Mapping[str, Floats]
+    blind: Mapping[str, Floats] = field(default_factory=dict)
+    faults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    canary_faults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hits: Mapping[str, float] = field(default_factory=dict)
+    released: int = 0
+    columns: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def ordered(self, order: NDArray[np.int64]) -> RoundScores:
+        """The same round with its rows in another order."""
+        scores, blind = ({name: found[order] for name, found in part.items()} for part in (self.scores, self.blind))
+        return replace(self, scores=scores, blind=blind)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What is the same in every round. `inside` is rows x rounds: whether a row's unit is in."""
+
+    table: Path
+    resolved: ResolvedConfig
+    mechanism: Mechanism
+    people: TrialPeople
+    inside: Bools
+    seed: int
+    blind: bool
+    state: FileState
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds."""
+        return int(self.inside.shape[1])
+
+
+def run_round(
+    trial: Trial, number: int, aside: Path | None, stop: threading.Event, tell: ProgressCallback
+) -> RoundScores:
+    """Run the round `number`, counted from 0. The tables that it makes are removed at its end.
+
+    Raises RoundFailed if there is no release that can be read. What a command printed is then kept in the folder
+    `aside`, which only this user may enter.
+    """
+    progress = prefix_progress(_stoppable(tell, stop), f"round {number + 1}")
+    trial.state.check()
+    with private_folder() as folder:
+        progress("making the release", None)
+        inside = trial.inside[:, number]
+        mine, others = two_tables(trial.table, folder)
+        part(trial.table, trial.resolved.reading, ~inside, (mine, others))
+        work = folder / "mechanism"
+        work.mkdir(mode=0o700)
+        try:
+            release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, number), stop))
+            progress(Phase.READING, None)
+            inputs = _read(trial, number, mine, release, others)
+            ensemble = run_attackers(_resolved(trial, number), inputs, progress)
+            blind = _blind_scores(trial, release, progress) if trial.blind else {}
+        except CommandStopped:
+            raise KeyboardInterrupt from None
+        except RoundFailed:
+            keep_output(work, aside)
+            raise
+        except InputError as error:
+            keep_output(work, aside)
+            raise RoundFailed(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
+        return _scored(trial, inside, inputs, ensemble, blind)
+
+
+def two_tables(table: Path, folder: Path) -> tuple[Path, Path]:
+    """Where to write those who are in and those who are out: under the name of the table, which messages then have."""
+    for name in ("in", "out"):
+        (folder / name).mkdir(mode=0o700)
+    return folder / "in" / table.name, folder / "out" / table.name
+
+
+def draw_seed(seed: int, number: int) -> int:
+    """The seed of the mechanism in a round."""
+    return int(stream(seed, f"trial mechanism {number}").integers(2**31 - 1))
+
+
+def _stoppable(tell: ProgressCallback, stop: threading.Event) -> ProgressCallback:
+    """The same callback, which ends a round of a trial that is being stopped."""
+
+    def progress(phase: str, share: float | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        tell(phase, share)
+
+    return progress
+
+
+def _resolved(trial: Trial, number: int) -> ResolvedConfig:
+    """The configuration of a round: the control is the people who are out, and canaries run in the first one."""
+    update: dict[str, object] = {"control": None, "sensitivity": False}
+    if number:
+        update["canaries"] = False
+    resolved = replace(trial.resolved, config=trial.resolved.config.model_copy(update=update), control=None)
+    identity = trial.mechanism.identity
+    if identity is None:
+        return resolved
+    return replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
+
+
+def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
+    return read_tables(mine, release, _resolved(trial, number), others)
+
+
+def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> dict[str, Floats]:
+    """The scores of everybody by attackers that do not know who is in; no threshold is read, so none is calibrated."""
+    attackers = {
+        name: attacker.model_copy(update={"threshold": DEFAULT})
+        if isinstance(attacker.threshold, Calibrate)
+        else attacker
+        for name, attacker in trial.resolved.attackers.items()
+        if not attacker.needs_reference
+    }
+    resolved = replace(_resolved(trial, 1), attackers=attackers, identity=None, groups=(), subgroups=())
+    inputs = read_tables(trial.table, release, resolved, None)
+    running, shared, found = resolved.able(0, inputs.pair), SharedWork(), {}
+    for name, attacker in running.items():
+        progress(f"{Phase.SEARCHING} without membership ({name})", None)
+        done = attack(
+            inputs.pair,
+            attacker,
+            seed=resolved.config.seed,
+            budget=resolved.budget,
+            levers=resolved.levers,
+            most=resolved.most_asked(attacker, inputs.pair.protected.rows),
+            shared=shared,
+        )
+        scores = np.full(trial.people.rows, np.nan)
+        scores[inputs.order["original"][done.people]] = done.scores
+        found[name] = scores
+    return found
+
+
+def _scored(
+    trial: Trial,
+    inside: Bools,
+    inputs: Inputs,
+    ensemble: EnsembleOutcome,
+    blind: Mapping[str, Floats],
+) -> RoundScores:
+    """Put the scores of a round's attackers at the rows of the whole table."""
+    mine = np.flatnonzero(inside)[inputs.order["original"]]
+    others = np.flatnonzero(~inside)[inputs.order["control"]]
+    scores, hits = {}, {}
+    for name, outcome in ensemble.outcomes.items():
+        measured = outcome.measured
+        if not measured.has_control or measured.base_scores is None:
+            continue
+        found = np.full(trial.people.rows, np.nan)
+        found[mine[measured.attack.people]] = measured.attack.scores
+        found[others[measured.attack.control_rows]] = measured.base_scores
+        scores[name] = found
+        if (rate := best_candidate(measured)) is not None:
+            hits[name] = rate
+    return RoundScores(
+        scores=scores,
+        blind=blind,
+        faults={name: item.valid.reasons for name, item in ensemble.outcomes.items() if item.valid.reasons},
+        canary_faults={name: texts for name, item in ensemble.outcomes.items() if (texts := _canary_faults(item))},
+        hits=hits,
+        released=inputs.pair.protected.rows,
+        columns=tuple(inputs.whole.present["protected"]),
+        notices=inputs.pair.notices,
+    )
+
+
+def _canary_faults(outcome: AttackerOutcome) -> tuple[str, ...]:
+    return () if outcome.canaries is None else outcome.canaries.faults

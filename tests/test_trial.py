@@ -1,0 +1,578 @@
+"""Trials of a mechanism: who is in, what makes the releases, what fails, what is kept, and what the figures say."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+import cvpl
+from cvpl.cli.main import run
+from cvpl.config.resolved import load
+from cvpl.workflows.trial.command import CommandStopped, filled, run_command, split_command
+from cvpl.workflows.trial.membership import balanced, coins
+from cvpl.workflows.trial.people import canonical_units, read_people
+from cvpl.workflows.trial.rounds import draw_seed
+
+PEOPLE = 200
+CONFIG = {
+    "columns": {
+        "who": {"role": "id"},
+        "city": {"role": "quasi_identifier", "type": "category", "block": "exact"},
+        "age": {"role": "quasi_identifier", "type": "numeric"},
+        "pay": {"role": "attribute", "type": "numeric"},
+    },
+    "attacker": "paper",
+    "canaries": False,
+}
+COPY = "cp {input} {output}"
+NOISE = """import sys, csv, random
+table, release, seed = sys.argv[1:]
+rng = random.Random(int(seed))
+rows = list(csv.DictReader(open(table)))
+for row in rows:
+    row["pay"] = float(row["pay"]) + rng.gauss(0, 20)
+    row["age"] = int(row["age"]) + rng.randrange(-5, 6)
+rng.shuffle(rows)
+writer = csv.DictWriter(open(release, "w", newline=""), rows[0])
+writer.writeheader()
+writer.writerows(rows)
+"""
+
+
+def drawn(size=PEOPLE, seed=1):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "who": np.arange(size),
+            "city": rng.choice(list("abcdef"), size),
+            "age": rng.integers(18, 80, size),
+            "pay": rng.normal(100, 20, size).round(2),
+        }
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    drawn().to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"
+
+
+@pytest.fixture
+def noise(tmp_path):
+    (tmp_path / "noise.py").write_text(NOISE)
+    return f"{sys.executable} {tmp_path / 'noise.py'} {{input}} {{output}} {{seed}}"
+
+
+def program(tmp_path, code):
+    """A command that runs this code, with the table, the release and the seed as its arguments."""
+    (tmp_path / "program.py").write_text("import sys, os, time, shutil\n" + code)
+    return f"{sys.executable} {tmp_path / 'program.py'} {{input}} {{output}} {{seed}}"
+
+
+# Who is in
+
+
+@pytest.mark.parametrize("rounds", [2, 5, 8])
+def test_balanced_rounds_are_complementary_in_pairs_and_everybody_is_in_for_half_of_them(rounds):
+    inside = balanced(101, rounds, 3)
+    for first in range(0, rounds - 1, 2):
+        assert (inside[:, first] ^ inside[:, first + 1]).all()
+    assert set(inside[:, : rounds - rounds % 2].sum(axis=1)) == {rounds // 2}
+    assert all(count in (50, 51) for count in inside.sum(axis=0))
+    for one, other in itertools.combinations(range(0, rounds, 2), 2):
+        assert 20 < (inside[:, one] & inside[:, other]).sum() < 32  # another split, not the same one again
+
+
+def test_coins_are_fair_and_independent():
+    inside = coins(4000, 8, 5)
+    assert abs(inside.mean() - 0.5) < 0.02
+    joint = np.corrcoef(inside.T.astype(float)) - np.eye(8)
+    assert np.abs(joint).max() < 0.07
+    assert len({column.tobytes() for column in inside.T}) == 8
+
+
+def test_the_order_of_rows_does_not_decide_who_is_in(tmp_path):
+    people = drawn().assign(home=lambda frame: frame.who // 3)
+    mixed = people.sample(frac=1, random_state=4)
+    config = {**CONFIG, "columns": {**CONFIG["columns"], "home": {"role": "group"}}}
+    units = []
+    for at, frame in enumerate((people, mixed)):
+        frame.to_csv(tmp_path / f"{at}.csv", index=False)
+        found = read_people(tmp_path / f"{at}.csv", load(config))
+        assert found.grouped and found.units == 67
+        units.append(dict(zip(frame.who, found.unit, strict=True)))
+        homes = pd.Series(found.unit).groupby(frame.home.to_numpy()).nunique()
+        assert (homes == 1).all()
+    assert units[0] == units[1]
+
+
+def test_units_are_numbered_by_their_smallest_key_and_then_by_their_sum():
+    keys = np.array([9, 1, 5, 1, 3], dtype=np.uint64)
+    codes = np.array([7, 7, 2, 4, 4])  # keys {9, 1}, {5}, {1, 3}
+    assert canonical_units(keys, codes).tolist() == [1, 1, 2, 0, 0]
+
+
+def test_a_table_of_too_few_people_is_refused(tmp_path):
+    drawn(59).to_csv(tmp_path / "few.csv", index=False)
+    with pytest.raises(cvpl.InputError, match="59 people, and a trial needs at least 60"):
+        cvpl.trial(tmp_path / "few.csv", COPY, CONFIG, rounds=2)
+
+
+# The figures
+
+
+def test_the_figures_are_those_of_an_audit_of_every_round(table):
+    """The power of each round is that of `cvpl.audit` on the same halves, exactly."""
+    seen = []
+
+    def keeps(path, rng):
+        people = pd.read_csv(path)
+        made = people.assign(pay=people.pay + rng.normal(0, 20, len(people)))
+        seen.append((people, made))
+        return made
+
+    config = {**CONFIG, "report": {"suppress_below": 1}}
+    found = cvpl.trial(table, keeps, config, rounds=2)
+    whole = pd.read_csv(table)
+    for item, (people, made) in zip(found.rounds, seen, strict=True):
+        control = whole[~whole.who.isin(people.who)]
+        assert (item.inside, item.outside, item.released) == (len(people), len(control), len(made))
+        alone = cvpl.audit(people, made, config, control=control)
+        assert [one.power for one in item.power] == [one.power for one in alone.power]
+        assert item.top1_hit_rate == alone.truth.top1_hit_rate
+    assert found.risk.power == pytest.approx(
+        np.mean(
+            [next(one.power for one in item.curve if one.false_rate == found.risk.false_rate) for item in found.rounds]
+        )
+    )
+    assert found.risk.estimate == pytest.approx((found.risk.power - 0.1) / 0.9)
+    assert found.risk.false_rate == 0.1  # 100 people who are out are too few for 5%
+    assert found.risk.low <= found.risk.estimate <= found.risk.high
+
+
+def test_a_copy_reads_everybody_and_an_epsilon_above_3(tmp_path):
+    drawn(1000).to_csv(tmp_path / "people.csv", index=False)
+    found = cvpl.trial(tmp_path / "people.csv", COPY, CONFIG, rounds=8, epsilon=1.0, jobs=2)
+    assert found.risk.estimate == 1 and found.risk.low > 0.9 and found.risk.false_rate == 0.05
+    assert found.budget.lower_bound > 3 and found.budget.alarm
+    assert [item.exceeded for item in found.budget.allowed] == [True] * 3
+    assert found.budget.allowed[1].allowed == pytest.approx(0.1359, abs=1e-4)
+    assert found.membership == "coin" and not found.warnings
+    assert found.exposure.shares[-1].inside == 1 and found.exposure.shares[0].outside > 0.6
+
+
+def test_public_marginals_read_an_epsilon_of_0_and_no_risk(tmp_path):
+    drawn(1000).to_csv(tmp_path / "people.csv", index=False)
+    public = drawn(1000, seed=77)
+
+    def marginals(path, rng):
+        return pd.DataFrame({name: rng.permutation(public[name]) for name in ("city", "age", "pay")})
+
+    found = cvpl.trial(tmp_path / "people.csv", marginals, CONFIG, rounds=8, epsilon=1.0)
+    assert found.budget.lower_bound == 0 and found.budget.alarm is False
+    assert found.risk.low <= 0 <= found.risk.high
+    assert "at most" in found.to_markdown() and "does not contradict the stated epsilon of 1" in found.to_markdown()
+
+
+def test_planted_people_are_unusual_and_not_in_the_figures_of_the_others(table):
+    tables = []
+
+    def keeps(path):
+        tables.append(pd.read_csv(path))
+        return tables[-1]
+
+    found = cvpl.trial(table, keeps, CONFIG, rounds=2, plant=40)
+    original = pd.read_csv(table)
+    both = pd.concat(tables)
+    planted = both[~both.who.isin(original.who)]
+    assert len(planted) == 40 and planted.who.is_unique
+    low, high = original.pay.quantile(0.05), original.pay.quantile(0.95)
+    assert ((planted.pay <= low) | (planted.pay >= high)).all()
+    assert planted.city.nunique() == 1 and planted.city.iloc[0] == original.city.value_counts().index[-1]
+    assert found.people == PEOPLE and [item.inside + item.outside for item in found.rounds] == [PEOPLE] * 2
+    assert found.planted.planted == 40 and found.planted.power == 1 and found.planted.everybody == found.risk.power
+
+
+def test_the_mean_share_of_linked_people_is_the_power(table, noise, tmp_path):
+    """The file of single people agrees with the figures, and only its owner may read it."""
+    file = tmp_path / "links.csv"
+    config = {**CONFIG, "report": {"suppress_below": 1}}
+    found = cvpl.trial(table, noise, config, rounds=8, per_person=file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    links = pd.read_csv(file)
+    assert len(links) == PEOPLE and (links.rounds_in == 4).all() and (links.rounds_out == 4).all()
+    assert links.linked_in.sum() / links.rounds_in.sum() == pytest.approx(found.risk.power, abs=0.03)
+    assert links.linked_out.sum() / links.rounds_out.sum() == pytest.approx(found.risk.false_rate, abs=0.02)
+    assert found.exposure.shares[0].inside == pytest.approx((links.linked_in == 0).mean())
+
+
+def test_a_group_is_in_or_out_together_and_the_unit_is_stated(tmp_path):
+    drawn().assign(home=lambda frame: frame.who // 2).to_csv(tmp_path / "people.csv", index=False)
+    config = {**CONFIG, "columns": {**CONFIG["columns"], "home": {"role": "group"}}}
+    homes = []
+
+    def keeps(path):
+        made = pd.read_csv(path)
+        homes.append(set(made.home))
+        assert (made.groupby("home").size() == 2).all()
+        return made
+
+    found = cvpl.trial(tmp_path / "people.csv", keeps, config, rounds=2)
+    assert (found.unit, found.people) == ("group", 100) and not homes[0] & homes[1]
+
+
+def test_without_a_configuration_the_roles_are_guessed_and_stated(table, noise):
+    guessed = []
+    found = cvpl.trial(table, noise, rounds=2, attackers=["rarity"], on_guess=guessed.append)
+    assert {item.column for item in found.assumptions.columns} == {"who", "city", "age", "pay"}
+    assert guessed[0].assumptions == found.assumptions
+    assert "There was no configuration" in found.to_html()
+
+
+def test_the_order_of_rows_changes_no_figure(tmp_path):
+    """The mechanism rounds numbers, whatever the order of its rows."""
+    found = []
+    for at, frame in enumerate((drawn(), drawn().sample(frac=1, random_state=4))):
+        frame.to_csv(tmp_path / f"{at}.csv", index=False)
+        made = lambda path: pd.read_csv(path).assign(pay=lambda it: it.pay.round(-1), age=lambda it: it.age // 9 * 9)  # noqa: E731
+        found.append(cvpl.trial(tmp_path / f"{at}.csv", made, CONFIG, rounds=4, bound=True))
+    assert found[0].model_copy(update={"inputs": {}}) == found[1].model_copy(update={"inputs": {}})
+
+
+# What makes the releases
+
+
+def test_a_command_is_split_without_a_shell_and_only_its_places_are_filled(tmp_path):
+    words = split_command("prog '--in={input}' {output} --seed {seed} '{other}' '$HOME'")
+    assert filled(words, tmp_path / "a b", tmp_path / "c", 7) == [
+        "prog", f"--in={tmp_path / 'a b'}", str(tmp_path / "c"), "--seed", "7", "{other}", "$HOME",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "more", "message"),
+    [
+        ("cp {input}", {}, "lacks {output}"),
+        ("cp 'a {input} {output}", {}, "a quote that is not closed"),
+        ("mondrain", {"strength": 5}, "Did you mean `mondrian`"),
+        ("mondrian", {}, "strength: mondrian needs one"),
+        (COPY, {"strength": 5}, "Leave the strength out"),
+        (7, {}, "a int is given where a command"),
+        (COPY, {"rounds": 1}, "rounds is 1; allowed is a whole number from 2"),
+        (COPY, {"timeout": 0}, "timeout is 0"),
+        (COPY, {"epsilon": -1}, "epsilon is -1"),
+        (COPY, {"epsilon": 1, "delta": 1}, "delta is 1"),
+        (COPY, {"delta": 1e-5}, "delta is given without a budget"),
+        (COPY, {"on_failure": "ignore"}, "on_failure is 'ignore'"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_refused_before_any_work(table, mechanism, more, message):
+    with pytest.raises(cvpl.UsageError, match=message):
+        cvpl.trial(table, mechanism, CONFIG, **more)
+
+
+def test_a_built_in_mechanism_needs_a_configuration_and_knows_the_true_matches(table):
+    with pytest.raises(cvpl.UsageError, match="needs a configuration"):
+        cvpl.trial(table, "mondrian", strength=5)
+    config = {**CONFIG, "columns": {**CONFIG["columns"], "who": {"role": "ignore"}}}
+    found = cvpl.trial(table, "mondrian", config, strength=5, rounds=2)
+    assert (found.mechanism.kind, found.mechanism.strength) == ("built_in", 5)
+    assert all(item.top1_hit_rate is not None for item in found.rounds)
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".parquet"])
+def test_a_command_gets_a_table_of_the_same_format(tmp_path, ending):
+    file = tmp_path / f"people{ending}"
+    getattr(drawn(), "to_parquet" if ending == ".parquet" else "to_csv")(file, index=False)
+    found = cvpl.trial(file, COPY, CONFIG, rounds=2, plant=5)
+    assert found.risk.estimate == 1 and found.inputs["original"].rows == PEOPLE
+
+
+def test_a_dataframe_gives_the_same_figures_as_its_file(table):
+    def keeps(path, rng):
+        read = pd.read_csv if path.suffix == ".csv" else pd.read_parquet
+        people = read(path)
+        return people.assign(pay=people.pay + rng.normal(0, 20, len(people)))
+
+    one, other = (cvpl.trial(data, keeps, CONFIG, rounds=2) for data in (table, pd.read_csv(table)))
+    assert one.power == other.power and one.rounds == other.rounds
+
+
+# What fails
+
+
+FAILURES = {
+    "exits": ("sys.stderr.write('cell 42.17'); sys.exit(7)", "the command ended with exit code 7"),
+    "writes nothing": ("print('done')", "the command ended with exit code 0 and wrote nothing to {output}"),
+    "writes an empty file": ("open(sys.argv[2], 'w')", "the command ended with exit code 0 and wrote an empty file"),
+    "is killed": ("os.kill(os.getpid(), 9)", "the command was ended by signal 9"),
+    "writes no table": ("open(sys.argv[2], 'w').write('a,b\\n1,2\\n')", "its release cannot be used"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_command_that_fails_is_reported_with_its_round_and_its_output_is_kept_aside(table, tmp_path, name, capsys):
+    code, message = FAILURES[name]
+    config = tmp_path / "audit.yaml"
+    config.write_text(json.dumps(CONFIG))
+    call = ["trial", str(table), "-m", program(tmp_path, code), "-c", str(config), "--rounds", "2"]
+    assert run([*call, "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert f"round 1 of 2: {message}" in said and "42.17" not in said
+    aside = tmp_path / "out" / "failed" / "round_01"
+    if name in ("exits", "writes nothing"):
+        kept = aside / ("stderr.txt" if name == "exits" else "stdout.txt")
+        assert kept.read_text().strip() in ("cell 42.17", "done") and str(aside) in said
+        assert (stat.S_IMODE(aside.stat().st_mode), stat.S_IMODE(kept.stat().st_mode)) == (0o700, 0o600)
+    assert not (tmp_path / "out" / "trial.json").exists()
+
+
+def test_a_command_that_cannot_be_started_is_reported(table):
+    with pytest.raises(cvpl.UsageError, match="'no-such-program' could not be started: no such file"):
+        cvpl.trial(table, "no-such-program {input} {output}", CONFIG, rounds=2)
+
+
+def test_a_command_that_hangs_is_killed_with_its_children(table, tmp_path):
+    left = tmp_path / "left"
+    code = f"""
+import subprocess
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(2.5); open({str(left)!r}, 'w')"])
+time.sleep(60)
+"""
+    began = time.monotonic()
+    with pytest.raises(cvpl.LimitError, match="round 1 of 2: the command did not end within 1 seconds"):
+        cvpl.trial(table, program(tmp_path, code), CONFIG, rounds=2, timeout=1)
+    assert time.monotonic() - began < 10
+    time.sleep(2)
+    assert not left.exists()
+
+
+SOMETIMES = """
+count = len(os.listdir({folder!r}))
+open(os.path.join({folder!r}, str(count)), "w")
+if count == 2:
+    {fault}
+shutil.copy(sys.argv[1], sys.argv[2])
+"""
+FAULTS = {
+    "fails": ("sys.exit(3)", "exit code 3", 3),
+    "changes columns": (
+        "sys.exit(open(sys.argv[2], 'w').write(open(sys.argv[1]).read().replace('city', 'town')) and 0)",
+        "the columns of its release differ from those of round 1 (1 more, 1 fewer)",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_trial_goes_on_without_a_failed_round_if_asked_to(table, tmp_path, name):
+    fault, reason, code = FAULTS[name]
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    mechanism = program(tmp_path, SOMETIMES.format(folder=str(folder), fault=fault))
+    found = cvpl.trial(table, mechanism, CONFIG, rounds=4, on_failure="continue", epsilon=2.0)
+    failed = [item for item in found.rounds if item.failed is not None]
+    assert [item.number for item in failed] == [3] and reason in failed[0].failed.reason
+    assert failed[0].failed.exit_code == code and not failed[0].power
+    assert [warning.rule for warning in found.warnings if warning.rule == "rounds_failed"]
+    assert found.budget.lower_bound is None  # a round may have failed because of who was in
+    assert "Round 3 failed" in found.to_markdown()
+
+
+def test_a_function_that_fails_shows_its_error_only_in_the_chain(table):
+    def breaks(path):
+        raise ValueError("cell 42.17")
+
+    with pytest.raises(cvpl.UsageError, match="round 1 of 2: function 'breaks' failed with a ValueError") as caught:
+        cvpl.trial(table, breaks, CONFIG, rounds=2)
+    assert "42.17" not in str(caught.value)
+    with pytest.raises(cvpl.UsageError, match="returned a int, not a release"):
+        cvpl.trial(table, lambda path: 5, CONFIG, rounds=2)
+
+
+def test_releases_of_very_different_sizes_are_warned_of(table):
+    sizes = itertools.cycle([1.0, 0.5])
+    found = cvpl.trial(table, lambda path: pd.read_csv(path).sample(frac=next(sizes), random_state=1), CONFIG, rounds=2)
+    assert {"release_sizes_differ", "few_rounds"} <= {warning.rule for warning in found.warnings}
+
+
+def test_a_table_that_changes_between_rounds_is_refused(table):
+    def changes(path):
+        made = pd.read_csv(path)
+        table.write_text(table.read_text() + "999,a,30,100\n")
+        return made
+
+    with pytest.raises(cvpl.InputError, match="the file changed while it was read"):
+        cvpl.trial(table, changes, CONFIG, rounds=2)
+
+
+def test_a_bound_needs_an_attacker_that_does_not_know_who_is_in(table):
+    family = {**CONFIG, "attacker": "default"}
+    with pytest.raises(cvpl.UsageError, match="does not know who is in"):
+        cvpl.trial(table, COPY, family, attackers=["rarity_reference"], bound=True)
+
+
+# Budgets of Gaussian noise
+
+
+def test_gaussian_noise_needs_its_extra(table, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    with pytest.raises(cvpl.UsageError, match=r"cvpl\[budget\]"):
+        cvpl.trial(table, COPY, CONFIG, noise_multiplier=1.0)
+
+
+def test_gaussian_noise_is_held_against_the_power(table, monkeypatch):
+    """What it allows is another's arithmetic; here it is Φ(Φ⁻¹(a) + 1 / σ), which is exact for one step."""
+
+    def exact(multiplier, rate, *, steps=1, sampling=1.0):
+        return float(norm.cdf(norm.ppf(rate) + 1 / multiplier)) if rate else 0.0
+
+    for name in ("budget", "trial"):
+        monkeypatch.setattr(f"cvpl.workflows.trial.{name}.largest_gaussian_power", exact)
+    found = cvpl.trial(table, COPY, CONFIG, rounds=4, noise_multiplier=1.0, delta=1e-5).budget
+    assert (found.epsilon, found.noise.multiplier, found.alarm) == (None, 1.0, True)
+    assert [item.allowed for item in found.allowed] == pytest.approx([0.0924, 0.2595, 0.3891], abs=1e-4)
+    assert [point.allowed for point in found.region] == sorted(point.allowed for point in found.region)
+    with pytest.raises(cvpl.UsageError, match="both epsilon and a noise multiplier"):
+        cvpl.trial(table, COPY, CONFIG, noise_multiplier=1.0, epsilon=1.0)
+
+
+# Same bytes, resumed, interrupted
+
+
+def test_one_job_and_two_give_the_same_bytes(table, noise):
+    one, two = (cvpl.trial(table, noise, CONFIG, rounds=4, epsilon=3.0, jobs=jobs) for jobs in (1, 2))
+    assert one.to_json() == two.to_json()
+
+
+def test_another_seed_gives_other_halves_and_other_draws(table):
+    seen = {}
+
+    def keeps(path, rng):
+        seen.setdefault(seed, []).append((tuple(pd.read_csv(path).who), rng.random()))
+        return pd.read_csv(path)
+
+    for seed in (1, 2):
+        cvpl.trial(table, keeps, CONFIG, rounds=2, seed=seed)
+    assert not set(seen[1]) & set(seen[2])
+    assert len({draw_seed(1, number) for number in range(50)}) == 50
+
+
+def test_a_trial_that_was_stopped_resumes_with_the_same_bytes(table, tmp_path, noise):
+    """Rounds that are finished are not run again, unless something they depend on has changed."""
+    whole = cvpl.trial(table, noise, CONFIG, rounds=4)
+    out, ran = tmp_path / "out", []
+
+    def stop_after(count):
+        def progress(phase, share):
+            if phase.endswith("making the release"):
+                ran.append(phase)
+                if len(ran) > count:
+                    raise KeyboardInterrupt
+
+        return progress
+
+    with pytest.raises(KeyboardInterrupt):
+        cvpl.trial(table, noise, CONFIG, rounds=4, out=out, progress=stop_after(2))
+    kept = sorted((out / "rounds").iterdir())
+    assert [file.name for file in kept] == ["round_01.scores", "round_02.scores"]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in kept} == {0o600}
+    assert stat.S_IMODE((out / "rounds").stat().st_mode) == 0o700
+    ran.clear()
+    again = cvpl.trial(table, noise, CONFIG, rounds=4, out=out, progress=stop_after(9), keep_rounds=True)
+    assert len(ran) == 2 and again.to_json() == whole.to_json()
+    ran.clear()
+    content = bytearray(kept[0].read_bytes())
+    content[-200] ^= 1
+    kept[0].write_bytes(content)
+    assert cvpl.trial(table, noise, CONFIG, rounds=4, out=out, progress=stop_after(9), keep_rounds=True) == whole
+    assert len(ran) == 1  # the damaged one
+    ran.clear()
+    cvpl.trial(table, noise, {**CONFIG, "threshold": 0.8}, rounds=4, out=out, progress=stop_after(9))
+    assert len(ran) == 4 and not (out / "rounds").exists()
+    (tmp_path / "noise.py").write_text(NOISE + "\n")
+    cvpl.trial(table, noise, CONFIG, rounds=4, out=out, progress=stop_after(9))
+    assert len(ran) == 8  # the program has changed
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on a POSIX system")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_exits_5_and_ends_the_command(table, tmp_path, jobs):
+    config = tmp_path / "audit.yaml"
+    config.write_text(json.dumps(CONFIG))
+    started, left = tmp_path / "started", tmp_path / "left"
+    code = f"open({str(started)!r}, 'w'); time.sleep(3); open({str(left)!r}, 'w')"
+    call = ["trial", str(table), "-m", program(tmp_path, code), "-c", str(config), "--jobs", jobs]
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-m", "cvpl", *call, "--out", str(tmp_path / "out")],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as process:
+        while not started.exists():
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 5 and said.startswith("Interrupted; no result was written."), said
+    time.sleep(3)
+    assert not left.exists() and not list(tmp_path.glob(".cvpl-*"))
+
+
+def test_a_command_ends_when_the_trial_stops(tmp_path):
+    stop = threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    with pytest.raises(CommandStopped):
+        run_command([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path, None, stop)
+
+
+# What is shown
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shown")
+    drawn().to_csv(folder / "people.csv", index=False)
+    (folder / "audit.yaml").write_text(json.dumps({**CONFIG, "policy": {"figure": "risk", "max": 0.05}}))
+    call = ["trial", str(folder / "people.csv"), "-m", "perturbation", "-s", "low", "-c", str(folder / "audit.yaml")]
+    assert run([*call, "--rounds", "4", "--epsilon", "2", "--plant", "40", "--out", str(folder / "out")]) == 0
+    return folder / "out"
+
+
+def test_the_result_is_read_back_and_reported_again(shown, capsys):
+    found = cvpl.TrialResult.from_json((shown / "trial.json").read_bytes())
+    assert found.to_json().encode() == (shown / "trial.json").read_bytes()
+    assert sorted(file.name for file in shown.iterdir()) == ["trial.html", "trial.json"]
+    assert run(["report", str(shown), "--format", "md"]) == 0
+    text = (shown / "trial.md").read_text()
+    assert text == found.to_markdown() and "releas" in text
+    assert (shown / "trial.html").read_text() == found.to_html()
+    assert len(found.to_frame()) == 4 and "power_at_5" in found.to_frame()
+    (shown / "trial.md").unlink()
+
+
+def test_the_page_has_the_charts_and_says_half_of_the_people(shown):
+    page = (shown / "trial.html").read_text()
+    assert "half of these people" in page and "A trial closes no gate" in page
+    for title in ("The power of every round", "The power over rounds", "How often people are linked"):
+        assert title in page
+    assert "--mechanism perturbation --strength low --rounds 4" in page and "--epsilon 2 --plant 40" in page
+
+
+def test_figures_of_a_trial_tell_of_no_fewer_than_ten_people(shown):
+    found = cvpl.TrialResult.from_json((shown / "trial.json").read_bytes())
+    assert found.suppress_below == 10
+    powers = [one.power for item in found.rounds for one in (*item.power, *item.curve)]
+    assert all(round(power / 0.1, 6) % 1 == 0 for power in powers)  # about 100 people are in: steps of a tenth
+    assert found.budget.right % 10 == 0
