@@ -222,7 +222,7 @@ def test_the_interval_covers_in_simulated_trials(benchmark_module, effects, powe
     module = benchmark_module("trial_coverage")
     module.FRESH = 400
     trials = examples(60)
-    _, above, below, _ = module.covered(module.World(effects, power, 200, 4), trials)
+    _, above, below, _, _ = module.covered(module.World(effects, power, 200, 4), trials)
     assert trials - above - below >= LEAST_COVERED * trials
 
 

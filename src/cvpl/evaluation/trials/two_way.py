@@ -73,7 +73,7 @@ def power_over_rounds(
     The estimand is the expected power for a fresh draw of the people and of the mechanism, for a release made from half
     of the people. A unit enters with all its rounds and in both roles: those who are in move the power by being linked,
     those who are out by moving the threshold, weighed by the ROC's slope (`power_parts`). See `TwoWayError` for the
-    interval. A jackknife over groups of units in place of the slope gave up to twice the variance: a threshold jumps.
+    interval. A jackknife over groups of units in place of the slope takes the jumps of a threshold for variance.
 
     Refused with a ValueError: fewer than 2 rounds, or fewer than 20 units in or out in a round. Whether enough people
     who are out lie above the threshold is for the caller to ask (`cvpl.evaluation.risk.can_be_read`).
