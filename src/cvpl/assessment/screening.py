@@ -37,10 +37,10 @@ def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallb
     """Run the attackers of a quick look: all of them, or the strongest ones in a large release."""
     resolved = resolved.quickly()
     if not screens(resolved, inputs):
-        return run_attackers(resolved, inputs, progress)
+        return run_attackers(resolved, inputs, progress, combining=True)
     tried = run_attackers(resolved, _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING))
     chosen = _strongest(tried)
-    found = run_attackers(resolved.only(chosen), inputs, progress)
+    found = run_attackers(resolved.only(chosen), inputs, progress, combining=True)
     screened = tuple(name for name in tried.outcomes if name not in chosen)
     return replace(found, left_out=tried.left_out, screened=screened)
 

@@ -146,7 +146,7 @@ def audit(
             on_preflight(findings)
         if on_first_answer is not None and first is not None:
             on_first_answer(verdict(first, findings, disclosure_of_attacks(resolved, inputs, first)))
-        ensemble = looked or run_attackers(resolved, inputs, whole)
+        ensemble = looked or run_attackers(resolved, inputs, whole, combining=True)
         measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
         disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
         diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole, disclosure.k)
