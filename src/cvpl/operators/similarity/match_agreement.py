@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 ASKED = 200
 """The most originals that are compared with the release, ..."""
-PAIRS = 10_000_000
+PAIRS = 3_000_000
 """... and fewer if this would make more pairs, ..."""
 FEWEST = 40
 """... but at least these."""
@@ -48,7 +48,8 @@ def estimate_m(columns: Sequence[ComparedColumn], u: Floats) -> Floats | None:
     """The m of every column; None if EM does not converge, or expects fewer than ten matches.
 
     `columns` compare some originals with the release. `u` has for each of these, and each column, the probability that
-    a released record which is not their match agrees. m is at least the mean of u: below it a column says nothing.
+    a released record which is not their match agrees. m is at least the mean of u over the originals with a value:
+    below it a column says nothing.
     """
     originals, released = len(u), len(columns[0].candidates) if columns else 0
     if not originals or not released:
@@ -56,7 +57,9 @@ def estimate_m(columns: Sequence[ComparedColumn], u: Floats) -> Floats | None:
     patterns, record = record_patterns(columns, originals)
     differ = patterns.known & ~patterns.agree
     others = (patterns.agree * np.log(u)[record] + differ * np.log1p(-u)[record]).sum(axis=1)
-    mean = u.mean(axis=0)
+    has = np.column_stack([column.queries >= 0 for column in columns])
+    # A column without any value says nothing, whatever its m.
+    mean = np.where(has.any(axis=0), (u * has).sum(axis=0) / np.maximum(has.sum(axis=0), 1), 0.5)
     estimate = maximize(
         patterns,
         Parameters(np.maximum(START, (1 + mean) / 2), mean, START_SHARE),
