@@ -41,8 +41,8 @@ class CombinedAttack(Attack):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The members, and the one whose candidates it takes."""
-        return {"combines": list(self.members), "candidates_of": self.candidates_of}
+        """The settings of the member whose candidates it takes, its name, and all members."""
+        return super().settings | {"candidates_of": self.candidates_of, "combines": list(self.members)}
 
     def evidence(self, table: str, found: BestCandidates) -> Floats:
         """The joined score of the originals, or of the control."""
