@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 import cvpl
+from cvpl.assessment import combined
 from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
 from cvpl.evaluation.control import power_at
@@ -158,17 +159,34 @@ def test_few_people_are_not_combined(tables):
     assert COMBINED not in {row.name for row in result.attackers}
 
 
-def test_a_family_of_two_is_not_combined(tables):
+def test_attackers_chosen_by_name_are_not_combined(tables):
     original, released, control = tables
-    result = cvpl.audit(original, released, SETTINGS, control=control, attackers=["nearest", "rarity"], quick=True)
-    assert [row.name for row in result.attackers] == ["nearest", "rarity"]
+    names = ["nearest", "rarity", "paper", "margin"]
+    result = cvpl.audit(original, released, SETTINGS, control=control, attackers=names, quick=True)
+    assert [row.name for row in result.attackers] == names
 
 
-def test_a_combined_headline_has_a_page_and_explains_itself_by_its_member(tables, audited):
-    if audited.attacker != COMBINED:
-        original, released, control = tables
-        audited = cvpl.audit(original, released, SETTINGS, control=control, attackers=["paper", "margin", "nearest"])
-    assert audited.attacker == COMBINED
-    assert COMBINED in report_page(audited)
-    assert audited.risk.attacker == COMBINED
-    assert audited.feature_contribution is not None
+def test_a_combined_headline_has_a_page_and_explains_itself_by_its_member(tables, monkeypatch):
+    def certain(originals, controls, folds):
+        return np.arange(len(originals)) + 1e6, np.arange(len(controls)).astype(float)
+
+    monkeypatch.setattr(combined, "cross_fitted", certain)
+    original, released, control = tables
+    result = cvpl.audit(original, released, SETTINGS | {"sensitivity": True, "canaries": False}, control=control)
+    assert result.attacker == result.risk.attacker == COMBINED
+    assert result.risk.estimate == 1.0
+    assert COMBINED in report_page(result)
+    first = next(row for row in result.attackers if row.name == result.attackers[-1].settings["candidates_of"])
+    assert result.attackers[-1].top1_hit_rate == first.top1_hit_rate
+
+
+def test_a_combination_that_finds_somebody_where_nobody_is_does_not_count(tables, monkeypatch):
+    def certain(originals, controls, folds):
+        return np.arange(len(originals)) + 1e6, np.arange(len(controls)).astype(float)
+
+    monkeypatch.setattr(combined, "cross_fitted", certain)
+    original, released, control = tables
+    result = cvpl.audit(original, released, SETTINGS, control=control)
+    row = next(row for row in result.attackers if row.name == COMBINED)
+    assert "contains nobody" in row.disqualified[0]
+    assert result.attacker != COMBINED

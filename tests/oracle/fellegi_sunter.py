@@ -8,6 +8,7 @@ Choices where the page is silent:
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 
 from . import rarity
 
@@ -60,7 +61,9 @@ def fit(tables, names, columns, settings):
     if settings.get("tolerance", 0.0) != "release":
         within = rarity.Weights(names, within.known, dict.fromkeys(names, 0.0))
     u = settings["u"] if isinstance(settings.get("u"), dict) else None
-    u = u or {name: chance(tables["original"][name], tables["protected"][name], name, within) for name in names}
+    u = u or {
+        name: chance(tables["original"][name], tables["protected"][name], partial(within.agree, name)) for name in names
+    }
     first = START if settings["m"] == "release" else settings["m"]
     m = first if isinstance(first, dict) else dict.fromkeys(names, first)
     found = Weights(names, m, u, within, settings.get("u") == "values")
@@ -71,12 +74,16 @@ def fit(tables, names, columns, settings):
     return found
 
 
-def chance(one, other, name, within):
+def equal(x, y):
+    return x == y
+
+
+def chance(one, other, agree=equal):
     """How often a record of one table agrees with one of the other."""
     one, other = ([value for value in values if value is not None] for values in (one, other))
     if not one or not other:
         return 0.5
-    agreeing = sum(1 for x in one for y in other if within.agree(name, x, y))
+    agreeing = sum(1 for x in one for y in other if agree(x, y))
     return min(1 - 1e-6, max(1e-6, agreeing / (len(one) * len(other))))
 
 

@@ -199,7 +199,7 @@ def run_attackers(
 ) -> EnsembleOutcome:
     """Run every attacker of the plan that can be run, and choose the headline.
 
-    With `combining`, the evidence of the family's members is joined too, and counts as one more attacker.
+    With `combining`, the evidence of the whole family's members is joined too, and counts as one more attacker.
     """
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows, inputs.pair)
@@ -225,7 +225,7 @@ def run_attackers(
     left_out = tuple(
         name for name, attacker in resolved.attackers.items() if attacker.needs_reference and name not in running
     )
-    joined = combine(outcomes, resolved, inputs) if combining and resolved.is_family else None
+    joined = combine(outcomes, resolved, inputs) if combining and resolved.is_whole_family else None
     if joined is not None:
         outcomes[COMBINED] = joined
     found = EnsembleOutcome.of(outcomes, left_out)

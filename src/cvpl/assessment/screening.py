@@ -40,7 +40,7 @@ def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallb
         return run_attackers(resolved, inputs, progress, combining=True)
     tried = run_attackers(resolved, _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING))
     chosen = _strongest(tried)
-    found = run_attackers(resolved.only(chosen), inputs, progress, combining=True)
+    found = run_attackers(resolved.only(chosen), inputs, progress)
     screened = tuple(name for name in tried.outcomes if name not in chosen)
     return replace(found, left_out=tried.left_out, screened=screened)
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from cvpl.attack.attacker import Attacker
 from cvpl.config.attackers import column_problems, drawn_attackers, resolve_attacker, scheme_of, written_attackers
+from cvpl.config.family import FAMILY
 from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm, ReadingConfig
 from cvpl.config.yaml_file import read_yaml
@@ -75,6 +76,11 @@ class ResolvedConfig:
     def is_family(self) -> bool:
         """Whether the attackers are the family of `attacker: default`."""
         return self.config.attacker is not None and self.config.attacker.preset == "default"
+
+    @property
+    def is_whole_family(self) -> bool:
+        """Whether the attackers are the family, and none of its members was left out by name."""
+        return self.is_family and set(FAMILY) <= set(self.attackers)
 
     @property
     def control_is_absent(self) -> bool:
