@@ -20,12 +20,14 @@ LABELS = ("d", "e", "f", "g")
 COLUMNS = {name: {"role": "quasi_identifier", "type": "numeric"} for name in NUMBERS} | {
     name: {"role": "attribute", "type": "category"} for name in LABELS
 }
+COLUMNS["who"] = {"role": "id"}
 SETTINGS = {"columns": COLUMNS, "attacker": "default", "sensitivity": False, "report": {"suppress_below": 1}, "seed": 3}
 
 
 def drawn(rng, size=SIZE):
     numbers = {name: rng.normal(0, 1, size).round(2) for name in NUMBERS}
-    return pd.DataFrame(numbers | {name: rng.integers(0, 6, size).astype(str) for name in LABELS})
+    labels = {name: rng.integers(0, 6, size).astype(str) for name in LABELS}
+    return pd.DataFrame(numbers | labels | {"who": rng.permutation(10**6)[:size]})
 
 
 def noisy(rng, table, noise=0.4, flipped=0.4):
@@ -141,6 +143,7 @@ def test_the_audit_has_one_more_attacker(audited):
     assert {"rarity", "nearest", "rarity_density"} <= set(members)
     first = rows[found.settings["candidates_of"]]
     assert found.asked == first.asked
+    assert found.top1_hit_rate == first.top1_hit_rate > 0
     assert found.threshold is None
     assert found.disqualified == []
     assert found.canaries is not None

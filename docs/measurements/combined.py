@@ -6,7 +6,8 @@
 FOLDER holds adult_study_2021/, stroke/ and nist_ma/. The ten releases of the Adult study: 3,000 of the people that they
 were made from, and 6,000 of those that they were not made from as control. Stroke: half of the people, released with
 normal noise of a tenth of a standard deviation on the numbers, the other half as control. NIST: half of the people, as
-released by PRAM, the other half as control. Quick looks, so without canaries. With NAMEs, only these releases.
+released by PRAM, the other half as control. Simulated: the people of `cvpl demo`, with medium and high noise. Quick
+looks, so without canaries. With NAMEs, only these releases. The last four columns are power at 5% by Fellegi-Sunter.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 from validity import NIST, STROKE
 
 import cvpl
+from cvpl.laboratory.mechanisms import Perturbation
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.randomness import stream
+from cvpl.workflows.simulate import CONFIG
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))
 
@@ -30,6 +36,7 @@ from adult_study import RELEASES, settings
 PEOPLE, CONTROLS = 3_000, 6_000
 EXACT = {"report": {"suppress_below": 1}, "canaries": False, "sensitivity": False}
 HEAD = ("release", "strongest member", "power at 5%", "at 1%", "`combined`, power at 5%", "at 1%")
+SUNTER = ("fellegi_sunter", "fellegi_sunter_reference", "fellegi_sunter_em", "fellegi_sunter_em_density")
 Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, Mapping[str, Any]]
 
 
@@ -40,8 +47,10 @@ def main() -> None:
         f"Adult study, {name}": partial(study, folder / "adult_study_2021", name) for name in RELEASES
     }
     worlds |= {"stroke, noise": partial(stroke, folder / "stroke"), "NIST, PRAM": partial(nist, folder / "nist_ma")}
+    worlds |= {f"simulated, {level} noise": partial(simulated, level) for level in ("medium", "high")}
     asked = sys.argv[2:]
-    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    head = (*HEAD, *(f"`{name}`" for name in SUNTER))
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for title, load in worlds.items():
         if asked and not any(title.endswith(name) for name in asked):
             continue
@@ -51,6 +60,7 @@ def main() -> None:
         joined = rows.pop("combined")
         first = max(rows.values(), key=lambda row: _power(row, 0.05).power)
         cells = [_told(_power(row, rate)) for row in (first, joined) for rate in (0.05, 0.01)]
+        cells += [f"{_power(rows[name], 0.05).power:.3f}" for name in SUNTER]
         print(f"| {title} | `{first.name}` | {' | '.join(cells)} |", flush=True)
 
 
@@ -79,6 +89,14 @@ def nist(folder: Path) -> Tables:
     config = {"columns": NIST, "attacker": "default", "seed": 42, "reading": {"missing": ["", "N"]}} | EXACT
     columns = list(NIST)
     return table.loc[inside, columns], released.loc[inside, columns], table.loc[~inside, columns], config
+
+
+def simulated(level: str) -> Tables:
+    """The people of the demo, with noise, and as many others."""
+    people, others = (Touchpoints(records=5_000).draw(stream(42, f"demo {name}")) for name in ("people", "control"))
+    released = Perturbation(level).protect(people, stream(42, "demo noise"))
+    tables = [pd.DataFrame(table.to_columns()) for table in (people, released, others)]
+    return tables[0], tables[1], tables[2], yaml.safe_load(CONFIG) | EXACT
 
 
 def _power(row: Any, rate: float) -> Any:

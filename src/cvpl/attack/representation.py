@@ -252,11 +252,13 @@ class _FittingTables:
 
     def tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
         """The distance within which the values of each column agree, estimated from the release."""
-        return self.shared.once(f"tolerances, m {measure.m}", self.keys.tolerances, lambda: self._tolerances(measure))
 
-    def _tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
-        rng = stream(self.seed, "tolerances")
-        return find_tolerances(measure, self.original, self.protected, rng, self.engine)
+        def find() -> tuple[tuple[str, float], ...]:
+            rng = stream(self.seed, "tolerances")
+            return tuple(find_tolerances(measure, self.original, self.protected, rng, self.engine).items())
+
+        # Not as a dictionary: shared ones are emptied when no attacker needs them any more.
+        return dict(self.shared.once(f"tolerances, m {measure.m}", self.keys.tolerances, find))
 
     def match_agreement(self, measure: AgreementMeasure) -> Mapping[str, float]:
         """For each column, the probability that a match agrees, estimated by EM from the release; {} if it cannot."""
