@@ -25,7 +25,7 @@ from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.tables.pair import read_inputs
 from examples import examples
-from oracle import containment, family
+from oracle import containment, fellegi_sunter
 from test_search_ways import assert_same, every_pair
 
 CELLS = {"alignment": "cells", "blocking": "none"}
@@ -143,7 +143,7 @@ def test_every_weight_of_agreement_is_the_oracles(seed):
     m = (0.9, 0.6)[seed % 2]
     done = attacked(world.columns, world.frames, {"similarity": {"agreement": {"m": m}}})
     cells = containment.columns_with_cells(world.original, world.protected, world.columns)
-    u = {name: family.chance(world.original[name], world.protected[name]) for name in world.columns}
+    u = {name: fellegi_sunter.chance(world.original[name], world.protected[name]) for name in world.columns}
 
     def weight(a, i, b, j):
         return containment.agreement(a, i, b, j, list(world.columns), m, u, cells)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import cvpl
+from cvpl.assessment.combined import COMBINED
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
 from cvpl.config.family import FAMILY
 from cvpl.evaluation.intervals.intervals import Interval
@@ -127,11 +128,11 @@ def audited(people, *, control=True, **settings):
 
 def test_the_family_finds_more_than_the_paper_does(people):
     result = audited(people, report={"subgroups": ["gender", "income"]})
-    assert [row.name for row in result.attackers] == EXACT
+    assert [row.name for row in result.attackers] == [*EXACT, COMBINED]
     power = {row.name: next(item.power for item in row.power if item.false_rate == 0.05) for row in result.attackers}
     assert result.attacker == max(power, key=power.get)
     assert power[result.attacker] > power["paper"] + 0.2
-    assert result.picked.among == len(EXACT)
+    assert result.picked.among == len(EXACT) + 1
     assert any(row.settings["blocking"]["any_of"] == [[]] for row in result.attackers)
     assert not any(row.disqualified for row in result.attackers)
     # Both ends of the scale, by the same attacker, and the release between them.

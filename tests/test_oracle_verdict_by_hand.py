@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from oracle import family, intervals, rarity, validity
+from oracle import family, fellegi_sunter, intervals, rarity, validity
 from oracle.attack import attack
 from oracle.verdict import judge, largest, people, settle
 
@@ -24,13 +24,14 @@ def member(name, originals, controls, candidates=None):
 
 
 def test_members_with_reference_people_need_forty_controls():
-    assert len(family.members(40)[0]) == 15
+    assert len(family.members(40)[0]) == 17
     ran, left_out = family.members(39)
-    assert len(ran) == 10
+    assert len(ran) == 11
     assert left_out == [
         "nearest_reference",
         "nearest_unprojected_reference",
         "fellegi_sunter_reference",
+        "fellegi_sunter_em_density",
         "rarity_reference",
         "rarity_density",
     ]
@@ -81,9 +82,9 @@ def test_evidence_compares_with_the_second_and_with_people_outside():
 
 
 def test_chance_agreement_counts_known_values():
-    assert family.chance(["a", "a", "b", None], ["a", "b"]) == 3 / 6
-    assert family.chance(["a"], [None]) == 0.5
-    assert family.chance(["a"], ["b"]) == 1e-6
+    assert fellegi_sunter.chance(["a", "a", "b", None], ["a", "b"]) == 3 / 6
+    assert fellegi_sunter.chance(["a"], [None]) == 0.5
+    assert fellegi_sunter.chance(["a"], ["b"]) == 1e-6
 
 
 def test_the_risk_is_read_where_a_share_of_the_control_is_linked():

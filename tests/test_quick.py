@@ -108,7 +108,7 @@ def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch)
 def test_attackers_that_score_every_pair_search_fewer_people_in_a_large_release():
     plan = resolved.load(CONFIG).quickly()
     asked = {name: plan.most_asked(attacker, 1_000_000) for name, attacker in plan.attackers.items()}
-    every_pair = {"unprojected", "rarity_density"} | {
+    every_pair = {"unprojected", "rarity_density", "fellegi_sunter_em_density"} | {
         name for name in asked if name.startswith(("nearest", "contained"))
     }
     assert {name: people for name, people in asked.items() if people != 2_000} == dict.fromkeys(every_pair, 1_000)

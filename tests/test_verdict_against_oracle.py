@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from cvpl.assessment import ensemble
-from cvpl.assessment.ensemble import AttackerOutcome
+from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.evaluation import risk
 from examples import examples
 from family_worlds import verdict_world

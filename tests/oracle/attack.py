@@ -17,7 +17,7 @@ import math
 import statistics
 from dataclasses import dataclass
 
-from . import containment, latent, rarity
+from . import containment, fellegi_sunter, latent, rarity
 from .vectors import length, participating, split, vectorize
 
 
@@ -70,6 +70,8 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         weights = rarity.fit(tables, names, used, attacker["similarity"].get("reference", []))
     if kind == "contained":
         weights = containment.fit(tables, names, used, attacker["similarity"]["m"])
+    if kind == "agreement":
+        weights = fellegi_sunter.fit(tables, names, used, attacker["similarity"])
     if kind not in ("jaccard", "agreement", "rarity", "contained"):
         settings = attacker["projection"]
         fitting = {"joint": ["original", "protected"], "original": ["original"], "protected": ["protected"]}
@@ -85,11 +87,7 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         """S between record i of table a and record j of table b."""
         if kind == "jaccard":
             return latent.jaccard(phi.binary[a][i], phi.binary[b][j])
-        if kind == "agreement":
-            x = {name: tables[a][name][i] for name in names}
-            y = {name: tables[b][name][j] for name in names}
-            return latent.agreement(x, y, names, attacker["similarity"]["m"], attacker["similarity"]["u"])
-        if kind in ("rarity", "contained"):
+        if kind in ("agreement", "rarity", "contained"):
             return weights.score(tables[a], i, tables[b], j)
         if projection.components == 0:
             return 0.0
@@ -126,10 +124,8 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
         return found
 
     maximum = 1.0
-    if kind in ("rarity", "contained"):
+    if kind in ("agreement", "rarity", "contained"):
         maximum = weights.largest()
-    if kind == "agreement":
-        maximum = latent.largest_agreement(names, attacker["similarity"]["m"], attacker["similarity"]["u"])
     found = search("original", "protected")
     return Attack(
         **vars(found),

@@ -4,7 +4,6 @@ The halves of the control are drawn at random, so they are handed over: `referen
 serve as reference people; the others stay the control of the members that compare with reference people.
 
 Choices where the page is silent:
-- The chance agreement u counts known values only, is 0.5 where a table has none, and is kept within 1e-6 of 0 and 1.
 - The lowest possible score is -1 for the cosine, 0 for distances and rarity, and for a weight the sum over columns of
   the smallest of the agreement weight, the disagreement weight and 0. By containment it is log(1 - m) in every column
   with a released value.
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from . import figures
 from .attack import Attack, attack
 from .containment import columns_with_cells
-from .vectors import length, participating
+from .vectors import length
 
 PAPER = {
     "knows": None,
@@ -29,6 +28,10 @@ PAPER = {
 }
 NEAREST = {"similarity": {"kind": "euclidean"}, "off_scale": True}
 PLAIN = {"projection": {"kind": "identity"}}
+ESTIMATED = {
+    "similarity": {"kind": "agreement", "m": "release", "u": "values", "tolerance": "release"},
+    "off_scale": True,
+}
 RARITY = {"similarity": {"kind": "rarity"}, "off_scale": True}
 CONTAINED = {"similarity": {"kind": "contained", "m": 0.99}, "off_scale": True, "aligned": "but cells"}
 MEMBERS = {
@@ -47,6 +50,8 @@ MEMBERS = {
         "evidence": "reference",
         "off_scale": True,
     },
+    "fellegi_sunter_em": ESTIMATED,
+    "fellegi_sunter_em_density": ESTIMATED | {"evidence": "density"},
     "rarity": RARITY,
     "rarity_margin": RARITY | {"evidence": "margin"},
     "rarity_reference": RARITY | {"evidence": "reference"},
@@ -108,7 +113,7 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
             }
         written["schemes"] = schemes if "blocking" in written else [[]]
         written["match"] = "compatible" if written.get("blocking") == "compatible" else "equal"
-        written["similarity"] = fitted(written["similarity"], tables, columns, counted)
+        written["similarity"] = fitted(written["similarity"], counted)
         key = repr([written.get(k) for k in ("aligned", "schemes", "match", "projection", "similarity")])
         if key not in shared:
             shared[key] = attack(
@@ -130,24 +135,9 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
     return done
 
 
-def fitted(similarity, tables, columns, reference):
-    """The similarity with what it reads from the tables: u for an agreement, reference people for rarity."""
-    if similarity["kind"] == "rarity":
-        return similarity | {"reference": reference}
-    if similarity["kind"] != "agreement":
-        return similarity
-    names = participating(columns, None, tables["original"], tables["protected"])
-    u = {name: chance(tables["original"][name], tables["protected"][name]) for name in names}
-    return similarity | {"m": dict.fromkeys(names, similarity["m"]), "u": u}
-
-
-def chance(one, other):
-    """How often a record of one table agrees with one of the other, among known values."""
-    one, other = ([value for value in values if value is not None] for values in (one, other))
-    if not one or not other:
-        return 0.5
-    agreeing = sum(1 for x in one for y in other if x == y)
-    return min(1 - 1e-6, max(1e-6, agreeing / (len(one) * len(other))))
+def fitted(similarity, reference):
+    """The similarity with what it reads from the tables: reference people for rarity."""
+    return similarity | {"reference": reference} if similarity["kind"] == "rarity" else similarity
 
 
 def gathered(found, table, rows, evidence, reference, tables):

@@ -7,7 +7,6 @@ Choices where the sources are silent:
   two is 0.
 - Without a single dimension every similarity is 0, whatever its kind.
 - "No variance at all" is meant literally: no eigenvalue above 0.
-- The largest Fellegi-Sunter weight takes in each column the larger of the agreement and the disagreement weight.
 """
 
 import math
@@ -165,24 +164,3 @@ def jaccard(a, b):
     both = sum(1 for p, q in zip(a, b, strict=True) if p and q)
     either = sum(1 for p, q in zip(a, b, strict=True) if p or q)
     return both / either if either else 0.0
-
-
-def agreement(a, b, names, m, u):
-    """Fellegi-Sunter weight (paper, eq. fs-likelihood); a missing value on either side adds 0."""
-    weight = 0.0
-    for name in names:
-        if a[name] is None or b[name] is None:
-            continue
-        if a[name] == b[name]:
-            weight += math.log(m[name] / u[name])
-        else:
-            weight += math.log((1 - m[name]) / (1 - u[name]))
-    return weight
-
-
-def largest_agreement(names, m, u):
-    """The largest weight that any pair can have."""
-    weight = 0.0
-    for name in names:
-        weight += max(math.log(m[name] / u[name]), math.log((1 - m[name]) / (1 - u[name])))
-    return weight

@@ -22,6 +22,7 @@ from cvpl.attack.shared_work import WorkKeys
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.operators.alignment import detect
+from cvpl.operators.similarity.match_agreement import asked_originals
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
 from cvpl.search.rare_values.log_means import COMPILED_PAIRS
@@ -64,6 +65,8 @@ _CELL_RECORD = 0.2e-6
 """A column of a record in the tree of released cells, ..."""
 _CELL_QUERY = 0.08e-6
 """... and of a query in it, over the square root of its records."""
+_MATCHED_CELL = 20e-9
+"""A column of a pair from which it is estimated how often matches agree."""
 _COMPILER = 0.8
 """Loading what was compiled."""
 _DENSITY, _DENSITY_COMPILED = 8e-9, 0.7e-9
@@ -209,6 +212,8 @@ class AttackCosts:
         search += shared.once("space", keys.space, lambda: Cost(_VECTOR_CELL * plain * it.columns * records))
         if it.fits:
             search += shared.once("projection", keys.projection, lambda: self.fit(it, records))
+        if attacker.estimates_matches:
+            search += shared.once("match agreement", keys.measure, lambda: self.match_agreement(it, people))
         search += shared.once("found", keys.search, lambda: self.search(it, people.asked, people.released))
         control = Cost()
         if people.control:
@@ -238,6 +243,11 @@ class AttackCosts:
             cost += self.fit(it, people.asked + people.released)
         cost += self.search(it, people.asked + base, people.released) + self.evidence(it, people)
         return cost
+
+    def match_agreement(self, it: Compared, people: Searched) -> Cost:
+        """The estimate of how often matches agree."""
+        pairs = asked_originals(people.asked, people.released) * people.released
+        return Cost(_MATCHED_CELL * it.columns * pairs * self._speed.plain)
 
     def fit(self, it: Compared, records: int) -> Cost:
         """Principal components: the covariance and its eigenvectors."""

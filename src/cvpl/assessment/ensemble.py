@@ -16,6 +16,8 @@ from typing import TypedDict
 
 from cvpl import result as out
 from cvpl.assessment.aside import Aside
+from cvpl.assessment.attacker_outcome import AttackerOutcome
+from cvpl.assessment.combined import COMBINED, combine
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
@@ -41,35 +43,6 @@ from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 
 _MANY = 3
-
-
-@dataclass(frozen=True, eq=False)
-class AttackerOutcome:
-    """One attacker: its measurement, its representation's validity, and its canaries where they were run."""
-
-    measured: Measurement
-    copied: SelfLinkage | None
-    valid: Validity
-    canaries: Canaries | None
-
-    @property
-    def fully_checked(self) -> bool:
-        """Whether as many originals as possible were searched in a perturbed copy."""
-        return self.copied is None or self.copied.asked >= min(SAMPLE, self.copied.records)
-
-    @property
-    def faults(self) -> tuple[str, ...]:
-        """Why the attacker does not count; empty if it does."""
-        return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
-
-    def power_at(self, false_rate: float | None) -> float:
-        """Its power against the control at a false-positive rate; 0 if there is none."""
-        return self.measured.power_at(false_rate) if false_rate is not None and self.measured.has_control else 0.0
-
-    @property
-    def top1(self) -> float:
-        """Its top-1 hit rate; 0 if unknown."""
-        return best_candidate(self.measured) or 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +194,13 @@ def _named(names: list[str]) -> str:
     return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
 
 
-def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> EnsembleOutcome:
-    """Run every attacker of the plan that can be run, and choose the headline."""
+def run_attackers(
+    resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback, *, combining: bool = False
+) -> EnsembleOutcome:
+    """Run every attacker of the plan that can be run, and choose the headline.
+
+    With `combining`, the evidence of the whole family's members is joined too, and counts as one more attacker.
+    """
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows, inputs.pair)
     released, attackers = inputs.pair.protected.rows, list(running.values())
@@ -247,6 +225,9 @@ def run_attackers(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCa
     left_out = tuple(
         name for name, attacker in resolved.attackers.items() if attacker.needs_reference and name not in running
     )
+    joined = combine(outcomes, resolved, inputs) if combining and resolved.is_whole_family else None
+    if joined is not None:
+        outcomes[COMBINED] = joined
     found = EnsembleOutcome.of(outcomes, left_out)
     while not (found.chosen.fully_checked or resolved.quick):
         progress(Phase.HEADLINE, None)

@@ -36,7 +36,7 @@ Rows = NDArray[np.int64]
 def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> EnsembleOutcome:
     """Run the attackers of a plan for a quick look: all of them, or the strongest ones in a large release."""
     if not screens(resolved, inputs):
-        return run_attackers(resolved, inputs, progress)
+        return run_attackers(resolved, inputs, progress, combining=True)
     tried = run_attackers(resolved, _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING))
     chosen = _strongest(tried)
     found = run_attackers(resolved.only(chosen), inputs, progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,16 @@ class Attack:
     def partitions(self) -> tuple[Partition, ...]:
         """The pairs of records that are compared."""
         return self.searched.partitions("original", "protected")
+
+    @property
+    def reads_best(self) -> bool:
+        """Whether the evidence is the score of the best candidate itself."""
+        return self.attacker.evidence == "best"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What defines it, for the result."""
+        return self.attacker.model_dump(mode="json")
 
     @property
     def exact(self) -> bool:
@@ -281,19 +292,30 @@ def _strangers(
     if control is None:
         return _Strangers(None, None, np.zeros(0, dtype=np.int64), None)
     control = attacker.view(control)
+    order = stream(seed, "reference people").permutation(control.rows)
+    halves = np.sort(order[: control.rows // 2]), np.sort(order[control.rows // 2 :])
     rows, reference = np.arange(control.rows, dtype=np.int64), None
     if attacker.needs_reference and control.rows > 1:
-        order = stream(seed, "reference people").permutation(control.rows)
-        half = control.rows // 2
-        reference = replace(control.kept(np.sort(order[:half])), name="reference")
-        rows = np.sort(order[half:])
+        reference, rows = replace(control.kept(halves[0]), name="reference"), halves[1]
     if most is not None and len(rows) > most:
-        rows = rows[_drawn(len(rows), most, stream(seed, "asked control"))]
+        rows = _asked_control(halves, most, seed)
     held = control if len(rows) == control.rows else control.kept(rows)
     granularity = tables.granularity
     if granularity is None:
         return _Strangers(held, held, rows, reference)
     return _Strangers(held, granularity.apply(held), rows, None if reference is None else granularity.apply(reference))
+
+
+def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int) -> Ints:
+    """A sample of the control: of the half that is never a reference first, so that all attackers ask the same people.
+
+    Their evidence can then be combined.
+    """
+    rng = stream(seed, "asked control")
+    reference, others = halves
+    if most <= len(others):
+        return others[_drawn(len(others), most, rng)]
+    return np.union1d(others, reference[_drawn(len(reference), most - len(others), rng)])
 
 
 def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:

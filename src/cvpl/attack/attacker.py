@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from cvpl.operators.blocking import Blocking, Ladder
 from cvpl.operators.projection import Pca, Projection, ProjectionOperator, projection_operator
-from cvpl.operators.similarity import Similarity, SimilarityOperator, similarity_operator
+from cvpl.operators.similarity import Agreement, Similarity, SimilarityOperator, similarity_operator
 from cvpl.operators.threshold import DEFAULT, Threshold
 from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
@@ -87,6 +87,11 @@ class Attacker(Settings):
     def compares_values(self) -> bool:
         """Whether it compares values for agreement, instead of vectors."""
         return self.similarity_operator.compares == "values"
+
+    @property
+    def estimates_matches(self) -> bool:
+        """Whether it estimates from the release how often matches agree."""
+        return isinstance(self.similarity, Agreement) and self.similarity.agreement.m == "release"
 
     @property
     def projects(self) -> bool:

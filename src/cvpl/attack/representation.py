@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.match_agreement import find_match_agreement
 from cvpl.attack.saved_projection import load_projection
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.tolerances import find_tolerances
 from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName
 from cvpl.operators.projection import FittedProjection, LinearProjection
-from cvpl.operators.similarity import Measure, RarityMeasure, Source, generalized_columns
+from cvpl.operators.similarity import AgreementMeasure, Measure, RarityMeasure, Source, generalized_columns
 from cvpl.operators.vectorization import AnyVectors, FeatureSpace
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
@@ -143,7 +144,7 @@ class Representation(Embedding):
         projection = self.attacker.projection_operator.fit_moments(self.moments, self.space.neutral, kept)
         moved = replace(self, projection=projection, embedded={})
         # A cosine needs neither randomness nor a search.
-        tables = _FittingTables(moved, None, 0, engine_for(Budget()))
+        tables = _FittingTables(moved, None, 0, engine_for(Budget()), SharedWork(), WorkKeys.of(self.attacker, None))
         return _measured(moved, self.attacker.similarity_operator.fit(tables))
 
     def scorer(
@@ -208,6 +209,8 @@ class _FittingTables:
     reference: Table | None
     seed: int
     engine: SearchEngine
+    shared: SharedWork
+    keys: WorkKeys
 
     @property
     def original(self) -> Table:
@@ -249,8 +252,17 @@ class _FittingTables:
 
     def tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
         """The distance within which the values of each column agree, estimated from the release."""
-        rng = stream(self.seed, "tolerances")
-        return find_tolerances(measure, self.original, self.protected, rng, self.engine)
+
+        def find() -> tuple[tuple[str, float], ...]:
+            rng = stream(self.seed, "tolerances")
+            return tuple(find_tolerances(measure, self.original, self.protected, rng, self.engine).items())
+
+        # Not as a dictionary: shared ones are emptied when no attacker needs them any more.
+        return dict(self.shared.once(f"tolerances, m {measure.m}", self.keys.tolerances, find))
+
+    def match_agreement(self, measure: AgreementMeasure) -> Mapping[str, float]:
+        """For each column, the probability that a match agrees, estimated by EM from the release; {} if it cannot."""
+        return find_match_agreement(measure, self.original, self.protected, stream(self.seed, "match agreement"))
 
 
 def fit_representation(
@@ -271,7 +283,7 @@ def fit_representation(
     """
     shared, keys = shared or SharedWork(), keys or WorkKeys.of(attacker, None)
     embedding = _fit_embedding(original, protected, attacker, seed, shared, keys)
-    tables = _FittingTables(embedding, reference, seed, engine or engine_for(Budget()))
+    tables = _FittingTables(embedding, reference, seed, engine or engine_for(Budget()), shared, keys)
     measure = shared.once("measure", keys.measure, lambda: attacker.similarity_operator.fit(tables))
     return _measured(embedding, measure)
 

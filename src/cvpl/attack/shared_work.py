@@ -7,6 +7,7 @@ that agree on these share the step:
     strangers    the same, and whether it needs a reference sample
     space        tables and vectorization: feature vectors
     projection   space and projection: embeddings
+    tolerances   space, and the reference sample if the similarity counts it: the tolerances of numbers
     measure      projection and similarity, and the reference sample if the similarity counts it
     blocks       tables, strangers and blocking
     search       measure and blocking: the best candidates of the originals
@@ -34,6 +35,7 @@ class WorkKeys:
     strangers: Hashable
     space: Hashable
     projection: Hashable
+    tolerances: Hashable
     measure: Hashable
     blocks: Hashable
     search: Hashable
@@ -47,10 +49,10 @@ class WorkKeys:
         space = *tables, attacker.vectorization.model_dump_json()
         projection = *space, repr(attacker.projection) if attacker.projects else None
         counted = attacker.needs_reference and attacker.similarity_operator.counts_reference
-        measure = *projection, repr(attacker.similarity), counted
+        tolerances, measure = (*space, counted), (*projection, repr(attacker.similarity), counted)
         blocking = attacker.blocking.model_dump_json()
         blocks, search = (*space, *strangers, blocking), (*measure, blocking)
-        return cls(tables, strangers, space, projection, measure, blocks, search, (*search, *strangers))
+        return cls(tables, strangers, space, projection, tolerances, measure, blocks, search, (*search, *strangers))
 
 
 class SharedWork:

@@ -81,6 +81,12 @@ def command(
         help="A first look in seconds: a sample of people against the whole release, with a wider interval. A gate "
         "needs the full audit.",
     ),
+    population: float | None = typer.Option(
+        None,
+        metavar="NUMBER",
+        help="How many people there are in all, of whom the originals are some, such as 1000000; below 1 the share of "
+        "them that is in the table. The result then tells how many of an attacker's links are right.",
+    ),
     randomize: bool = typer.Option(
         False,
         "--randomize",
@@ -159,6 +165,7 @@ def command(
                 attackers=chosen,
                 randomize=draw,
                 quick=quick,
+                population=population,
                 memory=allowed,
                 save_projection_to=save_projection,
                 progress=progress,

@@ -18,6 +18,7 @@ from cvpl.config.written_attacker import AttackerConfig
 _OPEN = {"alignment": "release", "blocking": "none"}
 _NEAREST = _OPEN | {"similarity": "euclidean", "threshold": "false_rate"}
 _RARITY = _OPEN | {"similarity": "rarity"}
+_ESTIMATED = _OPEN | {"similarity": {"agreement": {"m": "release", "u": "values", "tolerance": "release"}}}
 _CONTAINED = {"alignment": "cells", "blocking": "none", "similarity": {"rarity": {"m": 0.99}}}
 
 FAMILY: Mapping[str, Mapping[str, Any]] = {
@@ -32,6 +33,8 @@ FAMILY: Mapping[str, Mapping[str, Any]] = {
     "nearest_unprojected_reference": _NEAREST | {"projection": "identity", "evidence": "reference"},
     "fellegi_sunter": _OPEN | {"similarity": "agreement"},
     "fellegi_sunter_reference": _OPEN | {"similarity": {"agreement": {"m": 0.6}}, "evidence": "reference"},
+    "fellegi_sunter_em": _ESTIMATED,
+    "fellegi_sunter_em_density": _ESTIMATED | {"evidence": "density"},
     "rarity": _RARITY,
     "rarity_margin": _RARITY | {"evidence": "margin"},
     "rarity_reference": _RARITY | {"evidence": "reference"},

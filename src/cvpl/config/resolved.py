@@ -11,11 +11,13 @@ from pydantic import ValidationError
 
 from cvpl.attack.attacker import Attacker
 from cvpl.config.attackers import column_problems, drawn_attackers, resolve_attacker, scheme_of, written_attackers
+from cvpl.config.family import FAMILY
 from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm, ReadingConfig
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.evaluation.population import population_size
 from cvpl.operators.projection import Saved
 from cvpl.operators.similarity import generalized_columns
 from cvpl.operators.vectorization import Vectorization
@@ -78,6 +80,11 @@ class ResolvedConfig:
     def is_family(self) -> bool:
         """Whether the attackers are the family of `attacker: default`."""
         return self.config.attacker is not None and self.config.attacker.preset == "default"
+
+    @property
+    def is_whole_family(self) -> bool:
+        """Whether the attackers are the family, and none of its members was left out by name."""
+        return self.is_family and set(FAMILY) <= set(self.attackers)
 
     @property
     def control_is_absent(self) -> bool:
@@ -171,6 +178,26 @@ class ResolvedConfig:
     def within(self, memory: int | None) -> ResolvedConfig:
         """The same plan with a memory limit in bytes; None keeps the limit."""
         return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
+
+    def among(self, population: float | None) -> ResolvedConfig:
+        """The same plan with another population: a number of people, or a share below 1; None keeps the population."""
+        if population is None:
+            return self
+        try:
+            config = AuditConfig.model_validate({**self.config.model_dump(), "population": population})
+        except ValidationError:
+            raise UsageError(
+                f"population is {population:g}; allowed is a whole number of people, such as 1000000, or the share of "
+                "them that is in the table, such as 0.01"
+            ) from None
+        return replace(self, config=config)
+
+    def check_population(self, people: int) -> None:
+        """Refuse a population that is smaller than the table of originals."""
+        stated = self.config.population
+        if stated is not None and population_size(stated, people) < people:
+            what = f"the population has {stated:,.0f} people, and the table of originals {people:,}"
+            raise InputError([Problem(WHERE, what, "State the number of people that the originals are drawn from.")])
 
     def with_drawn(self, seed: int, *, reference: bool) -> ResolvedConfig:
         """The same plan with attackers drawn by `seed` as well."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -193,6 +194,21 @@ class ProtectConfig(Settings):
     noise: Mapping[str, Annotated[float, Field(ge=0)]] = {}
 
 
+_POPULATION = "write a whole number of people, such as 1000000, or the share of them in the table, such as 0.01"
+
+
+def _population(value: object) -> object:
+    """A number of people, or the share of the population that is in the table."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(_POPULATION)  # noqa: TRY004 - reported by pydantic
+    if not math.isfinite(value) or (value >= 1 and value != int(value)):
+        raise ValueError(_POPULATION)
+    return int(value) if value >= 1 else value
+
+
+PopulationForm = Annotated[int | float, BeforeValidator(_population), Field(gt=0, le=MOST)]
+
+
 class AuditConfig(Settings):
     """A whole `audit.yaml`."""
 
@@ -211,4 +227,5 @@ class AuditConfig(Settings):
     report: ReportConfig = ReportConfig()
     canaries: bool | None = None
     sensitivity: bool | None = None
+    population: PopulationForm | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.power_drop import power_drops
-from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
+from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.sections import diagnostics
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import (

@@ -36,6 +36,7 @@ from cvpl.result.figures import (
     TruthFigures,
 )
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
+from cvpl.result.population import Population, Precision
 from cvpl.result.setting import (
     AlignedColumn,
     Blocks,
@@ -138,7 +139,9 @@ __all__ = [
     "Picked",
     "Places",
     "PolicyOutcome",
+    "Population",
     "Power",
+    "Precision",
     "ProjectionSummary",
     "Provenance",
     "Randomization",

@@ -26,6 +26,7 @@ from cvpl.result.figures import (
 )
 from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
 from cvpl.result.people import AtRisk
+from cvpl.result.population import Population
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
@@ -99,6 +100,7 @@ class AuditResult(Document):
     control: Control | None
     attributable_rate: Attributable | None
     power: list[Power] | None
+    population: Population | None = None
     ladder: Ladder | None
     attackers: list[AttackerRow]
     picked: Picked | None = None

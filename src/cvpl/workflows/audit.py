@@ -66,6 +66,7 @@ def audit(
     attackers: Sequence[str] | None = None,
     randomize: bool | int = False,
     quick: bool = False,
+    population: float | None = None,
     memory: int | None = None,
     save_projection_to: str | Path | None = None,
     progress: ProgressCallback | None = None,
@@ -88,6 +89,9 @@ def audit(
 
     `quick` takes a first look: at most 4,000 originals and controls against the whole release, so intervals are wider,
     without canaries and sensitivity analyses. A gate needs the full audit.
+
+    `population` is the number of people that the originals are part of, or, below 1, the share of them that is in the
+    table; it replaces the configuration's. The result then tells how many links are right (`result.population`).
 
     `progress` is called with what is being done and the share of the whole audit that is done, which never falls and is
     1 at the end. The share is None while the tables are read, since the work is not known before. It is a share of the
@@ -114,7 +118,15 @@ def audit(
         )
     seed = _seed_of_draw(randomize)
     resolved, inputs = read_plan(
-        original, protected, config, control, memory, attackers=attackers, draw_seed=seed, quick=quick
+        original,
+        protected,
+        config,
+        control,
+        memory,
+        attackers=attackers,
+        draw_seed=seed,
+        quick=quick,
+        population=population,
     )
     if save_projection_to is not None:
         _check_can_save(Path(save_projection_to), resolved, [original, protected, control, config])
@@ -137,7 +149,7 @@ def audit(
             on_preflight(findings)
         if on_first_answer is not None and first is not None:
             on_first_answer(verdict(first, findings, disclosure_of_attacks(resolved, inputs, first)))
-        ensemble = looked or run_attackers(resolved, inputs, whole)
+        ensemble = looked or run_attackers(resolved, inputs, whole, combining=True)
         measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
         disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
         diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole, disclosure.k)
@@ -238,6 +250,7 @@ def read_plan(
     attackers: Sequence[str] | None = None,
     draw_seed: int | None = None,
     quick: bool = False,
+    population: float | None = None,
 ) -> tuple[ResolvedConfig, Inputs]:
     """The resolved configuration and the checked tables, or every problem of both.
 
@@ -249,7 +262,7 @@ def read_plan(
     except InputError as error:
         problems = list(error.problems) + check_files(original, protected, control)
         raise InputError(problems) from None
-    resolved = resolved.within(memory)
+    resolved = resolved.within(memory).among(population)
     if attackers is not None:
         resolved = resolved.only(attackers)
     if draw_seed is not None:
@@ -281,6 +294,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
     if not inputs.pair.original.specs:
         what = "no observable column has a value in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
+    resolved.check_population(inputs.pair.original.rows)
     check_calibration(
         resolved.attackers.values(), inputs.evaluation.matches, has_control=inputs.pair.control is not None
     )

@@ -14,8 +14,8 @@ the identity canary is a sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.evaluation.attack_rates import attack_rates
+from cvpl.evaluation.attack_rates import AttackRates, attack_rates
 from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES
-from cvpl.evaluation.intervals.intervals import attributable_from_power
+from cvpl.evaluation.intervals.bounds import Sample
+from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.operators.threshold import DEFAULT
@@ -36,6 +37,7 @@ from cvpl.search.blocks import together
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair, Table
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ASKED = 625
@@ -71,12 +73,24 @@ class Canary:
     fault: str | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class CanaryScores:
+    """The evidence of one attacker on a canary: of the originals `people` and of the rows `control_rows`."""
+
+    people: Ints
+    control_rows: Ints
+    originals: Floats
+    controls: Floats
+    spread: Uncertainty
+
+
 @dataclass(frozen=True)
 class Canaries:
-    """Both canaries of one attacker."""
+    """Both canaries of one attacker; `scores` is its evidence on each, None without a control."""
 
     identity: Canary
     independent: Canary
+    scores: tuple[CanaryScores, CanaryScores] | None = field(default=None, repr=False, compare=False)
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -118,7 +132,9 @@ class CanaryReleases:
             attack(pair, attacker, seed=self._seed, budget=self._budget, most=ASKED, shared=shared)
             for pair, shared in zip((self._identity, self._independent), self._shared, strict=True)
         )
-        found = Canaries(_identity(own, read_at), _independent(nobody, read_at))
+        scores = _scores(own), _scores(nobody)
+        kept = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
+        found = Canaries(_identity(own, scores[0], read_at), _independent(nobody, scores[1], read_at), kept)
         keys = [WorkKeys.of(item, ASKED) for item in later]
         for shared in self._shared:
             shared.keep_for(keys)
@@ -135,7 +151,7 @@ def independent_columns(original: Table, control: Table | None, rows: int, rng: 
     return Table("protected", rows, original.specs, columns)
 
 
-def _identity(done: Attack, threshold: float) -> Canary:
+def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
     """Check that people are found in their own table."""
     asked = np.arange(done.original.rows)
     own = done.scorer.pairs(asked, done.people)
@@ -150,46 +166,84 @@ def _identity(done: Attack, threshold: float) -> Canary:
     fault = None
     if judged and top1 < attainable - SHORTFALL:
         fault = "it finds fewer people in the originals themselves than can be distinguished"
-    return _read(done, threshold, top1, attainable, fault)
+    found = _read(done, scores, threshold)
+    return replace(found, top1_hit_rate=top1, attainable=attainable, fault=fault)
 
 
-def _independent(done: Attack, threshold: float) -> Canary:
+def _independent(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
     """Check that nobody is found in a release that contains nobody."""
-    canary = _read(done, threshold, None, None, None)
+    return _judged(_read(done, scores, threshold))
+
+
+def _judged(canary: Canary) -> Canary:
+    """The independent canary with its fault, if the interval of its attributable rate is too far from 0."""
     if canary.low is None or canary.high is None or (canary.low <= NOTHING and canary.high >= -NOTHING):
         return canary
     fault = "in a release of independent columns, which contains nobody, it reads an attributable rate other than 0"
-    return _read(done, threshold, None, None, fault)
+    return replace(canary, fault=fault)
 
 
-def _read(done: Attack, threshold: float, top1: float | None, attainable: float | None, fault: str | None) -> Canary:
-    """The figures of a canary at the attacker's threshold, or at a 5% false-positive rate for a score off the scale."""
+def _scores(done: Attack) -> CanaryScores | None:
+    """The evidence of an attack on a canary; None without a control."""
     control = done.search_control()
-    base = None if control is None else done.evidence("control", control)
+    if control is None:
+        return None
+    base = done.evidence("control", control)
+    spread = Uncertainty.of(done, control, base, "control", confidence=CONFIDENCE)
+    return CanaryScores(done.people, done.control_rows, done.scores, base, spread)
+
+
+def _read(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
+    """The figures of a canary at the attacker's threshold, or at a 5% false-positive rate for a score off the scale."""
     on_scale = done.attacker.on_scale
+    base = None if scores is None else scores.controls
     rates = attack_rates(done.scores, base, threshold if on_scale else None, on_scale=on_scale)
-    ends = None
-    if base is not None:
-        spread = Uncertainty.of(done, control, base, "control", confidence=CONFIDENCE)
-        if on_scale:
-            found = spread.attributable([threshold])
-            ends = None if found is None else found[0]
-        else:
-            powers = spread.powers(FALSE_RATES)
-            at = FALSE_RATES.index(FALSE_RATE)
-            ends = None if powers is None else attributable_from_power(powers[at], FALSE_RATE)
+    ends = None if scores is None else _ends(scores.spread, threshold if on_scale else None)
+    return _canary(done.original.rows, rates, ends)
+
+
+def _ends(spread: Uncertainty, threshold: float | None) -> Interval | None:
+    """The interval of the attributable rate at a threshold, or at a 5% false-positive rate."""
+    if threshold is not None:
+        found = spread.attributable([threshold])
+        return None if found is None else found[0]
+    powers = spread.powers(FALSE_RATES)
+    return None if powers is None else attributable_from_power(powers[FALSE_RATES.index(FALSE_RATE)], FALSE_RATE)
+
+
+def _canary(asked: int, rates: AttackRates, ends: Interval | None) -> Canary:
     return Canary(
-        asked=done.original.rows,
+        asked=asked,
         linkage_rate=rates.rate,
         control_rate=rates.base_rate,
         attributable_rate=rates.attributable,
         low=None if ends is None else ends.low,
         high=None if ends is None else ends.high,
         power=rates.power,
-        top1_hit_rate=top1,
-        attainable=attainable,
-        fault=fault,
     )
+
+
+def joined_canaries(found: Canaries, joined: Sequence[tuple[CanaryScores, Floats, Floats]]) -> Canaries:
+    """The canaries of a combination: the joined evidence on both, and the candidates of the member `found` belongs to.
+
+    `joined` has for each canary the scores of one member, whose people they are, and the joined scores of originals and
+    controls. The independent canary judges the combination itself; the identity canary its candidates, which are the
+    member's.
+    """
+    read = []
+    for scores, originals, controls in joined:
+        base = scores.spread.base
+        assert base is not None  # noqa: S101 - scores are kept only with a control
+        spread = replace(
+            scores.spread,
+            originals=Sample(originals, scores.spread.originals.unit, scores.spread.originals.kind),
+            base=Sample(controls, base.unit, base.kind),
+        )
+        rates = attack_rates(originals, controls, None, on_scale=False)
+        read.append(_canary(len(originals), rates, _ends(spread, None)))
+    own = found.identity
+    identity = replace(read[0], top1_hit_rate=own.top1_hit_rate, attainable=own.attainable, fault=own.fault)
+    return Canaries(identity, _judged(read[1]))
 
 
 def _alone(done: Attack) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.sections.population import population
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
@@ -91,4 +92,6 @@ def audit_result(
         quick=resolved.quick,
         suppress_below=disclosure.k,
     )
-    return disclosure.published(result)
+    told = disclosure.published(result)
+    setting, people = resolved.config.population, inputs.pair.original.rows
+    return told.model_copy(update={"population": population(setting, people, told.power, disclosure.k)})

@@ -187,7 +187,7 @@ def attacker_row(
         attributable_rate=attributable(measured),
         power=power(measured, None if risk is None else risk.false_rate),
         top1_hit_rate=None if known is None else top1_hit_rate(known),
-        settings=measured.attack.attacker.model_dump(mode="json"),
+        settings=measured.attack.settings,
         asked=measured.attack.original.rows,
         disqualified=list(faults),
         canaries=canaries,

@@ -53,7 +53,7 @@ class Uncertainty:
         """The uncertainty of an attack with base scores `base`; `groups` says which rows of a table belong together."""
         units = units_of(attack, control is not None, method, groups)
         # Only a best score hangs on one row of the release; a difference of two does not.
-        plain = attack.attacker.evidence == "best"
+        plain = attack.reads_best
         originals = Sample.of(attack.found, units) if plain else Sample(attack.scores, units.original, units.kind)
         other = None
         if basis == "control" and control is not None and base is not None:

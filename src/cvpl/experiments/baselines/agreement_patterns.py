@@ -17,6 +17,7 @@ from cvpl.errors import LimitError
 from cvpl.experiments.baselines.agreement import ComparedColumn
 from cvpl.experiments.baselines.block_pairs import listed_pairs
 from cvpl.operators.similarity.near_best import lowest_near_best
+from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
 
@@ -31,29 +32,6 @@ _COUNTED_BY_PLACE = 20
 """Patterns of up to this many bits are counted in a full table, longer ones by sorting."""
 _LOOKED_UP = 16
 """The number of columns whose weights share one lookup table."""
-
-
-@dataclass(frozen=True, eq=False)
-class Patterns:
-    """The patterns that occur, one per row, with their number of pairs: which columns agree, and which are known."""
-
-    agree: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    counts: Ints
-
-    @property
-    def pairs(self) -> int:
-        """The number of pairs."""
-        return int(self.counts.sum())
-
-    def only(self, columns: NDArray[np.bool_]) -> Patterns:
-        """The patterns of some of the columns; patterns that are equal on them are merged."""
-        width = int(columns.sum())
-        both = np.hstack([self.agree[:, columns], self.known[:, columns]])
-        distinct, place = np.unique(both, axis=0, return_inverse=True)
-        counts = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(counts, place.ravel(), self.counts)
-        return Patterns(distinct[:, :width], distinct[:, width:], counts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,10 @@ from cvpl.attack.attack import Attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.truth import Truth, share
 from cvpl.experiments.baselines.agreement import ComparedColumn, Comparison, compare_tables
-from cvpl.experiments.baselines.agreement_patterns import Patterns, PatternScorer, count_patterns
-from cvpl.experiments.baselines.expectation_maximization import MOST_STEPS, TOLERANCE, Estimate, Parameters, maximize
+from cvpl.experiments.baselines.agreement_patterns import PatternScorer, count_patterns
 from cvpl.experiments.baselines.hits import shared_hits
+from cvpl.operators.similarity.expectation_maximization import MOST_STEPS, TOLERANCE, Estimate, Parameters, maximize
+from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.best import BestCandidates
 from cvpl.tables.columns import Table
 

@@ -1,11 +1,19 @@
-"""The Fellegi-Sunter weight as a similarity: the same weight for every value of a column."""
+"""The Fellegi-Sunter weight as a similarity: the sum over columns of the logarithm of a likelihood ratio.
+
+    weight(x, y) = sum over columns of   log(m / u)              if x and y agree
+                                         log((1-m) / (1-u))      if they differ
+                                         0                       if either value is missing
+
+m is the probability that a match agrees on the column, u that another pair does. Either is one number a column, or u is
+the frequency of the value on which the pair agrees.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +22,11 @@ from pydantic import Field
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
 from cvpl.operators.similarity.cells import CellKinds, cell_kinds
 from cvpl.operators.similarity.containment import CellScorer, compared_cells, derived_for
+from cvpl.operators.similarity.match_agreement import START
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
+from cvpl.operators.similarity.rarity import RarityMeasure, ValueCounts, spread
 from cvpl.settings import Settings
-from cvpl.tables.columns import ColumnData, Table
+from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 
@@ -25,17 +35,29 @@ _PROBABILITY_FLOOR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class AgreementMeasure:
-    """The weights of agreement and disagreement of each column.
+    """m and u of each column, and the tolerance within which its values agree (absent: exactly).
 
-    `cells` are the columns whose released cells are compared by the values that they allow, each with its m: there u is
-    the share of the people whom a cell allows.
+    With `counted`, u of an agreement is the frequency of the value, at most m, and u of a column that of a
+    disagreement. `cells` are the columns whose released cells are compared by the values that they allow, each with its
+    m: there u is the share of the people whom a cell allows.
     """
 
     columns: tuple[str, ...]
-    agree: Floats
-    differ: Floats
+    m: Mapping[str, float]
+    u: Mapping[str, float]
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    counted: Mapping[str, ValueCounts] = field(default_factory=dict)
     cells: Mapping[str, CellKinds] = field(default_factory=dict)
-    m: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def agree(self) -> Floats:
+        """log(m/u) of each column."""
+        return np.array([np.log(self.m[name] / self.u[name]) for name in self.columns])
+
+    @property
+    def differ(self) -> Floats:
+        """log((1-m)/(1-u)) of each column."""
+        return np.array([np.log((1 - self.m[name]) / (1 - self.u[name])) for name in self.columns])
 
     def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer | CellScorer:
         """Weights of the columns' values."""
@@ -47,22 +69,39 @@ class AgreementMeasure:
         return CellScorer(exact, compared_cells(self.cells, weights, asked, there), derived=derived_for(self, there))
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
-        """A scorer of both tables as codes, equal for equal values."""
+        """A scorer of both tables as codes, with the weight of agreement on each value."""
         compared = []
         for name, worth in zip(self.columns, self.agree, strict=True):
-            column, _ = ComparedColumn.of(name, queries.columns[name], candidates.columns[name], 0.0)
-            compared.append(replace(column, agree=np.full(len(column.agree), worth)))
+            column, shares = self.compared(name, queries, candidates)
+            agree = np.full(len(column.agree), worth)
+            if shares is not None:
+                agree = np.log(self.m[name] / np.minimum(shares, self.m[name]))
+            compared.append(replace(column, agree=agree))
         return AgreementScorer.of(compared, self.differ, queries, candidates)
+
+    def compared(self, name: str, queries: Table, candidates: Table) -> tuple[ComparedColumn, Floats | None]:
+        """A column as codes, and the frequency of each distinct query value if u depends on the value."""
+        one, other = queries.columns[name], candidates.columns[name]
+        tolerance = self.tolerance.get(name, 0.0) if one.plain and other.plain else 0.0
+        column, asked = ComparedColumn.of(name, one, other, tolerance)
+        if not self.counted:
+            return column, None
+        shares = self.counted[name].shares(asked, tolerance)
+        return column, np.clip(shares, _PROBABILITY_FLOOR, 1 - _PROBABILITY_FLOOR)
 
     @property
     def most(self) -> float:
         """The highest possible weight."""
-        return float(np.maximum(self.agree, self.differ).sum() + sum(ends[1] for ends in self._ends()))
+        agree = self.agree
+        if self.counted:
+            agree = np.array([np.log(self.m[name] * (len(self.counted[name].values) + 1.0)) for name in self.columns])
+        return float(np.maximum(agree, self.differ).sum() + sum(ends[1] for ends in self._ends()))
 
     @property
     def least(self) -> float:
-        """The lowest possible weight."""
-        exact = np.minimum(np.minimum(self.agree, self.differ), 0.0).sum()
+        """The lowest possible weight; agreement on a value counts for a pair, if u depends on the value."""
+        agree = np.zeros(len(self.columns)) if self.counted else self.agree
+        exact = np.minimum(np.minimum(agree, self.differ), 0.0).sum()
         return float(exact + sum(ends[0] for ends in self._ends()))
 
     def _ends(self) -> list[tuple[float, float]]:
@@ -77,11 +116,18 @@ class AgreementMeasure:
 class AgreementSettings(Settings):
     """m, the probability that a match agrees, and u, that a non-match does: one value, or one for each column.
 
+    `m: release` estimates m by EM from the release; columns with cells, and releases where EM has no answer, keep 0.9.
     A column without its own `u` gets the chance agreement of the two tables, the sum over values of their two shares.
+    `u: values` takes the frequency of the value on which a pair agrees instead, counted in the release. `tolerance` is
+    that of numbers and times: `release` estimates it as under rarity; a number is in standard deviations, 0 means
+    exact.
     """
 
-    m: Annotated[float, Field(gt=0, lt=1)] | Mapping[str, Annotated[float, Field(gt=0, lt=1)]] = 0.9
-    u: Mapping[str, Annotated[float, Field(gt=0, lt=1)]] = {}
+    m: Literal["release"] | Annotated[float, Field(gt=0, lt=1)] | Mapping[str, Annotated[float, Field(gt=0, lt=1)]] = (
+        0.9
+    )
+    u: Literal["values"] | Mapping[str, Annotated[float, Field(gt=0, lt=1)]] = {}
+    tolerance: Literal["release"] | Annotated[float, Field(ge=0)] = 0.0
 
 
 class Agreement(Settings):
@@ -95,23 +141,34 @@ class Agreement(Settings):
     counts_reference: ClassVar[bool] = False
 
     def fit(self, tables: FittingTables) -> AgreementMeasure:
-        """Fit the weights log(m/u) and log((1-m)/(1-u)) of every column."""
-        agree, differ = [], []
-        columns = [name for name in tables.columns if name not in tables.cells]
-        m_of = {
-            name: self.agreement.m.get(name, 0.9) if isinstance(self.agreement.m, Mapping) else self.agreement.m
-            for name in tables.columns
-        }
-        for name in columns:
-            m = m_of[name]
-            chance = self.agreement.u.get(name)
-            u = chance
-            if u is None:
-                u = _chance(name, tables.original.columns[name], tables.protected.columns[name])
-            agree.append(np.log(m / u))
-            differ.append(np.log((1 - m) / (1 - u)))
+        """Fit m, u and the tolerance of every column."""
+        columns = tuple(name for name in tables.columns if name not in tables.cells)
         cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
-        return AgreementMeasure(tuple(columns), np.array(agree), np.array(differ), cells, m_of)
+        tolerance, written = self._tolerances(tables, columns, cells), self.agreement.u
+        set_u = written if isinstance(written, Mapping) else {}
+        measure = AgreementMeasure(columns, {name: self._m(name) for name in tables.columns}, {}, tolerance, {}, cells)
+        chances = {name: _chance(measure.compared(name, tables.original, tables.protected)[0]) for name in columns}
+        measure = replace(measure, u=chances | {name: set_u[name] for name in columns if name in set_u})
+        if written == "values":
+            measure = replace(measure, counted={name: ValueCounts.of(name, [tables.protected]) for name in columns})
+        if self.agreement.m != "release":
+            return measure
+        return replace(measure, m={**measure.m, **tables.match_agreement(measure)})
+
+    def _m(self, name: str) -> float:
+        written = self.agreement.m
+        if isinstance(written, Mapping):
+            return written.get(name, START)
+        return START if isinstance(written, str) else written
+
+    def _tolerances(
+        self, tables: FittingTables, columns: tuple[str, ...], cells: Mapping[str, CellKinds]
+    ) -> Mapping[str, float]:
+        width = self.agreement.tolerance
+        if width == "release":
+            counted = tuple(ValueCounts.of(name, [tables.protected]) for name in columns)
+            return tables.tolerances(RarityMeasure(columns, counted, {}, cells))
+        return {name: width * spread(tables.original, name) for name in columns if width}
 
 
 def _weights(m: float, shares: Floats) -> tuple[Floats, Floats]:
@@ -123,13 +180,12 @@ def _weights(m: float, shares: Floats) -> tuple[Floats, Floats]:
     return np.log(m / u), np.log((1 - m) / (1 - u))
 
 
-def _chance(name: str, one: ColumnData, other: ColumnData) -> float:
+def _chance(column: ComparedColumn) -> float:
     """The probability that a record of one table agrees with a record of the other, kept away from 0 and 1."""
-    column, _ = ComparedColumn.of(name, one, other, 0.0)
     left, right = column.queries[column.queries >= 0], column.candidates[column.candidates >= 0]
     if not left.size or not right.size:
         return 0.5
-    counts = np.bincount(right)
-    shared = column.last >= column.first
-    both = float(np.bincount(left, minlength=len(column.agree))[shared] @ counts[column.first[shared]])
+    before = np.concatenate([[0], np.cumsum(np.bincount(right))])
+    agreeing = np.where(column.last >= column.first, before[column.last + 1] - before[column.first], 0)
+    both = float(np.bincount(left, minlength=len(agreeing)) @ agreeing)
     return float(np.clip(both / (left.size * right.size), _PROBABILITY_FLOOR, 1 - _PROBABILITY_FLOOR))

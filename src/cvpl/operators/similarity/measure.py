@@ -95,6 +95,9 @@ class FittingTables(Protocol):
     def tolerances(self, measure: Any) -> Mapping[str, float]:
         """For each column, the distance within which values agree, estimated by a measure of exact agreement."""
 
+    def match_agreement(self, measure: Any) -> Mapping[str, float]:
+        """For each column, the probability that a match agrees, estimated with the u of a measure; {} if it cannot."""
+
 
 class SimilarityOperator(Protocol):
     """A similarity before fitting.

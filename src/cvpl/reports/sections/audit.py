@@ -16,6 +16,7 @@ from cvpl.reports.sections.limits import limits
 from cvpl.reports.sections.matches import matches_section, similarities_section
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.people import people_section
+from cvpl.reports.sections.population import population_section
 from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
 from cvpl.reports.sections.reviewers import requirements
 from cvpl.reports.sections.section import CLOSING, REPORTS, WRITTEN, Column, Item, Remark, Section, Table
@@ -49,6 +50,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         figures_section(result),
         scale_section(result),
         false_rates_section(result),
+        population_section(result),
         paper_section(result),
         thresholds_section(result),
         matches_section(result),

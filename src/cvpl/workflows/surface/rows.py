@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Literal
 
 from cvpl import result as out
+from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.release_utility import release_utility
-from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome
+from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.gate import doubts
 from cvpl.assessment.provenance import described
 from cvpl.assessment.sections import diagnostics, measurements

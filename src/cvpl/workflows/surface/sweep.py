@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cvpl import result as out
+from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.canaries import Canaries
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
-from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attacker, run_attackers
+from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attackers
 from cvpl.assessment.gate import gate
 from cvpl.assessment.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance

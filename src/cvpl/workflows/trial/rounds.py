@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
+from cvpl.assessment.attacker_outcome import AttackerOutcome
+from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.progress import Phase, ProgressCallback, prefix_progress
 from cvpl.attack.attack import attack
 from cvpl.attack.shared_work import SharedWork

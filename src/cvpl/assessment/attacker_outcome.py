@@ -1,0 +1,40 @@
+"""What one attacker found in a release, and whether it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cvpl.assessment.diagnostics.canaries import Canaries
+from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SelfLinkage
+from cvpl.assessment.diagnostics.validity import Validity
+from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.risk import best_candidate
+
+
+@dataclass(frozen=True, eq=False)
+class AttackerOutcome:
+    """One attacker: its measurement, its representation's validity, and its canaries where they were run."""
+
+    measured: Measurement
+    copied: SelfLinkage | None
+    valid: Validity
+    canaries: Canaries | None
+
+    @property
+    def fully_checked(self) -> bool:
+        """Whether as many originals as possible were searched in a perturbed copy."""
+        return self.copied is None or self.copied.asked >= min(SAMPLE, self.copied.records)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the attacker does not count; empty if it does."""
+        return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
+
+    def power_at(self, false_rate: float | None) -> float:
+        """Its power against the control at a false-positive rate; 0 if there is none."""
+        return self.measured.power_at(false_rate) if false_rate is not None and self.measured.has_control else 0.0
+
+    @property
+    def top1(self) -> float:
+        """Its top-1 hit rate; 0 if unknown."""
+        return best_candidate(self.measured) or 0.0

@@ -1,0 +1,140 @@
+"""The combined attacker: the evidence of the members that count, joined into one score.
+
+It runs after the members, and takes its candidates from one of them: the strongest of those that asked the people whom
+all members asked. So its top-1 hit rate, its validity and its identity canary are that member's. Its evidence, power
+and independent canary are its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.assessment.attacker_outcome import AttackerOutcome
+from cvpl.assessment.diagnostics.canaries import Canaries, CanaryScores, joined_canaries
+from cvpl.attack.combined_attack import CombinedAttack
+from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.combined_evidence import assign_folds, cross_fitted
+from cvpl.evaluation.control import FALSE_RATE
+from cvpl.evaluation.measurement import Measurement, measure
+from cvpl.randomness import stream
+from cvpl.tables.pair import Inputs
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Some = TypeVar("Some")
+
+COMBINED = "combined"
+"""The name of the attacker."""
+FEWEST_MEMBERS = 3
+FEWEST_PEOPLE = 200
+"""With fewer originals or controls, the weights of the members are mostly chance."""
+
+
+def combine(
+    outcomes: Mapping[str, AttackerOutcome], resolved: ResolvedConfig, inputs: Inputs
+) -> AttackerOutcome | None:
+    """The outcome of the members' joined evidence; None with fewer than three members, or too few people.
+
+    Members that do not count, and those without a control, are left out.
+    """
+    able = {name: item for name, item in outcomes.items() if not item.faults and item.measured.has_control}
+    if len(able) < FEWEST_MEMBERS:
+        return None
+    people = _common(able, lambda item: item.measured.attack.people)
+    controls = _common(able, lambda item: item.measured.attack.control_rows)
+    first = _strongest(able, people, controls)
+    if first is None or min(len(people), len(controls)) < FEWEST_PEOPLE:
+        return None
+    measured = able[first].measured
+    seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
+    units = None if groups is None else (groups["original"][people], groups["control"][controls])
+    scores = _joined(
+        [_of_people(item.measured, people, controls) for item in able.values()], units, stream(seed, "combined")
+    )
+    done = CombinedAttack.of(measured.attack, scores, tuple(able), first)
+    joined = measure(
+        done,
+        inputs.evaluation.matches,
+        measured.control,
+        grid=resolved.config.grid.values(),
+        method=resolved.config.intervals.method,
+        groups=groups,
+    )
+    canaries = _canaries({name: item.canaries for name, item in able.items()}, seed)
+    return AttackerOutcome(joined, able[first].copied, able[first].valid, canaries)
+
+
+def _strongest(able: Mapping[str, AttackerOutcome], people: Ints, controls: Ints) -> str | None:
+    """The strongest member that asked exactly these people, without blocking; None if there is none."""
+    found = {}
+    for name, item in able.items():
+        done = item.measured.attack
+        same = np.array_equal(done.people, people) and np.array_equal(done.control_rows, controls)
+        if same and done.attacker.blocking.compares_everybody:
+            found[name] = item.measured.power_at(FALSE_RATE)
+    return max(found, key=lambda name: found[name], default=None)
+
+
+def _common(able: Mapping[str, Some], rows: Callable[[Some], Ints]) -> Ints:
+    """The rows that all have, in order."""
+    return reduce(np.intersect1d, (rows(item) for item in able.values()))
+
+
+def _of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Floats, Floats]:
+    """The evidence of a member for these originals and controls."""
+    done, base = measured.attack, measured.base_scores
+    assert base is not None  # noqa: S101 - only members with a control are combined
+    return (
+        done.scores[np.searchsorted(done.people, people)],
+        base[np.searchsorted(done.control_rows, controls)],
+    )
+
+
+def _joined(
+    members: list[tuple[Floats, Floats]], units: tuple[Ints, Ints] | None, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The cross-fitted scores of originals and controls."""
+    originals, controls = (np.column_stack(side) for side in zip(*members, strict=True))
+    folds = assign_folds(len(originals), len(controls), rng) if units is None else assign_folds(*units, rng)
+    return cross_fitted(originals, controls, folds)
+
+
+def _canaries(members: Mapping[str, Canaries | None], seed: int) -> Canaries | None:
+    """The same combination on both canaries; None if a member has none, or they asked different people."""
+    known = {name: item for name, item in members.items() if item is not None and item.scores is not None}
+    if len(known) < len(members):
+        return None
+    joined, owner = [], None
+    for number in range(2):
+        scores = {name: _canary_scores(item, number) for name, item in known.items()}
+        people = _common(scores, lambda item: item.people)
+        controls = _common(scores, lambda item: item.control_rows)
+        same = [
+            name
+            for name, item in scores.items()
+            if np.array_equal(item.people, people) and np.array_equal(item.control_rows, controls)
+        ]
+        if not same:
+            return None
+        owner = same[0]
+        evidence = [
+            (
+                item.originals[np.searchsorted(item.people, people)],
+                item.controls[np.searchsorted(item.control_rows, controls)],
+            )
+            for item in scores.values()
+        ]
+        mine, base = _joined(evidence, None, stream(seed, f"combined canary {number}"))
+        joined.append((scores[owner], mine, base))
+    assert owner is not None  # noqa: S101 - there are two canaries
+    return joined_canaries(known[owner], joined)
+
+
+def _canary_scores(found: Canaries, number: int) -> CanaryScores:
+    assert found.scores is not None  # noqa: S101 - checked by the caller
+    return found.scores[number]

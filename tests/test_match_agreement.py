@@ -1,0 +1,231 @@
+"""How often matches agree, estimated without knowing them: EM where a record has at most one match."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cvpl.attack.attack import attack
+from cvpl.config.resolved import load
+from cvpl.operators.similarity.agreement import ComparedColumn
+from cvpl.operators.similarity.expectation_maximization import Parameters, maximize, one_match
+from cvpl.operators.similarity.match_agreement import (
+    ADDED,
+    ASKED,
+    FEWEST,
+    PAIRS,
+    START,
+    START_SHARE,
+    asked_originals,
+    estimate_m,
+    record_patterns,
+)
+from cvpl.operators.similarity.patterns import Patterns
+from cvpl.workflows.audit import read_plan
+
+LABEL = {"role": "attribute", "type": "category"}
+NUMBER = {"role": "attribute", "type": "numeric"}
+
+
+def people(rng, size, columns=8, values=6):
+    """Independent labels; in each column some are common."""
+    shares = np.arange(values, 0, -1) / np.arange(values, 0, -1).sum()
+    return pd.DataFrame({f"c{c}": rng.choice(values, size, p=shares).astype(str) for c in range(columns)})
+
+
+def flipped(rng, table, kept):
+    """Each value of a column is kept with the probability of its column, and otherwise drawn from the column."""
+    result = table.copy()
+    for name, share in zip(table.columns, kept, strict=True):
+        drawn = rng.permutation(table[name].to_numpy())
+        result[name] = np.where(rng.random(len(table)) < share, table[name], drawn)
+    return result
+
+
+def fitted(original, released, settings, columns=None):
+    """The measure of an attacker by agreement."""
+    columns = columns or dict.fromkeys(original.columns, LABEL)
+    attacker = {"blocking": "none", "similarity": {"agreement": settings}}
+    resolved, inputs = read_plan(original, released, {"columns": columns, "attacker": attacker}, None, None)
+    return attack(inputs.pair, resolved.attackers["main"], seed=1).representation.measure
+
+
+# A second implementation: every pair in plain loops, EM as the module's docstring states it.
+
+
+def by_loops(agrees, knows, u, steps):
+    """M and the share after so many steps; `agrees[i][j][c]` of original i and released record j."""
+    width = len(u[0])
+    mean = [sum(row[c] for row in u) / len(u) for c in range(width)]
+    m, share = [max(START, (1 + mean[c]) / 2) for c in range(width)], START_SHARE
+    for _ in range(steps):
+        agreeing, known, found = [ADDED] * width, [2 * ADDED] * width, 0.0
+        for i, row in enumerate(agrees):
+            ratios = []
+            for j, pair in enumerate(row):
+                ratio = 1.0
+                for c in range(width):
+                    if knows[i][j][c]:
+                        ratio *= m[c] / u[i][c] if pair[c] else (1 - m[c]) / (1 - u[i][c])
+                ratios.append(ratio)
+            total = (1 - share) + share * sum(ratios) / len(ratios)
+            for j, ratio in enumerate(ratios):
+                weight = share * ratio / len(ratios) / total
+                found += weight
+                for c in range(width):
+                    if knows[i][j][c]:
+                        known[c] += weight
+                        agreeing[c] += weight * row[j][c]
+        m, share = [a / k for a, k in zip(agreeing, known, strict=True)], found / len(agrees)
+    return m, share
+
+
+def random_columns(rng, originals, released, width):
+    """Codes as an attack makes them, some missing, and the same as plain lists."""
+    columns = []
+    for number in range(width):
+        queries, candidates = (rng.integers(-1, 3, size).astype(np.int32) for size in (originals, released))
+        first = np.arange(3, dtype=np.int32)
+        last = np.minimum(first + number % 2, 2).astype(np.int32)  # every second column has a tolerance
+        columns.append(ComparedColumn(f"c{number}", True, queries, candidates, first, last, np.zeros(3)))
+    knows = [
+        [[bool(c.queries[i] >= 0 and c.candidates[j] >= 0) for c in columns] for j in range(released)]
+        for i in range(originals)
+    ]
+    agrees = [
+        [
+            [
+                known and bool(c.first[c.queries[i]] <= c.candidates[j] <= c.last[c.queries[i]])
+                for c, known in zip(columns, knows[i][j], strict=True)
+            ]
+            for j in range(released)
+        ]
+        for i in range(originals)
+    ]
+    return columns, agrees, knows
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_estimate_is_that_of_plain_loops(seed):
+    rng = np.random.default_rng(seed)
+    columns, agrees, knows = random_columns(rng, 6, 9, 3)
+    u = rng.uniform(0.1, 0.6, (6, 3))
+    patterns, record = record_patterns(columns, 6)
+    mean = u.mean(axis=0)
+    differ = patterns.known & ~patterns.agree
+    others = (patterns.agree * np.log(u)[record] + differ * np.log1p(-u)[record]).sum(axis=1)
+    found = maximize(
+        patterns,
+        Parameters(np.maximum(START, (1 + mean) / 2), mean, START_SHARE),
+        fixed_u=True,
+        expectation=one_match(patterns, record, 9, others),
+        added=ADDED,
+        tolerance=0.0,
+        most_steps=7,
+    )
+    m, share = by_loops(agrees, knows, u.tolist(), 7)
+    assert found.parameters.m == pytest.approx(m, abs=1e-9)
+    assert found.parameters.share == pytest.approx(share, abs=1e-9)
+
+
+@pytest.mark.parametrize("width", [3, 17, 40])
+def test_patterns_are_those_of_every_pair_for_any_number_of_columns(width):
+    rng = np.random.default_rng(width)
+    columns, agrees, knows = random_columns(rng, 4, 30, width)
+    patterns, record = record_patterns(columns, 4)
+    counted = {}
+    for i in range(4):
+        for j in range(30):
+            key = i, tuple(agrees[i][j]), tuple(knows[i][j])
+            counted[key] = counted.get(key, 0) + 1
+    rows = zip(record.tolist(), patterns.agree.tolist(), patterns.known.tolist(), patterns.counts.tolist(), strict=True)
+    assert {(i, tuple(a), tuple(k)): n for i, a, k, n in rows} == counted
+
+
+def test_no_step_lowers_the_likelihood_which_is_that_of_the_formula():
+    rng = np.random.default_rng(3)
+    columns, agrees, knows = random_columns(rng, 8, 12, 4)
+    u = np.full(4, 0.4)
+    patterns, record = record_patterns(columns, 8)
+    start = Parameters(np.full(4, 0.9), u, 0.5)
+    found = maximize(patterns, start, fixed_u=True, expectation=one_match(patterns, record, 12), most_steps=50)
+    assert (np.diff(found.log_likelihood) >= -1e-9).all()
+    expected = 0.0
+    for i in range(8):
+        ratios = [
+            math.prod(
+                (0.9 / 0.4 if agree else 0.1 / 0.6) if known else 1.0
+                for agree, known in zip(agrees[i][j], knows[i][j], strict=True)
+            )
+            for j in range(12)
+        ]
+        expected += math.log(0.5 + 0.5 * sum(ratios) / 12)
+    assert found.log_likelihood[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("u", [{}, "values"])
+def test_it_finds_how_often_matches_agree(u):
+    rng = np.random.default_rng(8)
+    original = people(rng, 600)
+    kept = [1.0, 1.0, 0.9, 0.9, 0.7, 0.7, 0.4, 0.0]
+    released = flipped(rng, original, kept)
+    true = (original.to_numpy() == released.to_numpy()).mean(axis=0)
+    found = fitted(original, released.sample(frac=1.0, random_state=1), {"m": "release", "u": u})
+    assert list(found.m.values()) == pytest.approx(true, abs=0.1)
+
+
+def test_numbers_agree_within_the_tolerance_of_the_release():
+    rng = np.random.default_rng(2)
+    original = people(rng, 400).assign(age=rng.normal(50, 15, 400), pay=rng.normal(100, 30, 400))
+    released = original.assign(age=original.age + rng.normal(0, 1, 400), pay=original.pay + rng.normal(0, 3, 400))
+    columns = dict.fromkeys(original.columns, LABEL) | {"age": NUMBER, "pay": NUMBER}
+    exact = fitted(original, released, {}, columns)
+    assert exact.tolerance == {}
+    near = fitted(original, released, {"tolerance": "release", "m": "release"}, columns)
+    assert near.tolerance["age"] > 1
+    assert near.tolerance["pay"] > 3
+    assert near.m["age"] > 0.7
+    assert near.u["age"] > exact.u["age"]
+    wide = fitted(original, released, {"tolerance": 0.5}, columns)
+    assert wide.tolerance["age"] == pytest.approx(0.5 * original.age.std(ddof=0))
+
+
+def test_without_enough_matches_m_stays_as_it_was():
+    rng = np.random.default_rng(4)
+    original, others = people(rng, 5, 3), people(rng, 40, 3)
+    found = fitted(original, others, {"m": "release"})
+    assert set(found.m.values()) == {START}
+
+
+def test_a_column_that_was_replaced_says_nothing():
+    rng = np.random.default_rng(6)
+    original = people(rng, 500)
+    found = fitted(original, flipped(rng, original, [1.0] * 7 + [0.0]), {"m": "release"})
+    assert found.m["c7"] >= found.u["c7"]
+    assert found.agree[7] == pytest.approx(0.0, abs=0.3)
+
+
+def test_large_releases_are_compared_with_fewer_originals():
+    assert asked_originals(10, 1_000) == 10
+    assert asked_originals(5_000, 1_000) == ASKED
+    assert asked_originals(5_000, 50_000) == PAIRS // 50_000
+    assert asked_originals(5_000, 10_000_000) == FEWEST
+
+
+def test_without_a_pair_there_is_no_estimate():
+    assert estimate_m([], np.zeros((0, 0))) is None
+
+
+def test_settings_are_checked():
+    columns = {"c0": LABEL}
+    for wrong in ({"m": "guess"}, {"m": 1.0}, {"u": "some"}, {"tolerance": -1}):
+        with pytest.raises(Exception, match="agreement"):
+            load({"columns": columns, "attacker": {"similarity": {"agreement": wrong}}})
+
+
+def test_patterns_of_some_columns_are_merged():
+    joined = Patterns(np.array([[True, False], [True, True]]), np.ones((2, 2), dtype=bool), np.array([2, 3]))
+    assert joined.only(np.array([True, False])).counts.tolist() == [5]
