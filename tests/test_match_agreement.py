@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 from cvpl.attack.attack import attack
 from cvpl.config.resolved import load
+from cvpl.operators.similarity import match_agreement
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize, one_match
 from cvpl.operators.similarity.match_agreement import (
@@ -229,3 +231,31 @@ def test_settings_are_checked():
 def test_patterns_of_some_columns_are_merged():
     joined = Patterns(np.array([[True, False], [True, True]]), np.ones((2, 2), dtype=bool), np.array([2, 3]))
     assert joined.only(np.array([True, False])).counts.tolist() == [5]
+
+
+@pytest.mark.parametrize("limits", [(1 << 18, 1 << 24), (16, 1 << 24), (16, 32)])
+def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(limits, monkeypatch):
+    monkeypatch.setattr(match_agreement, "_MOST_CODES", limits[0])
+    monkeypatch.setattr(match_agreement, "_MOST_BINS", limits[1])
+    rng = np.random.default_rng(4)
+    own, released = (pd.DataFrame(rng.integers(0, 3, (rows, 11))).astype(object) for rows in (6, 70))
+    for table in (own, released):
+        table[rng.random(table.shape) < 0.1] = None
+    columns = []
+    for name in own:
+        one, other = (table[name].map(lambda value: -1 if value is None else value) for table in (own, released))
+        codes = np.arange(3, dtype=np.int32)
+        sides = one.to_numpy().astype(np.int32), other.to_numpy().astype(np.int32)
+        columns.append(ComparedColumn(str(name), True, *sides, codes, codes, np.zeros(3)))
+    patterns, record = record_patterns(columns, len(own))
+    found = Counter()
+    for row, agree, known, count in zip(record, patterns.agree, patterns.known, patterns.counts, strict=True):
+        found[int(row), tuple(agree), tuple(known)] += int(count)
+    wanted = Counter()
+    for row, mine in enumerate(own.itertuples(index=False)):
+        for there in released.itertuples(index=False):
+            known = tuple(a is not None and b is not None for a, b in zip(mine, there, strict=True))
+            agree = tuple(k and a == b for a, b, k in zip(mine, there, known, strict=True))
+            wanted[row, agree, known] += 1
+    assert found == wanted
+    assert len(found) == len(record)

@@ -39,7 +39,7 @@ MOST_DISTANCES = 250_000_000
 FEWEST_ASKED = 1_000
 """... but it searches at least this many people."""
 QUICK_PEOPLE = 4_000
-"""The most originals, and the most controls, of a quick look: the 95% interval of the strongest of fifteen attackers
+"""The most originals, and the most controls, of a quick look: the 95% interval of the strongest attacker
 then has a half-width of at most 6 points."""
 FIRST_ANSWER_PEOPLE = 2_000
 """The same for the quick look with which a long audit begins, since the audit then refines it."""
@@ -47,8 +47,8 @@ FEWEST_QUICK = 2_000
 QUICK_PAIRS = 400_000_000
 """In a release that makes more pairs, from 100,000 records on, fewer people are searched, but at least these."""
 FEWEST_SCORED = 250
-SCORED_PAIRS = 1_000_000_000
-"""The most pairs of a quick look by a member that has to score every pair, and the fewest people: in more than 500,000
+SCORED_PAIRS = 500_000_000
+"""The most pairs of a quick look by a member that has to score every pair, and the fewest people: in more than 250,000
 released records it searches fewer people than the others."""
 FEWEST_WITH_REFERENCE = 2 * FEWEST_RECORDS
 """The smallest control for a member of the family that uses half of it as a reference sample."""

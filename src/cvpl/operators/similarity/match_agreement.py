@@ -17,6 +17,7 @@ from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize, one_match
 from cvpl.operators.similarity.patterns import Patterns
 
+Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -35,8 +36,10 @@ TOLERANCE = 1e-4
 MOST_STEPS = 500
 FEWEST_MATCHES = 10.0
 """With fewer expected matches among the originals that are compared, m is not estimated."""
-_AT_ONCE = 15
-"""Columns whose patterns are held in one number with the number of a pattern of the columns before."""
+_MOST_CODES = 1 << 18
+"""With more possible patterns, those that occur are numbered, ..."""
+_MOST_BINS = 1 << 24
+"""... by counting, or by sorting if there are even more."""
 
 
 def asked_originals(originals: int, released: int) -> int:
@@ -79,13 +82,19 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[
     """The patterns of each original with all candidates, with their counts, and the original of each pattern."""
     agrees, knows, counts, records = [], [], [], []
     for record in range(originals):
-        codes = np.zeros(len(columns[0].candidates), dtype=np.int64)
-        for place, column in enumerate(columns):
+        codes, size = np.zeros(len(columns[0].candidates), dtype=np.int32), 1
+        for column in columns:
             agree, known = _compared(column, record)
-            codes = 4 * codes + agree + 2 * known
-            if place % _AT_ONCE == _AT_ONCE - 1:
-                codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-        _, first, count = np.unique(codes, return_index=True, return_counts=True)
+            codes <<= 2
+            codes |= agree
+            codes |= known.view(np.int8) << 1
+            size *= 4
+            if size > _MOST_CODES:
+                codes, size = _numbered(codes, size)
+        count = np.bincount(codes, minlength=size)
+        first = np.zeros(size, dtype=np.intp)
+        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        first, count = first[count > 0], count[count > 0]
         compared = [_compared(column, record, first) for column in columns]
         agrees.append(np.column_stack([agree for agree, _ in compared]))
         knows.append(np.column_stack([known for _, known in compared]))
@@ -93,6 +102,15 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[
         records.append(np.full(len(count), record))
     joined = Patterns(np.vstack(agrees), np.vstack(knows), np.concatenate(counts).astype(np.int64))
     return joined, np.concatenate(records).astype(np.int64)
+
+
+def _numbered(codes: Codes, size: int) -> tuple[Codes, int]:
+    """The codes that occur, numbered in their order, and how many there are."""
+    if size > _MOST_BINS:
+        found, place = np.unique(codes, return_inverse=True)
+        return place.reshape(-1).astype(np.int32), len(found)
+    number = np.cumsum(np.bincount(codes, minlength=size) > 0).astype(np.int32) - 1
+    return number[codes], int(number[-1]) + 1
 
 
 def _compared(
