@@ -4,7 +4,8 @@
     python benchmarks/verdict_bench.py OUT.jsonl --part 1/2      run the first of two parts, beside another process
     python benchmarks/verdict_bench.py OUT.jsonl --processes 2   run both parts, and print the summary
     python benchmarks/verdict_bench.py OUT.jsonl --tenth         run a tenth of it, small releases of all sorts
-    python benchmarks/verdict_bench.py OUT.jsonl --twentieth     run a twentieth, with fewer fresh controls
+    python benchmarks/verdict_bench.py OUT.jsonl --twentieth     run a twentieth, with fewer fresh controls, and
+                                                                 without `combined`, whose truth takes a minute
     python benchmarks/verdict_bench.py OUT.jsonl summary         print the summary of what stands there
 
 Every release is audited by the default family, and its figure, (power - a) / (1 - a) of the strongest attacker at a
@@ -39,6 +40,7 @@ from typing import Any, get_args
 import numpy as np
 
 import cvpl
+from cvpl.config.family import FAMILY
 from verdict_truth import CONTROLS, Truth, expected_figure
 from verdict_worlds import How, Kind, Rest, Setting, config_of, draw
 
@@ -169,8 +171,8 @@ def figures_of(result: cvpl.AuditResult) -> Figures:
     return Figures(risk.attacker, risk.false_rate, risk.estimate, risk.low, risk.high, *said)
 
 
-def run(release: Release, truth_of: Callable[[Setting, str], Truth]) -> Line:
-    """Make one release, audit it, and say what is true of it."""
+def run(release: Release, truth_of: Callable[[Setting, str], Truth], attackers: Sequence[str] | None = None) -> Line:
+    """Make one release, audit it with the default attackers or with some, and say what is true of it."""
     setting = release.setting
     world = draw(setting, np.random.default_rng(release.seed))
     tables = [world.frame(name) for name in ("original", "protected", "control")]
@@ -178,7 +180,7 @@ def run(release: Release, truth_of: Callable[[Setting, str], Truth]) -> Line:
     config["report"] = {"suppress_below": 1}
     config["policy"] = [{"figure": "risk", "max": limit} for limit in GATES]
     started = time.perf_counter()
-    result = cvpl.audit(tables[0], tables[1], config, control=tables[2])
+    result = cvpl.audit(tables[0], tables[1], config, control=tables[2], attackers=attackers)
     took = time.perf_counter() - started
     figures = figures_of(result)
     started = time.perf_counter()
@@ -235,7 +237,7 @@ def run_missing(out: Path, asked: Sequence[Release], part: tuple[int, int], cont
     order = {setting: at for at, setting in enumerate(dict.fromkeys(item.setting for item in asked))}
     mine = [item for item in asked if order[item.setting] % part[1] == part[0] - 1 and item.key not in done]
     for number, release in enumerate(mine, start=1):
-        line = run(release, truths)
+        line = run(release, truths, None if controls == CONTROLS else list(FAMILY))
         add_line(out, line)
         print(f"{number}/{len(mine)} {release.key} {line['seconds']}s + {line['truth_seconds']}s", file=sys.stderr)
 

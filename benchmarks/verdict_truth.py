@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from cvpl.assessment.combined import COMBINED
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.shared_work import SharedWork
 from cvpl.attack.table_blocks import assign_blocks, narrowed
 from cvpl.config.resolved import ResolvedConfig, load
+from cvpl.evaluation.combined_evidence import FOLDS, Standardization, assign_folds, logistic_regression
 from cvpl.evaluation.control import Roc
 from cvpl.tables.columns import Table
 from verdict_worlds import Setting, config_of, draw, people, table_of
@@ -78,6 +81,8 @@ def scores_of(
     setting: Setting, resolved: ResolvedConfig, name: str, rng: np.random.Generator, controls: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The evidence for the originals of one fresh world, and for so many fresh controls of it."""
+    if name == COMBINED:
+        return combined_scores_of(setting, resolved, rng, controls)
     attacker = resolved.attackers[name]
     # Only attackers with a reference look at the control; the others need none of the setting's size.
     world = draw(setting, rng, None if attacker.needs_reference else 2)
@@ -88,10 +93,49 @@ def scores_of(
     return done.scores, asked.evidence("control", found)
 
 
-def attack_as_audited(pair: Any, resolved: ResolvedConfig, attacker: Attacker) -> Attack:
+def combined_scores_of(
+    setting: Setting, resolved: ResolvedConfig, rng: np.random.Generator, controls: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same for the combined attacker, fitted on the world's own people and controls as in an audit.
+
+    A fold of the fresh controls is scored by the model that scores the same fold of the originals.
+    """
+    pair = draw(setting, rng).pair()
+    fresh = table_of(setting.kind, "control", people(setting.kind, controls, rng))
+    mine, base, others, asked = [], [], [], np.arange(pair.control.rows)
+    shared, shared_later = SharedWork(), SharedWork()
+    for attacker in resolved.able(pair.control.rows, pair).values():
+        done = attack_as_audited(pair, resolved, attacker, shared)
+        later = replace(with_control(done, fresh), shared=shared_later)
+        mine.append(done.scores)
+        base.append((done.control_rows, done.evidence("control", done.search_control())))
+        others.append(later.evidence("control", later.search_control()))
+        asked = np.intersect1d(asked, done.control_rows)
+    members = (
+        np.column_stack(mine),
+        np.column_stack([found[np.searchsorted(rows, asked)] for rows, found in base]),
+    )
+    strangers = np.column_stack(others)
+    folds = assign_folds(len(members[0]), len(members[1]), rng)
+    scores, beyond = np.zeros(len(members[0])), np.zeros(len(strangers))
+    for fold in range(FOLDS):
+        fitted_on = [side[own != fold] for side, own in zip(members, folds, strict=True)]
+        model = Standardization.of(np.vstack(fitted_on))
+        weights = logistic_regression(
+            model(np.vstack(fitted_on)), np.repeat([1.0, 0.0], [len(side) for side in fitted_on])
+        )
+        scores[folds[0] == fold] = weights[0] + model(members[0][folds[0] == fold]) @ weights[1:]
+        beyond[fold::FOLDS] = weights[0] + model(strangers[fold::FOLDS]) @ weights[1:]
+    return scores, beyond
+
+
+def attack_as_audited(
+    pair: Any, resolved: ResolvedConfig, attacker: Attacker, shared: SharedWork | None = None
+) -> Attack:
     """The attack as an audit runs it."""
     most = resolved.most_asked(attacker, pair.protected.rows)
-    return attack(pair, attacker, seed=resolved.config.seed, budget=resolved.budget, levers=resolved.levers, most=most)
+    settings = {"seed": resolved.config.seed, "budget": resolved.budget, "levers": resolved.levers, "most": most}
+    return attack(pair, attacker, **settings, shared=shared)
 
 
 def with_control(done: Attack, control: Table) -> Attack:
@@ -108,4 +152,5 @@ def with_control(done: Attack, control: Table) -> Attack:
         control_rows=np.arange(seen.rows, dtype=np.int64),
         blocks=blocks,
         searched=narrowed(blocks, done.levers, tables, space, done.seed),
+        shared=SharedWork(),
     )
