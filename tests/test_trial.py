@@ -20,7 +20,7 @@ from scipy.stats import norm
 import cvpl
 from cvpl.cli.main import run
 from cvpl.config.resolved import load
-from cvpl.workflows.trial.command import CommandStopped, filled, run_command, split_command
+from cvpl.workflows.command_mechanism import CommandStopped, filled, run_command, split_command
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people
 from cvpl.workflows.trial.rounds import draw_seed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -102,7 +101,7 @@ def trial(
     configuration's) give the same result if the mechanism does. `on_guess` is called with a guessed configuration
     before the first round. Raises UsageError, InputError and LimitError.
     """
-    _check(rounds, plant, jobs, timeout, on_failure)
+    _check(rounds, plant, jobs, on_failure)
     noise = None if noise_multiplier is None else GaussianNoise(noise_multiplier, noise_steps, sampling)
     asked = bound or epsilon is not None or noise is not None
     budget = StatedBudget(epsilon, delta, noise) if asked else None
@@ -139,7 +138,7 @@ def trial(
     return result
 
 
-def _check(rounds: int, plant: int, jobs: int, timeout: float | None, on_failure: str) -> None:
+def _check(rounds: int, plant: int, jobs: int, on_failure: str) -> None:
     for name, value, least, most in (
         ("rounds", rounds, FEWEST_ROUNDS, MOST_ROUNDS),
         ("plant", plant, 0, MOST_PLANTED),
@@ -147,8 +146,6 @@ def _check(rounds: int, plant: int, jobs: int, timeout: float | None, on_failure
     ):
         if not least <= value <= most:
             raise UsageError(f"{name} is {value}; allowed is a whole number from {least} to {most:,}.")
-    if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
-        raise UsageError(f"timeout is {timeout}; allowed is a number of seconds above 0.")
     if on_failure not in ("stop", "continue"):
         raise UsageError(f"on_failure is {on_failure!r}; allowed are 'stop' and 'continue'.")
 
