@@ -25,6 +25,8 @@ INPUT, OUTPUT, SEED, STRENGTH = "{input}", "{output}", "{seed}", "{strength}"
 """What a command has in place of the table, of the release to write, of a number to seed its randomness, and of a
 strength."""
 STDOUT, STDERR = "stdout.txt", "stderr.txt"
+_SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"})
+"""Words that only a shell understands."""
 _POLL = 0.05
 """Seconds between two looks at a running command."""
 
@@ -93,11 +95,16 @@ def is_command(text: str) -> bool:
 
 
 def split_command(text: str) -> tuple[str, ...]:
-    """The words of a command. Raises UsageError if it cannot be split, or lacks {input} or {output}."""
+    """The words of a command. Raises UsageError if it cannot be split, needs a shell, or lacks {input} or {output}."""
     try:
         words = tuple(shlex.split(text))
     except ValueError:
         raise UsageError("mechanism: the command has a quote that is not closed. Close it.") from None
+    if shell := next((word for word in words if word in _SHELL), None):
+        raise UsageError(
+            f"mechanism: the command has '{shell}' in it, but it runs without a shell. Write the steps into a script, "
+            f'or pass them to a shell as one word: sh -c "... {INPUT} ... {OUTPUT} ..."'
+        )
     lacking = [part for part in (INPUT, OUTPUT) if not any(part in word for word in words)]
     if lacking:
         raise UsageError(
