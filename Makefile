@@ -64,6 +64,7 @@ peers: $(READY)
 	$(BIN)/python benchmarks/against_peers.py $(BENCH) $(BENCH)/peers
 	$(BIN)/python benchmarks/against_pycanon.py $(BENCH)/k_anonymity $(BENCH)/peers
 	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/membership_peers.py $(DATA)/adult_study_2021 $(BENCH)/membership $(BENCH)/peers; fi
+	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/real_synthesizer.py $(DATA)/adult_study_2021 $(BENCH)/real_synthesizer $(BENCH)/peers; fi
 
 docs: $(READY)
 	$(BIN)/python docs/make.py

@@ -20,7 +20,7 @@ from scipy.stats import norm
 import cvpl
 from cvpl.cli.main import run
 from cvpl.config.resolved import load
-from cvpl.workflows.trial.command import CommandStopped, filled, run_command, split_command
+from cvpl.workflows.command_mechanism import CommandStopped, filled, run_command, split_command
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people
 from cvpl.workflows.trial.rounds import draw_seed
@@ -275,6 +275,9 @@ def test_a_command_is_split_without_a_shell_and_only_its_places_are_filled(tmp_p
         (COPY, {"epsilon": -1}, "epsilon is -1"),
         (COPY, {"epsilon": 1, "delta": 1}, "delta is 1"),
         (COPY, {"delta": 1e-5}, "delta is given without a budget"),
+        (COPY, {"sampling": 0.5}, "given without a noise multiplier"),
+        (COPY, {"epsilon": 1, "noise_steps": 3}, "given without a noise multiplier"),
+        ("cat {input} > {output}", {}, "has '>' in it, but it runs without a shell"),
         (COPY, {"on_failure": "ignore"}, "on_failure is 'ignore'"),
     ],
 )

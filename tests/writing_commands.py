@@ -19,7 +19,7 @@ NAMES = (
     "audit", "guessed audit", "init", "split", "split parquet", "protect", "simulate", "simulate parquet", "compare",
     "benchmark", "surface", "trial", "report html", "report md", "report pdf", "reproduce", "demo",
 )  # fmt: skip
-SOME = ("audit", "init", "split", "protect", "benchmark", "report html")
+SOME = ("audit", "init", "split", "protect", "benchmark", "trial", "report html")
 """The calls of a usual run; a full run has all."""
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 

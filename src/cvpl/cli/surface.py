@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.cli.output import check_folder, page, reader_may_leave, tell
 from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, finite_rate, memory_bytes
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -24,20 +24,26 @@ def command(
         "--mechanism",
         "-m",
         metavar="NAME",
-        help="What makes the releases: k-anonymity, mondrian, perturbation or synthetic, as in `cvpl protect`.",
+        help="What makes the releases: k-anonymity, mondrian, perturbation or synthetic, as in `cvpl protect`. Or a "
+        "command with {input}, {output}, {strength} and, if it takes one, {seed}, such as 'python synthesize.py "
+        "{input} {output} {seed} {strength}'; it runs without a shell.",
     ),
     strengths: str | None = typer.Option(
         None,
         "--strengths",
         "-s",
         metavar="VALUES",
-        help="The strengths to try, such as 2,5,10; separate by commas. Without it, all of the paper's.",
+        help="The strengths to try, such as 2,5,10; separate by commas. Those of a command go from the weakest "
+        "protection to the strongest. Without it, all of the paper's.",
     ),
     draws: int = typer.Option(
         1,
         metavar="NUMBER",
         min=1,
         help="Releases at each strength, each with its own seed; the one with the largest risk counts.",
+    ),
+    timeout: float | None = typer.Option(
+        None, metavar="SECONDS", help="The longest that a command may take for a release."
     ),
     blocking: bool = typer.Option(
         False, "--blocking", help="Instead of a mechanism: sweep the granularity of the blocking on --release."
@@ -92,7 +98,7 @@ def command(
         check_outputs([out / name for name in FILES], read, overwrite=overwrite)
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.workflows.surface.surface import BLOCKING, surface  # noqa: PLC0415
+    from cvpl.workflows.surface.surface import BLOCKING, FAILED, surface  # noqa: PLC0415
 
     listed = None if strengths is None else [item.strip() for item in strengths.split(",") if item.strip()]
     with Progress() as progress:
@@ -106,6 +112,8 @@ def command(
             draws=draws,
             attacker=attacker,
             release=release,
+            timeout=timeout,
+            folder=out,
             memory=allowed,
             progress=progress,
         )
@@ -124,3 +132,5 @@ def command(
         show(result, page())
         if path is not None:
             typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
+        if out is not None and result.failed and (out / FAILED).is_dir():
+            tell(f"What failed commands printed is in {out / FAILED}. It may contain cells of the table.")

@@ -43,7 +43,11 @@ def command(
         "synthesize.py {input} {output} {seed}'; it runs without a shell. Or a mechanism of `cvpl protect` by name.",
     ),
     strength: str | None = typer.Option(
-        None, "--strength", "-s", metavar="VALUE", help="The strength of a mechanism of `cvpl protect`, such as 10."
+        None,
+        "--strength",
+        "-s",
+        metavar="VALUE",
+        help="The strength of a mechanism of `cvpl protect`, such as 10; it also replaces {strength} in a command.",
     ),
     rounds: int = typer.Option(8, metavar="NUMBER", min=2, help="How often the mechanism is run."),
     config: Path | None = typer.Option(

@@ -1,11 +1,13 @@
 """The settings of a sweep: a mechanism's strengths from the weakest to the strongest, and the release at each.
 
-A mechanism is a built-in one, by its name, or any function from a strength to a release.
+A mechanism is a built-in one, by its name, a command, or any function from a strength to a release.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +16,20 @@ import numpy as np
 
 from cvpl.config.resolved import ConfigLike, ResolvedConfig
 from cvpl.errors import UsageError
+from cvpl.files import private_folder
 from cvpl.interruption import is_interruption
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
+from cvpl.tables.staged_table import stage
+from cvpl.workflows.command_mechanism import (
+    STRENGTH,
+    CommandFailed,
+    CommandMechanism,
+    is_command,
+    keep_output,
+    split_command,
+)
 from cvpl.workflows.function_mechanism import generator_arguments
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
@@ -33,7 +45,7 @@ class MechanismSweep:
     `make` gives the release at a strength in one draw, counted from 0: a path inside the folder it receives, or
     whatever a function returned. It raises ReleaseNotMade if the mechanism itself refuses. `identity` gives the
     identity keys of releases that number people by row; None if the configuration's apply. `function` says that the
-    mechanism is the caller's.
+    mechanism is a function of the caller. `advice` is what to do if no release could be made.
     """
 
     name: str
@@ -41,6 +53,7 @@ class MechanismSweep:
     make: Callable[[Strength, Path, int], object]
     identity: IdentityKeys | None = None
     function: bool = False
+    advice: str = ""
 
 
 def mechanism_sweep(
@@ -49,13 +62,24 @@ def mechanism_sweep(
     original: object,
     config: ConfigLike,
     resolved: ResolvedConfig,
+    timeout: float | None = None,
+    aside: Path | None = None,
 ) -> MechanismSweep:
-    """The sweep of a mechanism: the name of a built-in one, or a function.
+    """The sweep of a mechanism: the name of a built-in one, a command, or a function.
 
     Strengths of built-in mechanisms are sorted: k from small to large, levels from low to high, the share of
-    correlation kept from large to small. Those of a function keep the given order, which must be from the weakest
-    protection to the strongest, since cvpl cannot know it. Without any, built-in mechanisms use the paper's.
+    correlation kept from large to small. Those of a command or a function keep the given order, which must be from the
+    weakest protection to the strongest, since cvpl cannot know it. Without any, built-in mechanisms use the paper's.
+    A command may take `timeout` seconds for a release. What it prints is kept in the folder `aside` if it fails.
     """
+    if isinstance(mechanism, str) and is_command(mechanism):
+        command = CommandMechanism(split_command(mechanism), timeout)
+        if not command.takes_strength:
+            raise UsageError(f"mechanism: the command lacks {STRENGTH}. Write it where the command takes the strength.")
+        if strengths is None:
+            raise UsageError("strengths: a command has no defaults. List them from the weakest to the strongest.")
+        listed = _distinct([_plain(item) for item in _listed(strengths)])
+        return _command_dial(mechanism, command, listed, original, resolved, aside)
     if isinstance(mechanism, str):
         method = _method(mechanism)
         given = FAMILIES[method].usual if strengths is None else _listed(strengths)
@@ -64,7 +88,7 @@ def mechanism_sweep(
     if not callable(mechanism):
         raise UsageError(
             f"mechanism: a {type(mechanism).__name__} is given where the name of a mechanism or a function from a "
-            f"strength to a release is needed. The names are {', '.join(FAMILIES)}."
+            f"strength to a release is needed, or a command. The names are {', '.join(FAMILIES)}."
         )
     if strengths is None:
         raise UsageError("strengths: a function has no defaults. List them from the weakest to the strongest.")
@@ -81,8 +105,8 @@ def _method(name: str) -> Method:
         if name.replace("_", "-") == method:
             return method
     raise UsageError(
-        f"mechanism: there is no mechanism {name!r}; allowed are {', '.join(FAMILIES)}. Choose one of them, or in "
-        "Python pass a function from a strength to a release."
+        f"mechanism: there is no mechanism {name!r}; allowed are {', '.join(FAMILIES)}. Choose one of them, or pass a "
+        "command with {input}, {output} and {strength}, or in Python a function from a strength to a release."
     )
 
 
@@ -104,7 +128,7 @@ def _distinct(strengths: Iterable[Strength]) -> tuple[Strength, ...]:
 
 
 def _plain(strength: object) -> Strength:
-    """A strength of a function: a finite number or a text."""
+    """A strength of a command or a function: a finite number or a text."""
     if isinstance(strength, np.generic):
         strength = strength.item()
     number = isinstance(strength, int | float) and not isinstance(strength, bool) and math.isfinite(strength)
@@ -157,6 +181,42 @@ def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object,
 
     numbered = protector.frame.id_name == ORIGINAL_ROW
     return MechanismSweep(method, strengths, make, IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None)
+
+
+def _command_dial(
+    text: str,
+    command: CommandMechanism,
+    strengths: tuple[Strength, ...],
+    original: object,
+    resolved: ResolvedConfig,
+    aside: Path | None,
+) -> MechanismSweep:
+    def make(strength: Strength, folder: Path, draw: int) -> object:
+        number = strengths.index(strength) + 1
+        seed = int(stream(resolved.config.seed, f"surface command {strength} {draw}").integers(2**31 - 1))
+        kept = None if aside is None else aside / f"strength_{number:02d}_draw_{draw + 1:02d}"
+        if kept is not None:
+            # What an earlier run kept says nothing about this one.
+            shutil.rmtree(kept, ignore_errors=True)
+        with private_folder(folder) as work:
+            (work / "in").mkdir()
+            table = stage(original, resolved.reading, work / "in")
+            if table.parent != work / "in":
+                # The command gets a copy, so that it cannot change the original.
+                table = Path(shutil.copyfile(table, work / "in" / table.name))
+            try:
+                made = command.release(table, work, seed, threading.Event(), strength)
+            except CommandFailed as failed:
+                keep_output(work, kept)
+                raise ReleaseNotMade(str(failed)) from None
+            ending = made.name.removeprefix(made.name.partition(".")[0])
+            return made.rename(folder / f"release_{number}_{draw + 1}{ending}")
+
+    if aside is None:
+        advice = "To keep what the command prints, name a folder with --out (in Python folder=...)."
+    else:
+        advice = f"What the command printed is in {aside}; it may contain cells of the table."
+    return MechanismSweep(text, strengths, make, advice=advice)
 
 
 def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> MechanismSweep:

@@ -38,6 +38,8 @@ from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
 
 BLOCKING = "blocking"
 """Instead of a mechanism: sweep the granularity of the blocking on a given release."""
+FAILED = "failed"
+"""The folder in `folder` for what failed commands printed."""
 MOST_DRAWS = 1000
 _BLOCKINGS = 6
 """The usual number of other blockings; how many there are is known only when the attacker is."""
@@ -54,16 +56,21 @@ def surface(
     draws: int = 1,
     attacker: str | None = None,
     release: object | None = None,
+    timeout: float | None = None,
+    folder: str | Path | None = None,
     memory: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> out.SurfaceResult:
     """Sweep a mechanism's strength and measure the risk at every threshold: R(strength, τ).
 
-    `mechanism` is the name of a built-in one (`k-anonymity`, `mondrian`, `perturbation`, `synthetic`), or any function
-    from a strength to a release: a dataframe that supports Arrow, or a path. It also receives a numpy Generator if it
-    has a parameter called `rng` or `generator`, or a second one without a default. `strengths` go from the weakest
-    protection to the strongest; those of built-in mechanisms are sorted, and default to the paper's. With
-    `mechanism="blocking"`, variations of the attacker's own blocking are swept on `release` instead.
+    `mechanism` is the name of a built-in one (`k-anonymity`, `mondrian`, `perturbation`, `synthetic`), a command, or
+    any function from a strength to a release: a dataframe that supports Arrow, or a path. A function also receives a
+    numpy Generator if it has a parameter called `rng` or `generator`, or a second one without a default. A command has
+    `{input}`, `{output}`, `{strength}` and, if it takes one, `{seed}` in it, and runs without a shell. It gets a copy
+    of the original, and fails at a strength if it takes longer than `timeout` seconds; what it printed is then kept in
+    `folder`. `strengths` go from the weakest protection to the strongest; those of built-in mechanisms are sorted, and
+    default to the paper's. With `mechanism="blocking"`, variations of the attacker's own blocking are swept on
+    `release` instead.
 
     `target` is r0: a setting is within it if the upper interval end of its risk, as in `cvpl.audit`, is at most r0 and
     no other figure contradicts it. A cell of such a setting is within it if the upper end of its own rate is. The
@@ -91,7 +98,7 @@ def surface(
         resolved = resolved.only([attacker])
     tables = _Tables(original, control)
     whole = RisingProgress(progress or ignore_progress)
-    with one_blas_thread(), private_folder() as folder:
+    with one_blas_thread(), private_folder() as work:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
             if strengths is not None or release is None or draws > 1:
                 raise UsageError(
@@ -103,8 +110,9 @@ def surface(
         if release is not None:
             raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
         whole(Phase.READING, None)
-        dial = mechanism_sweep(mechanism, strengths, original, config, resolved)
-        swept = _over_strengths(dial, resolved, tables, target, attacker, folder, draws, whole)
+        aside = None if folder is None else Path(folder) / FAILED
+        dial = mechanism_sweep(mechanism, strengths, original, config, resolved, timeout, aside)
+        swept = _over_strengths(dial, resolved, tables, target, attacker, work, draws, whole)
         whole.finish()
         return swept
 
@@ -168,7 +176,7 @@ def _over_strengths(
                 item.unlink()
     if not sweep.begun:
         reasons = "; ".join(f"{item.strength}: {item.reason}" for item in sweep.failed)
-        raise UsageError(f"no release could be made at any strength. {reasons}")
+        raise UsageError(f"no release could be made at any strength. {reasons}. {dial.advice}".rstrip(". ") + ".")
 
     def judge(strength: Strength) -> EnsembleReading | None:
         if strength not in made or target is None:

@@ -15,9 +15,9 @@ from cvpl.interruption import is_interruption
 from cvpl.randomness import stream
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
 from cvpl.wording import did_you_mean
+from cvpl.workflows.command_mechanism import CommandFailed, CommandMechanism, is_command, split_command
 from cvpl.workflows.function_mechanism import generator_arguments
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
-from cvpl.workflows.trial.command import CommandTimeout, filled, run_command, split_command
 
 Kind = Literal["command", "function", "built_in"]
 
@@ -74,47 +74,41 @@ def find_mechanism(
     method = next((name for name in FAMILIES if mechanism.strip().replace("_", "-") == name), None)
     if method is not None:
         return _built_in(method, strength, config)
-    if "{" not in mechanism:
+    if not is_command(mechanism):
         raise UsageError(
             f"mechanism: '{mechanism}' is no built-in mechanism ({', '.join(FAMILIES)}), and no command, which has "
             f"{{input}} and {{output}} in it. {did_you_mean(mechanism, FAMILIES)}".rstrip()
         )
-    _refuse(strength, "a command")
-    return _command(mechanism, timeout)
+    return _command(mechanism, strength, timeout)
 
 
 def _refuse(strength: Strength | None, what: str) -> None:
     if strength is not None:
-        raise UsageError(f"strength: {what} has its own settings. Leave the strength out; it is for {_names()}.")
+        raise UsageError(
+            f"strength: {what} has its own settings. Leave the strength out; it is for {_names()}, and for "
+            "commands with {strength}."
+        )
 
 
 def _names() -> str:
     return ", ".join(FAMILIES)
 
 
-def _command(text: str, timeout: float | None) -> Mechanism:
-    words = split_command(text)
+def _command(text: str, strength: Strength | None, timeout: float | None) -> Mechanism:
+    command = CommandMechanism(split_command(text), timeout)
+    if not command.takes_strength:
+        _refuse(strength, "a command without {strength}")
+    elif strength is None:
+        raise UsageError("strength: the command has {strength} in it, and no strength is given. Name one.")
 
     def make(draw: Draw) -> object:
-        release = draw.folder / f"release{_ending(draw.table)}"
         try:
-            code = run_command(filled(words, draw.table, release, draw.seed), draw.folder, timeout, draw.stop)
-        except CommandTimeout:
-            reason = f"the command did not end within {timeout:g} seconds, and was killed"
-            raise RoundFailed(reason, timed_out=True) from None
-        except OSError as error:
-            why = error.strerror or "the system refused"
-            raise RoundFailed(f"the command '{words[0]}' could not be started: {why.lower()}") from None
-        if code:
-            how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-            raise RoundFailed(f"the command {how}", exit_code=code)
-        if not release.is_file() or not release.stat().st_size:
-            wrote = "an empty file" if release.is_file() else "nothing"
-            raise RoundFailed(f"the command ended with exit code 0 and wrote {wrote} to {{output}}", exit_code=0)
-        return release
+            return command.release(draw.table, draw.folder, draw.seed, draw.stop, strength)
+        except CommandFailed as failed:
+            raise RoundFailed(str(failed), exit_code=failed.exit_code, timed_out=failed.timed_out) from None
 
-    named = [_digest(Path(word)) for word in words if Path(word).is_file()]
-    return Mechanism(text, "command", make, fingerprint=_joined([text, *named]))
+    named = [_digest(Path(word)) for word in command.words if Path(word).is_file()]
+    return Mechanism(text, "command", make, strength, _joined([text, str(strength), *named]))
 
 
 def _function(function: Callable[..., object]) -> Mechanism:
@@ -160,12 +154,6 @@ def _built_in(method: Method, strength: Strength | None, config: ConfigLike | No
 
     identity = IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None
     return Mechanism(method, "built_in", make, strength, _joined([method, str(strength)]), identity)
-
-
-def _ending(table: Path) -> str:
-    """The file extension of a table; `.csv.gz` is kept whole."""
-    ending = table.suffix
-    return Path(table.stem).suffix + ending if ending.lower() == ".gz" else ending
 
 
 def _digest(file: Path) -> str:

@@ -33,7 +33,7 @@ from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 from cvpl.tables.parting import part
 from cvpl.workflows.audit import read_tables
-from cvpl.workflows.trial.command import CommandStopped, keep_output
+from cvpl.workflows.command_mechanism import CommandStopped, keep_output
 from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
 from cvpl.workflows.trial.people import TrialPeople
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.planting import plant as plant_people
 from cvpl.tables.source import display_name
 from cvpl.tables.staged_table import stage
+from cvpl.wording import stopped
 from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.propose import Proposal
 from cvpl.workflows.protect import Strength
@@ -102,12 +102,20 @@ def trial(
     configuration's) give the same result if the mechanism does. `on_guess` is called with a guessed configuration
     before the first round. Raises UsageError, InputError and LimitError.
     """
-    _check(rounds, plant, jobs, timeout, on_failure)
+    _check(rounds, plant, jobs, on_failure)
     noise = None if noise_multiplier is None else GaussianNoise(noise_multiplier, noise_steps, sampling)
     asked = bound or epsilon is not None or noise is not None
     budget = StatedBudget(epsilon, delta, noise) if asked else None
     if budget is None and delta:
-        raise UsageError("delta is given without a budget. Pass epsilon too, or bound=True for a lower bound alone.")
+        raise UsageError(
+            "delta is given without a budget. Pass epsilon too, or ask for a lower bound alone with --bound (in Python "
+            "bound=True)."
+        )
+    if noise is None and (noise_steps != 1 or sampling != 1):
+        raise UsageError(
+            "the number of noise steps or the sampling rate is given without a noise multiplier. Pass it too with "
+            "--noise-multiplier (in Python noise_multiplier=...), or leave them out."
+        )
     if noise is not None:
         # Says at once if the extra is not installed.
         largest_gaussian_power(noise.multiplier, FALSE_RATE)
@@ -139,7 +147,7 @@ def trial(
     return result
 
 
-def _check(rounds: int, plant: int, jobs: int, timeout: float | None, on_failure: str) -> None:
+def _check(rounds: int, plant: int, jobs: int, on_failure: str) -> None:
     for name, value, least, most in (
         ("rounds", rounds, FEWEST_ROUNDS, MOST_ROUNDS),
         ("plant", plant, 0, MOST_PLANTED),
@@ -147,8 +155,6 @@ def _check(rounds: int, plant: int, jobs: int, timeout: float | None, on_failure
     ):
         if not least <= value <= most:
             raise UsageError(f"{name} is {value}; allowed is a whole number from {least} to {most:,}.")
-    if timeout is not None and not (math.isfinite(timeout) and timeout > 0):
-        raise UsageError(f"timeout is {timeout}; allowed is a number of seconds above 0.")
     if on_failure not in ("stop", "continue"):
         raise UsageError(f"on_failure is {on_failure!r}; allowed are 'stop' and 'continue'.")
 
@@ -265,7 +271,7 @@ def _failure(
 ) -> CvplError:
     """The error that ends a trial: what failed in which round, and where the output of the command is."""
     more = f" {of} of {ready.rounds} rounds failed, and at least {FEWEST_ROUNDS} must not." if of > 1 else ""
-    text = f"round {number + 1} of {ready.rounds}: {failed}.{more}"
+    text = f"round {number + 1} of {ready.rounds}: {stopped(str(failed))}{more}"
     if ready.mechanism.kind == "command":
         aside = None if place is None else _aside(place, number)
         if aside is None:

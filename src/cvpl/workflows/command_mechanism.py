@@ -1,0 +1,181 @@
+"""A command that makes a release, run without a shell, with everything that it starts ended with it.
+
+Its output may contain cells of the table. It goes to files that only this user can read, and is never printed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cvpl.errors import UsageError
+from cvpl.files import write_whole
+
+INPUT, OUTPUT, SEED, STRENGTH = "{input}", "{output}", "{seed}", "{strength}"
+"""What a command has in place of the table, of the release to write, of a number to seed its randomness, and of a
+strength."""
+STDOUT, STDERR = "stdout.txt", "stderr.txt"
+_SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"})
+"""Words that only a shell understands."""
+_POLL = 0.05
+"""Seconds between two looks at a running command."""
+
+
+class CommandStopped(Exception):  # noqa: N818 - the caller ends, which is no error of the command
+    """The command was ended because its caller is."""
+
+
+class CommandTimeout(Exception):  # noqa: N818 - reported as CommandFailed
+    """The command took longer than allowed, and was ended."""
+
+
+class CommandFailed(Exception):  # noqa: N818 - reported; the caller may go on
+    """The command made no release. The message says why, without a cell of the table."""
+
+    def __init__(self, reason: str, *, exit_code: int | None = None, timed_out: bool = False) -> None:
+        super().__init__(reason)
+        self.exit_code, self.timed_out = exit_code, timed_out
+
+
+@dataclass(frozen=True)
+class CommandMechanism:
+    """A command that makes releases, by its words; it may take `timeout` seconds for one."""
+
+    words: tuple[str, ...]
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a timeout that is none."""
+        if self.timeout is not None and not (math.isfinite(self.timeout) and self.timeout > 0):
+            raise UsageError(f"timeout is {self.timeout}; allowed is a number of seconds above 0.")
+
+    @property
+    def takes_strength(self) -> bool:
+        """Whether {strength} is in the command."""
+        return any(STRENGTH in word for word in self.words)
+
+    def release(
+        self, table: Path, folder: Path, seed: int, stop: threading.Event, strength: object | None = None
+    ) -> Path:
+        """Make a release of `table` in `folder`, in the table's format; what the command prints is kept there too.
+
+        Raises CommandFailed if it fails or writes nothing, and CommandStopped once `stop` is set.
+        """
+        release = folder / f"release{_ending(table)}"
+        try:
+            code = run_command(filled(self.words, table, release, seed, strength), folder, self.timeout, stop)
+        except CommandTimeout:
+            reason = f"the command did not end within {self.timeout:g} seconds, and was killed"
+            raise CommandFailed(reason, timed_out=True) from None
+        except OSError as error:
+            why = error.strerror or "the system refused"
+            raise CommandFailed(f"the command '{self.words[0]}' could not be started: {why.lower()}") from None
+        if code:
+            how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+            raise CommandFailed(f"the command {how}", exit_code=code)
+        if not release.is_file() or not release.stat().st_size:
+            wrote = "an empty file" if release.is_file() else "nothing"
+            raise CommandFailed(f"the command ended with exit code 0 and wrote {wrote} to {OUTPUT}", exit_code=0)
+        return release
+
+
+def is_command(text: str) -> bool:
+    """Whether a mechanism's text is meant as a command: it has a place in braces."""
+    return "{" in text
+
+
+def split_command(text: str) -> tuple[str, ...]:
+    """The words of a command. Raises UsageError if it cannot be split, needs a shell, or lacks {input} or {output}."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError:
+        raise UsageError("mechanism: the command has a quote that is not closed. Close it.") from None
+    if shell := next((word for word in words if word in _SHELL), None):
+        raise UsageError(
+            f"mechanism: the command has '{shell}' in it, but it runs without a shell. Write the steps into a script, "
+            f'or pass them to a shell as one word: sh -c "... {INPUT} ... {OUTPUT} ..."'
+        )
+    lacking = [part for part in (INPUT, OUTPUT) if not any(part in word for word in words)]
+    if lacking:
+        raise UsageError(
+            f"mechanism: the command lacks {' and '.join(lacking)}. Write {INPUT} where it reads the table, {OUTPUT} "
+            f"where it writes the release, and {SEED} where it takes a seed."
+        )
+    return words
+
+
+def filled(words: Sequence[str], table: Path, release: Path, seed: int, strength: object | None = None) -> list[str]:
+    """The words with the table, the release, the seed and, if there is one, the strength in place."""
+    values = {INPUT: str(table), OUTPUT: str(release), SEED: str(seed)}
+    if strength is not None:
+        values[STRENGTH] = str(strength)
+    # In one pass, so that nothing is filled into a path or a strength.
+    places = re.compile("|".join(map(re.escape, values)))
+    return [places.sub(lambda found: values[found.group()], word) for word in words]
+
+
+def run_command(words: Sequence[str], folder: Path, timeout: float | None, stop: threading.Event) -> int:
+    """Run a command, and return its exit code; its output is in two files in `folder`.
+
+    It runs in a process group of its own, which is killed when the command ends, takes longer than `timeout` seconds,
+    or `stop` is set. Raises CommandTimeout, CommandStopped, or OSError if it cannot be started.
+    """
+    with (folder / STDOUT).open("wb") as out, (folder / STDERR).open("wb") as err:
+        process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+            list(words), stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+        )
+        began = time.monotonic()
+        try:
+            while not _ended(process):
+                if stop.is_set():
+                    raise CommandStopped
+                if timeout is not None and time.monotonic() - began > timeout:
+                    raise CommandTimeout
+                stop.wait(_POLL)
+        finally:
+            _end(process)
+    return process.returncode
+
+
+def _ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the command has ended. It is not reaped yet, so its number is still that of its process group."""
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is still running of the command and of all that it started, and reap it."""
+    if hasattr(os, "killpg"):
+        # The group may outlive its first process: a command may leave others in the background.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def keep_output(folder: Path, into: Path | None) -> None:
+    """Keep what a command printed in the folder `into`, for this user only; nothing is kept if it is None."""
+    if into is None:
+        return
+    for name in (STDOUT, STDERR):
+        if (folder / name).is_file() and (folder / name).stat().st_size:
+            into.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(into / name, (folder / name).read_bytes(), owner_only=True)
+
+
+def _ending(table: Path) -> str:
+    """The file extension of a table; `.csv.gz` is kept whole."""
+    ending = table.suffix
+    return Path(table.stem).suffix + ending if ending.lower() == ".gz" else ending
