@@ -16,6 +16,10 @@ from examples import TIMES
 pytestmark = needs_browser
 PAPER = DEMO.replace("attacker: default", "attacker: paper")
 TRUTH = "truth: {original: person_id, protected: person_id, simulated: true}\n"
+SCREEN = 900
+"""The height of a window, in pixels."""
+PAPER_WIDTH, PAPER_HEIGHT = 672, 1001
+"""An A4 page without its margins of 16 mm, in pixels."""
 CONFIGS = {
     "family": DEMO,
     "paper": PAPER,
@@ -79,5 +83,28 @@ def test_the_page_opens_with_the_answer_and_says_what_to_do(chromium, pages):  #
         assert "not assessable" in seen.page.locator(".answer").inner_text()
 
 
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_sheet_fits_one_screen_and_one_page_of_paper(chromium, pages, name):  # noqa: F811
+    height = "document.querySelector('.sheet').getBoundingClientRect().height"
+    with opened(chromium, pages[name]) as seen:
+        assert seen.page.evaluate(height) <= SCREEN
+    with opened(chromium, pages[name], width=PAPER_WIDTH) as seen:
+        seen.page.emulate_media(media="print")
+        assert seen.page.evaluate(height) <= PAPER_HEIGHT
+        after = "getComputedStyle(document.querySelector('.sheet')).breakAfter"
+        assert seen.page.evaluate(after) == "page"
+
+
+@pytest.mark.parametrize("width", SIZES)
+def test_the_contents_stay_in_view(chromium, pages, width):  # noqa: F811
+    with opened(chromium, pages["family"], width) as seen:
+        for anchor in ("warnings", "attackers", "provenance"):
+            seen.page.evaluate(f"document.getElementById('{anchor}').scrollIntoView()")
+            box = seen.page.locator(".contents").bounding_box()
+            assert 0 <= box["y"] < 50 and box["height"] <= 900
+            links = seen.page.locator(".contents a").evaluate_all("all => all.filter(it => it.offsetHeight).length")
+            assert links >= 3
+
+
 def test_a_page_is_small(pages):
-    assert all(page.stat().st_size < 1_000_000 for page in pages.values())
+    assert all(page.stat().st_size < 400_000 for page in pages.values())

@@ -251,12 +251,14 @@ def test_the_eye_is_led_from_the_answer_to_the_doubts():
     text = flat(shown(result(**RICH_RESULT)))
     steps = [
         "About 16 in 100 people (12 to 19) can be linked because of this release.",
-        "Risk 15.8% (95% interval 12.6% to 18.9%): attacker 'main'",
-        "Scenario controlled: 10,000 originals",
         "Policy not met: the upper interval end of the attributable rate at the threshold must be at most 5.0% and is "
         "31.5%.",
         "- The top-1 hit rate is far above the linkage rate.",
         "3 warnings (top1_above_rate, base_rate_unknown, columns): read them before using a figure.",
+        "Warnings",
+        "Which columns give people away",
+        "Risk 15.8% (95% interval 12.6% to 18.9%): attacker 'main'",
+        "Scenario controlled: 10,000 originals",
         "The figures behind the verdict",
         "risk 15.8% 12.6% to 18.9%",
         "power at 5% 20.0% 17.0% to 23.0%",
@@ -267,13 +269,11 @@ def test_the_eye_is_led_from_the_answer_to_the_doubts():
         "control rate 4.9% 3.3% to 6.9%",
         "attributable rate 28.4% 25.3% to 31.5%",
         "The linkage rate over all thresholds",
-        "Figures from the true matches",
         "The attackers",
         "Progressively looser blocking",
-        "Which columns give people away",
+        "Figures from the true matches",
         "Blocks",
         "Can the attacker distinguish people at all?",
-        "Warnings",
         "no guarantee",
     ]
     places = [text.find(step) for step in steps]

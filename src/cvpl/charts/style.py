@@ -20,7 +20,8 @@ Chart = alt.Chart | alt.LayerChart | alt.VConcatChart
 Row = Mapping[str, Any]
 
 INK, MUTED, FAINT = "#1f2933", "#52606d", "#d5dae1"
-BLUE, ORANGE, GREY, PALE = "#0b5fa5", "#e08a00", "#7b8794", "#9cc4e8"
+BLUE, ORANGE, GREY, PALE = "#0b5fa5", "#d07d00", "#7b8794", "#9cc4e8"
+RED = "#b42318"
 PAPER = "#ffffff"
 SHADES = ("#eef4fa", "#cfe1f2", PALE, "#5b9bd0", BLUE, "#08305a")
 """Shades from low to high, distinguishable in greyscale too."""
@@ -36,6 +37,7 @@ DARK = {
     BLUE: "#6db6f2",
     ORANGE: "#f5b041",
     GREY: "#98a4b1",
+    RED: "#ff8a7a",
     PALE: "#2d5f8a",
 }
 """The replacement of each colour on a dark page."""

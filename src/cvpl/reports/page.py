@@ -15,8 +15,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from cvpl.reports.pictures import PICTURES
 from cvpl.reports.sections.results import sections_of
-from cvpl.reports.sections.section import CLOSING, TITLE, Column, Figure, Output, Section, Table, sections_for
+from cvpl.reports.sections.section import CLOSING, TITLE, Column, Figure, Layer, Output, Section, Table, sections_for
+from cvpl.reports.sections.sheet.sheet import Sheet, audit_sheet
+from cvpl.result import AuditResult
 from cvpl.result.file import AnyResult
 from cvpl.wording import marked_parts
 
@@ -56,17 +59,36 @@ class RenderedSection:
         )
 
 
+@dataclass(frozen=True)
+class RenderedLayer:
+    """A part of a layered page: its anchor, heading, purpose and sections."""
+
+    anchor: str
+    heading: str
+    purpose: str
+    sections: tuple[RenderedSection, ...]
+
+
+_LAYERS = {
+    Layer.DECIDE: ("Decide", "Who is at risk, which columns give people away, what to do, and what reviewers ask for."),
+    Layer.INSPECT: ("Inspect", "How the figures were measured, how far they can be trusted, and how to repeat them."),
+}
+
+
 def report_page(result: AnyResult, *, opened: bool = False) -> str:
-    """The HTML page of a result; `opened` unfolds everything, for print."""
-    return sections_page(sections_of(result), opened=opened)
+    """The HTML page of a result; `opened` unfolds everything, for print. An audit's page starts with its sheet."""
+    sections = sections_of(result)
+    sheet = audit_sheet(result, sections[0].heading) if isinstance(result, AuditResult) else None
+    return sections_page(sections, sheet, opened=opened)
 
 
-def sections_page(sections: Sequence[Section], *, opened: bool = False) -> str:
-    """The HTML page of a report; `opened` unfolds everything, for print."""
+def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, *, opened: bool = False) -> str:
+    """The HTML page of a report; `opened` unfolds everything, for print. Below a sheet, sections are in layers."""
     if any(section.figures for section in sections):
         Thread(target=_start_charts).start()
     of = {section.anchor: section for section in sections}
     inner = [section for section in sections_for(sections, Output.PAGE) if section.anchor not in (TITLE, CLOSING)]
+    shown = [rendered for section in inner if not (rendered := _render_section(section)).empty]
     return _page(
         "sections.html",
         style=_style(),
@@ -74,7 +96,12 @@ def sections_page(sections: Sequence[Section], *, opened: bool = False) -> str:
         on_page=True,
         title=of[TITLE],
         closing=of[CLOSING],
-        sections=[rendered for section in inner if not (rendered := _render_section(section)).empty],
+        sheet=sheet,
+        layers=[
+            RenderedLayer(layer.value, *words, tuple(found for found in shown if found.section.layer is layer))
+            for layer, words in _LAYERS.items()
+        ],
+        sections=shown,
     )
 
 
@@ -139,6 +166,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {"words": _words, "plain": _plain}
+    found.filters |= PICTURES
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.attackers import attackers_section, ladder_section
 from cvpl.reports.sections.columns import columns_section
@@ -19,7 +21,19 @@ from cvpl.reports.sections.people import people_section
 from cvpl.reports.sections.population import population_section
 from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
 from cvpl.reports.sections.reviewers import requirements
-from cvpl.reports.sections.section import CLOSING, REPORTS, WRITTEN, Column, Item, Remark, Section, Table
+from cvpl.reports.sections.section import (
+    CLOSING,
+    EVERYWHERE,
+    PAGE,
+    REPORTS,
+    WRITTEN,
+    Column,
+    Item,
+    Layer,
+    Remark,
+    Section,
+    Table,
+)
 from cvpl.reports.sections.top import (
     answer_section,
     checks_section,
@@ -37,38 +51,44 @@ NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a 
 
 
 def audit_sections(result: AuditResult) -> list[Section]:
-    """All sections of the report, from the verdict to the provenance."""
-    return [
-        answer_section(result),
+    """All sections of the report: the answer, what a decision needs, and what stands behind the figures."""
+    decide = [
         quick_section(result),
         gate_section(result),
-        explanation_section(result),
+        policies_section(result),
+        pointer_section(result.warnings, len(result.warnings), EVERYWHERE - PAGE),
+        warnings_section([warning_item(warning) for warning in result.warnings]),
+        people_section(result),
+        columns_section(result),
+        steps_section(next_steps(result)),
+        _reviewers(result),
         checks_section(result),
         assumptions_section(result.assumptions),
-        policies_section(result),
-        pointer_section(result.warnings, len(result.warnings)),
+    ]
+    inspect = [
+        explanation_section(result),
         figures_section(result),
         scale_section(result),
         false_rates_section(result),
         population_section(result),
         paper_section(result),
         thresholds_section(result),
-        matches_section(result),
         attackers_section(result),
         ladder_section(result),
         similarities_section(result),
-        columns_section(result),
-        people_section(result),
+        matches_section(result),
         blocks_section(result),
         trust_section(result),
         sensitivity_section(result),
-        warnings_section([warning_item(warning) for warning in result.warnings]),
-        steps_section(next_steps(result)),
-        _reviewers(result),
         *_limits(result),
         provenance_section(result),
         repeat_section(result),
         configuration_section(result.provenance.config),
+    ]
+    return [
+        answer_section(result),
+        *(replace(section, layer=Layer.DECIDE) for section in decide),
+        *(replace(section, layer=Layer.INSPECT) for section in inspect),
         _closing(result),
     ]
 
@@ -85,9 +105,10 @@ def _reviewers(result: AuditResult) -> Section:
         "These figures support an expert's judgement. They certify nothing: no figure can decide whether a release is "
         "anonymous."
     )
-    heads = ("requirement", "source", "figure", "value", "what it does not cover")
+    heads = ("requirement", "status", "value", "figure", "source", "what it does not cover")
     rows = tuple(
-        (item.requirement, item.source, item.figure, item.value, item.not_covered) for item in requirements(result)
+        (item.requirement, item.status, item.value, item.figure, item.source, item.not_covered)
+        for item in requirements(result)
     )
     table = Table("What reviewers ask for", tuple(Column(head, "left") for head in heads), rows, "stacked")
     return Section(

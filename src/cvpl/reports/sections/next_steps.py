@@ -26,7 +26,7 @@ def next_steps(result: AuditResult) -> list[str]:
             "columns that the release still has, let the attacker coarsen its own data like the release "
             f"({typed('alignment: release')}), or block by coarser keys, and audit again.",
         ]
-    steps = [*_unmet(result), *_checks(result), *_before_reading(result), *_columns(result), *_people(result)]
+    steps = [*_unmet(result), *_checks(result), *_before_reading(result), *column_steps(result), *_people(result)]
     if len(result.attackers) == 1:
         steps.append(
             f"Audit the release with more than one attacker ({typed('attacker: default')}): others may be much "
@@ -109,10 +109,10 @@ def _before_reading(result: AuditResult) -> list[str]:
     return found
 
 
-def _columns(result: AuditResult) -> list[str]:
+def column_steps(result: AuditResult) -> list[str]:
     """The column to coarsen first, and how much the power falls without it."""
     known = [column for column in result.feature_contribution.columns if column.power_drop is not None]
-    telling = _telling(result)
+    telling = telling_columns(result)
     own = result.power_at(CHANCE)
     if result.verdict.kind == "indistinguishable_from_zero":
         if _closing(result) or not all(policy.met for policy in result.policies):
@@ -142,7 +142,7 @@ def _columns(result: AuditResult) -> list[str]:
     return [text + " Coarsening a column reduces the power less than removing it; audit again after each step."]
 
 
-def _telling(result: AuditResult) -> list[Contribution]:
+def telling_columns(result: AuditResult) -> list[Contribution]:
     """The columns without which the power falls for certain and by enough, the largest drop first."""
     found = [item for item in result.feature_contribution.columns if (item.power_drop_low or 0.0) > 0]
     return sorted((item for item in found if _drop(item) >= MATTERS), key=_drop, reverse=True)
@@ -195,7 +195,7 @@ def _for_group(result: AuditResult, found: AtRisk) -> str:
         return "Suppress or coarsen rare values, or leave these people out."
     compared = [item.column for item in result.feature_contribution.columns]
     if most.table == BY_RARITY:
-        telling = [item.column for item in _telling(result)]
+        telling = [item.column for item in telling_columns(result)]
         what = f"'{printable(telling[0])}'" if telling else "the columns that give most away"
         return f"These are not the people with the rarest values: coarsen {what} for everyone, and audit again."
     if most.table in compared:

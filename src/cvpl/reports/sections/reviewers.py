@@ -10,6 +10,9 @@ from cvpl.result.people import where
 from cvpl.wording import percent, printable, span
 
 NINE_PERCENT = 0.09
+_BELOW, _NOT_BELOW = ": on average below 0.09", ": not below 0.09"
+_UNMEASURED = ("not known", "not measured", "not assessable", "hidden")
+"""How the value of a figure starts that was not measured."""
 
 
 class Requirement(NamedTuple):
@@ -20,6 +23,15 @@ class Requirement(NamedTuple):
     figure: str
     value: str
     not_covered: str
+
+    @property
+    def status(self) -> str:
+        """Whether the limit is met or not; for a requirement without a limit, whether its figure was measured."""
+        if self.value.startswith(_UNMEASURED):
+            return "not measured"
+        if self.value.endswith(_BELOW):
+            return "met on average"
+        return "not met" if self.value.endswith(_NOT_BELOW) else "measured, no limit"
 
 
 def requirements(result: AuditResult) -> list[Requirement]:
@@ -128,7 +140,7 @@ def _nine_percent(result: AuditResult) -> Requirement:
     if best is not None:
         value = f"top-1 hit rate {percent(best.estimate, k=result.suppress_below)}{_ends(best.low, best.high)}"
         high = 1.0 if best.high is None else best.high
-        value += ": on average below 0.09" if high <= NINE_PERCENT else ": not below 0.09"
+        value += _BELOW if high <= NINE_PERCENT else _NOT_BELOW
     return Requirement(
         "Threshold of 0.09",
         "EMA policy 0070, Health Canada",

@@ -128,6 +128,13 @@ class Bar:
     meaning: str
 
 
+class Layer(Enum):
+    """A part of a layered page: what a decision needs, and what stands behind the figures."""
+
+    DECIDE = "decide"
+    INSPECT = "inspect"
+
+
 @dataclass(frozen=True)
 class Section:
     """One section of a report.
@@ -135,7 +142,7 @@ class Section:
     Its parts are shown in this order: sentences, charts, tables, list, code, notes. `without_figure` is the text shown
     if no chart can be drawn; `bar` is for outputs without charts. `tables_open` shows the numbers below a chart
     unfolded. A section without a heading belongs to the top of a report. `folded` are the outputs that fold the
-    section; `starts_sheet` starts a new page in print.
+    section; `starts_sheet` starts a new page in print. `layer` is the part of a layered page that holds the section.
     """
 
     anchor: str
@@ -154,6 +161,7 @@ class Section:
     outputs: frozenset[Output] = PAGE
     folded: frozenset[Output] = frozenset()
     starts_sheet: bool = False
+    layer: Layer | None = None
 
 
 TITLE = "answer"

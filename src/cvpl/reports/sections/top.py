@@ -55,7 +55,7 @@ def gate_section(result: AuditResult) -> Section:
 def checks_section(result: AuditResult) -> Section:
     """The other findings of the checks before the attack."""
     items = tuple(Item(line) for closes, line in finding_lines(result.preflight, result.suppress_below) if not closes)
-    return Section("checks", items=items, items_as="quiet", outputs=REPORTS)
+    return Section("checks", "Other checks before the attack", items=items, items_as="quiet", outputs=REPORTS)
 
 
 def explanation_section(result: AuditResult) -> Section:
@@ -65,6 +65,7 @@ def explanation_section(result: AuditResult) -> Section:
         sentences = [Remark("The figures below describe the attack. They do not measure the risk.")]
     return Section(
         "explanation",
+        "How the risk was measured",
         sentences=(*(remark for remark in sentences if remark.text), Remark(setting(result), "quiet")),
         outputs=REPORTS,
     )
@@ -111,9 +112,13 @@ def policies_section(result: AuditResult) -> Section:
 
 def policy_sentence(policy: PolicyOutcome) -> str:
     """A sentence on whether a policy is met; the reasons are listed separately."""
-    end = "the upper interval end of " if policy.bound == "high" else ""
-    rule = f"{end}{FIGURES.get(policy.figure, printable(policy.figure))} must be at most {percent(policy.max)}"
-    found = "is not known" if policy.value is None else f"is {percent(policy.value)}"
     verdict = "met under the stated attackers" if policy.met else "not met"
     name = "" if policy.preset is None else f" {printable(policy.preset)}"
-    return f"Policy{name} {verdict}: {rule} and {found}."
+    return f"Policy{name} {verdict}: {policy_comparison(policy)}."
+
+
+def policy_comparison(policy: PolicyOutcome) -> str:
+    """The figure that a policy bounds, its limit and its value."""
+    end = "the upper interval end of " if policy.bound == "high" else ""
+    rule = f"{end}{FIGURES.get(policy.figure, printable(policy.figure))} must be at most {percent(policy.max)}"
+    return f"{rule} and {'is not known' if policy.value is None else f'is {percent(policy.value)}'}"

@@ -1,0 +1,94 @@
+"""The sheet of an audit as a value: what a decision needs, worded but not laid out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cvpl.reports.sections.sheet.actions import Actions, actions
+from cvpl.reports.sections.sheet.cards import Card, cards
+from cvpl.reports.sections.sheet.first_warning import FirstWarning, first_warning
+from cvpl.reports.sections.sheet.strip import Strip, verdict_strip
+from cvpl.result import AuditResult, Input
+from cvpl.result.headline import Headline, headline
+from cvpl.result.hundred_people import hundred_people
+from cvpl.result.ruler import Ruler, risk_ruler
+from cvpl.wording import UNKNOWN, count_in, counted, named, printable
+
+_NAMES = 5
+"""The sheet names at most this many attackers; the page lists all."""
+_FINGERPRINT = 16
+"""The sheet shows this many digits of a fingerprint; the page shows all."""
+SIGNED = ("Name", "Position", "Decision", "Date", "Signature")
+"""The lines to be filled in by hand."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The verdict strip, the sentence, the pictures, three figures, a warning, the actions, and the record.
+
+    `people` is the figure of the grid and `ruler` that of the ruler; None if nothing was measured. `legend` explains
+    the squares, by kind. `record` lists files, version and attackers.
+    """
+
+    title: str
+    strip: Strip
+    sentence: str
+    people: Headline | None
+    legend: tuple[tuple[str, str], ...]
+    ruler: Ruler | None
+    cards: tuple[Card, Card, Card]
+    warning: FirstWarning | None
+    actions: Actions
+    record: tuple[tuple[str, str], ...]
+    signed: tuple[str, ...] = SIGNED
+
+
+def audit_sheet(result: AuditResult, title: str) -> Sheet:
+    """The sheet of an audit; `title` names the audited tables."""
+    found = headline(result)
+    return Sheet(
+        title=title,
+        strip=verdict_strip(result),
+        sentence=printable(result.verdict.sentence),
+        people=found,
+        legend=() if found is None else _legend(found),
+        ruler=risk_ruler(result),
+        cards=cards(result),
+        warning=first_warning(result),
+        actions=actions(result),
+        record=_record(result),
+    )
+
+
+def _legend(found: Headline) -> tuple[tuple[str, str], ...]:
+    """Each kind of square in words: its kind, and what it stands for."""
+    people = count_in(found.estimate, found.low, found.high, "").replace("  ", " ")
+    if found.kind == "best_candidate":
+        return (
+            ("linked", f"{people}: the best candidate is the right person"),
+            ("within", "within the 95% interval: may be right or not"),
+            ("neither", "the best candidate is someone else"),
+        )
+    alike = sum(square.kind == "look-alike" for square in hundred_people(found))
+    return (
+        ("linked", f"{people}: linked because of the release"),
+        ("look-alike", f"{alike} in 100: look-alikes, linked as strangers are too"),
+        ("within", "within the 95% interval: may be linked or not"),
+        ("neither", "not linked by these attackers"),
+    )
+
+
+def _record(result: AuditResult) -> tuple[tuple[str, str], ...]:
+    """Files with fingerprints, version and seed, and the attackers that were asked."""
+    roles = {"original": "Original", "protected": "Release", "control": "Control"}
+    files = tuple((roles.get(role, printable(role)), _file(item)) for role, item in result.inputs.items())
+    version = printable(result.provenance.versions.get("cvpl", UNKNOWN))
+    names = [row.name for row in sorted(result.attackers, key=lambda row: row.name != result.attacker)]
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    asked = f"{len(names)} asked: {', '.join(printable(name) for name in names[:_NAMES])}{more}"
+    return (*files, ("Tool", f"cvpl {version}, seed {result.provenance.seed}"), ("Attackers", asked))
+
+
+def _file(item: Input) -> str:
+    fingerprint = printable((item.sha256 or UNKNOWN)[:_FINGERPRINT])
+    return f"{named(item.name)}, {counted(item.rows, 'row')}, SHA-256 {fingerprint}"

@@ -1,0 +1,93 @@
+"""The risk ruler: the release between the values that it is compared with, on one axis from 0% to 100%."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cvpl.result.audit import AuditResult
+from cvpl.result.headline import Headline, headline
+from cvpl.result.scale import scale_ends
+from cvpl.wording import percent, span
+
+MarkKind = Literal["chance", "nobody", "limit", "release", "originals"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A position on the ruler, from 0 to 1, with its name and its value in words.
+
+    `low` and `high` are the ends of the interval of this release; None for the values that it is compared with.
+    """
+
+    kind: MarkKind
+    name: str
+    at: float
+    value: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """The marks of a ruler from left to right, and the name of the figure on it."""
+
+    figure: str
+    marks: tuple[Mark, ...]
+
+    @property
+    def release(self) -> Mark:
+        """The mark of this release."""
+        return next(mark for mark in self.marks if mark.kind == "release")
+
+    @property
+    def description(self) -> str:
+        """The ruler in a sentence, its alternative text."""
+        named = ", ".join(f"{mark.name} {mark.value}" for mark in self.marks)
+        return f"{self.figure} on an axis from 0% to 100%: {named}."
+
+
+def risk_ruler(result: AuditResult) -> Ruler | None:
+    """The ruler of the figure behind the verdict; None if nothing was measured.
+
+    Chance is a risk of 0, or the hit rate 1/n of a blind guess among n released records. The limit is the strictest
+    policy on this figure. The two other marks are the canaries, if they were run by the same attacker: columns drawn
+    independently, with nobody in them, and the originals released as they are.
+    """
+    found = headline(result)
+    if found is None:
+        return None
+    k = result.suppress_below
+    value = f"{percent(found.estimate, k=k)} ({span(found.low, found.high)})"
+    marks = [
+        Mark("release", "this release", _within(found.estimate), value, _within(found.low), _within(found.high)),
+        *_references(result, found),
+        *_limit(result, "risk" if found.kind == "risk" else "top1_hit_rate"),
+    ]
+    name = "Risk" if found.kind == "risk" else "Best candidate is the right person"
+    return Ruler(name, tuple(sorted(marks, key=lambda mark: mark.at)))
+
+
+def _references(result: AuditResult, found: Headline) -> list[Mark]:
+    if found.kind == "risk":
+        ends = scale_ends(result) if result.risk is not None and result.risk.attacker == found.attacker else None
+        marks = [Mark("chance", "chance", 0.0, "0%")]
+        if ends is not None and result.risk is not None and result.risk.estimate == found.estimate:
+            marks.append(Mark("nobody", "nobody in it", _within(ends[0]), percent(ends[0])))
+            marks.append(Mark("originals", "the originals as they are", _within(ends[1]), percent(ends[1])))
+        return marks
+    guess = 1 / max(1, result.inputs["protected"].rows)
+    marks = [Mark("chance", "a blind guess", guess, percent(guess))]
+    hits = None if result.canaries is None else result.canaries.identity.top1_hit_rate
+    if hits is not None and found.attacker == result.attacker:
+        marks.append(Mark("originals", "the originals as they are", hits, percent(hits)))
+    return marks
+
+
+def _limit(result: AuditResult, figure: str) -> list[Mark]:
+    limits = [policy.max for policy in result.policies if policy.figure == figure]
+    return [Mark("limit", "policy limit", _within(min(limits)), percent(min(limits)))] if limits else []
+
+
+def _within(value: float) -> float:
+    return min(1.0, max(0.0, value))

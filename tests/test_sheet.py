@@ -1,0 +1,247 @@
+"""The sheet of an audit: the verdict strip, a hundred people, the ruler, three figures, a warning and the actions."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import html5lib
+import pytest
+
+import cvpl
+from cvpl.charts.people_grid import people_grid_svg
+from cvpl.charts.ruler import ruler_svg
+from cvpl.reports.page import report_page
+from cvpl.reports.sections.sheet.sheet import SIGNED, audit_sheet
+from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
+from cvpl.result.headline import Headline, headline
+from cvpl.result.hundred_people import hundred_people
+from cvpl.result.ruler import risk_ruler
+
+STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
+
+
+def risk(estimate, low, high, **more):
+    power = 0.05 + 0.95 * estimate
+    known = {"power": power, "false_rate": 0.05, "basis": "control", "attacker": "main"}
+    return Risk(estimate=estimate, low=low, high=high, **known | more)
+
+
+BEST = BestCandidate(estimate=0.42, low=0.4, high=0.45, attacker="main")
+HIGH = {"risk": risk(0.3, 0.2, 0.4)}
+ZERO = {"risk": risk(0.01, -0.01, 0.03)}
+DEAD = {"reasons": ["every row is the same"], "risk": risk(0.3, 0.2, 0.4)}
+NO_CONTROL = {"best_candidate": BEST}
+
+
+def audited(figures, **changes):
+    """A stored result with these figures behind its verdict, and whatever else is changed."""
+    found = VerdictFigures(**figures)
+    parts = {"risk": found.risk, "certain": found.certain, "best_candidate": found.best_candidate}
+    content = json.loads(cvpl.AuditResult.model_validate(STORED).to_json()) | {"warnings": [], "policies": []}
+    content |= {name: None if part is None else part.model_dump() for name, part in parts.items()}
+    content["verdict"] = verdict_of(found).model_dump()
+    return cvpl.AuditResult.model_validate(content | {"policy": None} | changes)
+
+
+def policy(met=True, largest=0.05, value=0.03, figure="risk", reasons=()):
+    return {"figure": figure, "bound": "high", "max": largest, "value": value, "met": met, "reasons": list(reasons)}
+
+
+def finding(column="income", *, closes=True):
+    return {"check": "direct_identifier", "closes_gate": closes, "message": f"column '{column}' names people"}
+
+
+def contribution(column, drop, low, high):
+    shares = {"structural": None, "structural_low": None, "structural_high": None, "link": None, "removal": None}
+    ends = {"power_drop": drop, "power_drop_low": low, "power_drop_high": high}
+    return {"column": column, "role": "attribute", **shares, **ends}
+
+
+def contributed(*columns):
+    return {"columns": list(columns), "removal_asked": None, "power_asked": 400}
+
+
+def sheet(figures, **changes):
+    return audit_sheet(audited(figures, **changes), "An audit")
+
+
+@pytest.mark.parametrize(
+    ("figures", "changes", "state", "text"),
+    [
+        (ZERO, {"policies": [policy()]}, "met", "must be at most 5.0% and is 3.0%"),
+        (HIGH, {"policies": [policy(met=False, value=0.4)]}, "not-met", "must be at most 5.0% and is 40.0%"),
+        (HIGH, {"policies": [policy(), policy(met=False, value=0.4)]}, "not-met", "and is 40.0%"),
+        (HIGH, {"policies": [policy(met=False, reasons=["a check fails"])]}, "not-met", "is 3.0%. A check fails."),
+        (HIGH, {}, "no-policy", "No limit was set"),
+        (HIGH, {"preflight": [finding()]}, "no-policy", "no policy could be met"),
+        (DEAD, {}, "not-assessable", "a low figure would mean nothing"),
+        (DEAD, {"policies": [policy(met=False, value=None)]}, "not-assessable", "No policy can be met"),
+        (HIGH, {"quick": True}, "no-policy", "run the full audit before you decide"),
+    ],
+)
+def test_the_strip_says_whether_the_policy_is_met(figures, changes, state, text):
+    found = sheet(figures, **changes).strip
+    assert found.state == state
+    assert text in " ".join(found.details)
+    page = report_page(audited(figures, **changes))
+    assert f'class="strip {state}"' in page and f"<strong>{found.word}</strong>" in page
+    assert re.search(r'class="icon"[^>]*><circle.*?<path', page)
+
+
+def by_hand(linked, alike, low, high):
+    """The squares in a row: L linked, A look-alike, - neither; small letters and + where the interval includes them."""
+    kinds = "L" * linked + "A" * alike + "-" * (100 - linked - alike)
+    return "".join({"L": "l", "A": "a", "-": "+"}[kind] if low <= at < high else kind for at, kind in enumerate(kinds))
+
+
+@pytest.mark.parametrize(
+    ("figure", "squares"),
+    [
+        (Headline("risk", 0.732, 0.692, 0.77, 0.746, "a"), by_hand(73, 2, 69, 77)),
+        (Headline("risk", 0.01, -0.01, 0.03, 0.06, "a"), by_hand(1, 5, 0, 3)),
+        (Headline("risk", -0.02, -0.04, 0.001, 0.03, "a"), by_hand(0, 3, 0, 1)),
+        (Headline("risk", 0.003, 0.001, 0.004, 0.053, "a"), by_hand(1, 4, 0, 1)),
+        (Headline("risk", 1.0, 0.98, 1.0, 1.0, "a"), by_hand(100, 0, 98, 100)),
+        (Headline("best_candidate", 0.42, 0.4, 0.45, None, "a"), by_hand(42, 0, 40, 45)),
+        (Headline("risk", 0.29, 0.28, 0.3, 0.3255, "a"), by_hand(29, 4, 28, 30)),
+    ],
+)
+def test_a_hundred_people_are_those_of_the_figure(figure, squares):
+    letters = {"linked": "Ll", "look-alike": "Aa", "neither": "-+"}
+    assert "".join(letters[square.kind][square.within] for square in hundred_people(figure)) == squares
+
+
+def test_the_grid_draws_each_person_once_with_a_title():
+    found = Headline("risk", 0.732, 0.692, 0.77, 0.746, "a")
+    picture = html5lib.parseFragment(people_grid_svg(found, "text"), namespaceHTMLElements=False)
+    places = {
+        (item.get("x") or item.get("cx"), item.get("y") or item.get("cy"))
+        for item in picture.iter()
+        if str(item.tag).endswith(("rect", "circle"))
+    }
+    titles = [item.text for item in picture.iter() if str(item.tag).endswith("title")]
+    assert len(places) == 100
+    assert titles == [
+        "73 of 100: linked because of the release",
+        "2 of 100: linked, as people outside the release are too",
+        "25 of 100: not linked",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("figures", "kind"), [(HIGH, "risk"), (ZERO, "risk"), (NO_CONTROL, "best_candidate"), (DEAD, None), ({}, None)]
+)
+def test_where_nothing_was_measured_there_is_no_grid_and_no_ruler(figures, kind):
+    result = audited(figures)
+    found = headline(result)
+    assert (None if found is None else found.kind) == kind
+    assert (risk_ruler(result) is None) == (kind is None)
+    page = report_page(result)
+    assert ('class="people"' in page) == (kind is not None) == ('class="chart ruler"' in page)
+
+
+def test_a_risk_that_shows_only_at_another_rate_is_the_figure_of_the_sheet():
+    certain = risk(0.1, 0.05, 0.15, false_rate=0.01)
+    result = audited({"risk": risk(0.02, -0.02, 0.06), "certain": certain})
+    assert result.verdict.kind == "linkable"
+    found, ruler = headline(result), risk_ruler(result)
+    assert found is not None and (found.estimate, found.low, found.high) == (0.1, 0.05, 0.15)
+    assert ruler is not None and {mark.kind for mark in ruler.marks} == {"chance", "release"}
+    assert audit_sheet(result, "").cards[0].value == "10.0%"
+
+
+def canaries(low, high):
+    rates = dict.fromkeys(("linkage_rate", "control_rate", "attributable_rate", "low", "high", "attainable_top1"))
+    ends = {"identity": (high, 1.0), "independent": (low, None)}
+    return {name: rates | {"asked": 400, "power": power, "top1_hit_rate": hits} for name, (power, hits) in ends.items()}
+
+
+def test_the_ruler_holds_the_release_between_what_it_is_compared_with():
+    limits = [policy(met=False, largest=0.2), policy(met=False, largest=0.1), policy(figure="power_at_1", largest=0.01)]
+    result = audited(HIGH, canaries=canaries(0.069, 0.905), policies=limits, attacker="main")
+    ruler = risk_ruler(result)
+    assert ruler is not None
+    assert [(mark.kind, round(mark.at, 4)) for mark in ruler.marks] == [
+        ("chance", 0.0),
+        ("nobody", 0.02),
+        ("limit", 0.1),
+        ("release", 0.3),
+        ("originals", 0.9),
+    ]
+    assert (ruler.release.low, ruler.release.high) == (0.2, 0.4)
+    picture = ruler_svg(ruler)
+    titles = re.findall("<title>([^<]*)</title>", picture)
+    assert {f"{mark.name}: {mark.value}" for mark in ruler.marks} == set(titles)
+    assert re.findall(r'<svg x="([0-9.]+)%"', picture) == ["1.50", "3.44", "11.20", "88.80", "30.60"]
+
+
+def test_three_cards_say_what_was_not_measured():
+    for figures in (HIGH, ZERO, NO_CONTROL, {}):
+        found = sheet(figures, at_risk=None, control=None).cards
+        assert [card.name for card in found] == ["Risk", "Best candidate is right", "Most exposed group"]
+        assert all(card.reference for card in found)
+    assert [card.value for card in sheet({}, at_risk=None, control=None).cards] == ["not measured"] * 3
+    assert {card.value for card in sheet(DEAD).cards} == {"not assessable"}
+    assert sheet(HIGH, lower_bound=True).cards[0].value == "at least 30.0%"
+
+
+def test_the_most_exposed_group_stands_beside_the_average():
+    most = {"estimate": 0.9, "low": 0.8, "high": 1.0, "table": "edu", "label": "x", "rows": 1, "untold": 0}
+    group = {"average": 0.3, "maximum": most | {"at_least": True}, "maximum_attributable": None}
+    card = sheet(HIGH, at_risk=group | {"suppress_below": 10, "tables": []}).cards[2]
+    assert (card.value, card.interval) == ("at least 90.0%", "80.0% to 100.0%")
+    assert card.meaning.startswith("edu: x;") and card.reference == "Average over everybody: 30.0%."
+
+
+def test_the_warning_that_changes_the_answer_comes_first():
+    warnings = [{"rule": rule, "message": rule} for rule in ("columns", "top1_above_rate", "control_unlike")]
+    found = sheet(HIGH, warnings=warnings).warning
+    assert found is not None and found.lines[0] == "Control_unlike." and found.others == "2 other warnings below"
+    closed = sheet(HIGH, warnings=warnings, preflight=[finding(), finding("age"), finding("x", closes=False)]).warning
+    assert closed is not None and closed.lines == ("Column 'income' names people.",)
+    assert closed.others == "1 other finding and 3 warnings below"
+    assert sheet(HIGH).warning is None
+
+
+def test_the_three_columns_that_gain_most_are_the_actions():
+    drops = (("a", 0.1), ("b", 0.3), ("c", 0.05), ("d", 0.2), ("e", 0.4))
+    columns = [contribution(name, drop, drop - 0.04, drop + 0.04) for name, drop in drops[:4]]
+    columns.append(contribution("e", 0.4, -0.1, 0.9))  # within error
+    power = [{"false_rate": 0.05, "power": 0.335, "low": 0.24, "high": 0.43}]
+    found = sheet(HIGH, power=power, feature_contribution=contributed(*columns)).actions
+    assert [(row.before, row.after, row.gain, row.interval) for row in found.rows] == [
+        ("33.5%", "3.5%", "-30.0", "-34.0 to -26.0"),
+        ("33.5%", "13.5%", "-20.0", "-24.0 to -16.0"),
+        ("33.5%", "23.5%", "-10.0", "-14.0 to -6.0"),
+    ]
+    assert "if removed" in report_page(audited(HIGH, power=power, feature_contribution=contributed(*columns)))
+
+
+@pytest.mark.parametrize(
+    ("figures", "columns", "text"),
+    [
+        (HIGH, [contribution("a", 0.01, -0.01, 0.03)], "No single column gives people away"),
+        (ZERO, [contribution("a", 0.3, 0.2, 0.4)], "No column needs to be coarsened against these attackers"),
+        (DEAD, [contribution("a", 0.3, 0.2, 0.4)], "Do not base a decision on this audit"),
+        (HIGH, [], "was not measured"),
+    ],
+)
+def test_where_no_column_gains_anything_for_certain_a_sentence_says_so(figures, columns, text):
+    found = sheet(figures, feature_contribution=contributed(*columns)).actions
+    assert not found.rows and text in found.sentences[0]
+
+
+def test_the_sheet_comes_first_and_ends_with_lines_to_sign():
+    result = audited(HIGH, policies=[policy(met=False, value=0.4)])
+    page = report_page(result)
+    assert page == report_page(cvpl.AuditResult.from_json(result.to_json()))
+    order = ['class="sheet"', result.verdict.sentence, *(f"<span>{name}</span>" for name in SIGNED)]
+    order += ['class="contents"', 'id="decide"', 'id="warnings"', 'id="people"', 'id="columns"', 'id="next"']
+    order += ['id="reviewers"', 'id="inspect"', 'id="attackers"', 'id="provenance"']
+    places = [page.find(part) for part in order]
+    assert -1 not in places and places == sorted(places)
+    for item in result.inputs.values():
+        assert item.sha256 is None or f"SHA-256 {item.sha256[:16]}" in page
+    assert f"cvpl {result.provenance.versions['cvpl']}" in page
