@@ -34,8 +34,10 @@ WHERE = "configuration"
 
 MOST_PAIRS = 2_500_000_000
 """The most pairs that a member of the family without blocking compares; it searches fewer people if needed, ..."""
+MOST_DENSITIES = 1_000_000_000
+"""Densities are summed over every pair, so fewer of them, ..."""
 MOST_DISTANCES = 250_000_000
-"""Distances are computed one by one, so fewer of them, ..."""
+"""... and distances are computed one by one, so still fewer, ..."""
 FEWEST_ASKED = 1_000
 """... but it searches at least this many people."""
 QUICK_PEOPLE = 4_000
@@ -158,7 +160,8 @@ class ResolvedConfig:
         """The most originals, and the most controls, that the attacker searches in `released` records; None: all."""
         limits = [min(self.quick_people, max(FEWEST_QUICK, QUICK_PAIRS // max(1, released)))] if self.quick else []
         if self.is_family and attacker.blocking.compares_everybody:
-            pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else MOST_PAIRS
+            pairs = MOST_DENSITIES if attacker.evidence == "density" else MOST_PAIRS
+            pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else pairs
             limits.append(max(FEWEST_ASKED, pairs // max(1, released)))
             if self.quick and attacker.scores_every_pair:
                 limits.append(max(FEWEST_SCORED, SCORED_PAIRS // max(1, released)))
