@@ -27,7 +27,7 @@ from cvpl.result.file import read_result
 
 DOCS = Path(__file__).parent
 WIDTH = 100
-UNTIL = "Who is at risk"
+UNTIL = "Which columns give people away"
 """The heading that ends the picture: the whole summary is too long for one."""
 THEME = TerminalTheme((255, 255, 255), (33, 37, 41), [(33, 37, 41)] * 8)
 # The stock frame asks a host for a font; this one uses what the reader has.
@@ -112,7 +112,7 @@ def summary(result: AuditResult) -> None:
 
 
 def first_part(result: AuditResult) -> Text:
-    """The summary up to and including the table of attackers, with its styles."""
+    """The summary up to and including the people at risk, with its styles."""
     page = io.StringIO()
     show(result, Console(width=WIDTH, file=page, force_terminal=True, color_system="standard"))
     text, found, _ = page.getvalue().partition(UNTIL)
