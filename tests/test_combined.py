@@ -10,6 +10,8 @@ from scipy.optimize import minimize
 import cvpl
 from cvpl.assessment import combined
 from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
+from cvpl.attack.attack import _known_people
+from cvpl.config import resolved
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
 from cvpl.evaluation.control import power_at
 from cvpl.reports.page import report_page
@@ -154,6 +156,26 @@ def test_the_audit_has_one_more_attacker(audited):
 def test_its_power_is_at_least_that_of_its_members_where_they_read_different_things(audited):
     powers = {row.name: next(one.power for one in row.power if one.false_rate == 0.05) for row in audited.attackers}
     assert powers[COMBINED] > np.median(list(powers.values()))
+
+
+def test_members_that_ask_different_numbers_of_people_are_combined_over_those_whom_all_asked(tables, monkeypatch):
+    original, released, control = tables
+    monkeypatch.setattr(resolved, "FEWEST_ASKED", 250)
+    monkeypatch.setattr(resolved, "MOST_DENSITIES", 1)
+    monkeypatch.setattr(resolved, "MOST_DISTANCES", 300 * SIZE)
+    found = {row.name: row for row in cvpl.audit(original, released, SETTINGS, control=control).attackers}
+    assert [found[name].asked for name in ("rarity_density", "nearest", "rarity", COMBINED)] == [250, 300, SIZE, 250]
+    powers = {name: row.power[1].power for name, row in found.items() if name not in {"paper", "aligned", COMBINED}}
+    strongest = max(powers, key=powers.__getitem__)
+    assert found[COMBINED].settings["candidates_of"] == strongest
+    assert found[strongest].asked > 250  # so it was asked again, for the common people
+
+
+@pytest.mark.parametrize("rows", [900, 30_000, 100_000, 1_000_000])
+def test_a_smaller_sample_of_people_is_part_of_a_larger_one(rows):
+    asked = [_known_people(rows, 1.0, most, 3) for most in (600, 2_500, 25_000)]
+    assert set(asked[0]) <= set(asked[1]) <= set(asked[2])
+    assert [len(people) for people in asked] == [min(rows, most) for most in (600, 2_500, 25_000)]
 
 
 def test_few_people_are_not_combined(tables):

@@ -1,13 +1,14 @@
 """The combined attacker: the evidence of the members that count, joined into one score.
 
-It runs after the members, and takes its candidates from one of them: the strongest of those that asked the people whom
-all members asked. So its top-1 hit rate, its validity and its identity canary are that member's. Its evidence, power
-and independent canary are its own.
+It runs after the members, and takes its candidates from the strongest of them that compares everybody; if that member
+asked more people than the others, it asks again the people whom all members asked. So its top-1 hit rate, its validity
+and its identity canary are that member's. Its evidence, power and independent canary are its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import TypeVar
 
@@ -16,12 +17,15 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryScores, joined_canaries
+from cvpl.attack.attack import Attack, attack
 from cvpl.attack.combined_attack import CombinedAttack
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.combined_evidence import assign_folds, cross_fitted
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.randomness import stream
+from cvpl.search.best import BestCandidates
+from cvpl.tables.columns import Pair
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]
@@ -47,20 +51,20 @@ def combine(
         return None
     people = _common(able, lambda item: item.measured.attack.people)
     controls = _common(able, lambda item: item.measured.attack.control_rows)
-    first = _strongest(able, people, controls)
+    first = _strongest(able)
     if first is None or min(len(people), len(controls)) < FEWEST_PEOPLE:
         return None
-    measured = able[first].measured
     seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
     units = None if groups is None else (groups["original"][people], groups["control"][controls])
     scores = _joined(
         [_of_people(item.measured, people, controls) for item in able.values()], units, stream(seed, "combined")
     )
-    done = CombinedAttack.of(measured.attack, scores, tuple(able), first)
+    member, control = _of_common(able[first].measured, inputs.pair, people, controls)
+    done = CombinedAttack.of(member, scores, tuple(able), first)
     joined = measure(
         done,
         inputs.evaluation.matches,
-        measured.control,
+        control,
         grid=resolved.config.grid.values(),
         method=resolved.config.intervals.method,
         groups=groups,
@@ -69,15 +73,33 @@ def combine(
     return AttackerOutcome(joined, able[first].copied, able[first].valid, canaries)
 
 
-def _strongest(able: Mapping[str, AttackerOutcome], people: Ints, controls: Ints) -> str | None:
-    """The strongest member that asked exactly these people, without blocking; None if there is none."""
-    found = {}
-    for name, item in able.items():
-        done = item.measured.attack
-        same = np.array_equal(done.people, people) and np.array_equal(done.control_rows, controls)
-        if same and done.attacker.blocking.compares_everybody:
-            found[name] = item.measured.power_at(FALSE_RATE)
+def _strongest(able: Mapping[str, AttackerOutcome]) -> str | None:
+    """The strongest member without blocking; None if there is none."""
+    found = {
+        name: item.measured.power_at(FALSE_RATE)
+        for name, item in able.items()
+        if item.measured.attack.attacker.blocking.compares_everybody
+    }
     return max(found, key=lambda name: found[name], default=None)
+
+
+def _of_common(measured: Measurement, pair: Pair, people: Ints, controls: Ints) -> tuple[Attack, BestCandidates | None]:
+    """The attack of a member on these originals and controls; it is run again if it asked more.
+
+    The samples of members are nested, so a smaller one is drawn again. Members that need reference people ask the other
+    half of the control; a member that needs none asks the same half now.
+    """
+    done = measured.attack
+    if np.array_equal(done.people, people) and np.array_equal(done.control_rows, controls):
+        return done, measured.control
+    if not done.attacker.needs_reference:
+        assert pair.control is not None  # noqa: S101 - only members with a control are combined
+        pair = replace(pair, control=pair.control.kept(controls))
+    most = max(len(people), len(controls))
+    again = attack(pair, done.attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=most)
+    assert np.array_equal(again.people, people)  # noqa: S101 - the samples are nested
+    again = replace(again, control_rows=controls)
+    return again, again.search_control()
 
 
 def _common(able: Mapping[str, Some], rows: Callable[[Some], Ints]) -> Ints:

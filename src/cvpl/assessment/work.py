@@ -187,7 +187,10 @@ class Work:
         if not self._resolved.runs_sensitivity or not measured:
             return Cost()
         times = 1 + min(self._columns, power_drop.MOST_COLUMNS)
-        return self._mean(running, lambda it: self._costs.again(it, power_drop.ASKED)) * times
+        released = self._costs.released
+        return (
+            self._mean(running, lambda it: self._costs.again(it, power_drop.most_asked(it.attacker, released))) * times
+        )
 
     def _contribution(self, it: Compared) -> Cost:
         """The shares of columns in the space and in the links, and the search without each column."""

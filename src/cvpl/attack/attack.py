@@ -319,4 +319,5 @@ def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int) -> Ints:
 
 
 def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:
-    return np.sort(rng.choice(count, size=size, replace=False)).astype(np.int64)
+    """A sample in ascending order; a smaller one from the same generator is a part of it."""
+    return np.sort(rng.permutation(count)[:size]).astype(np.int64)

@@ -34,7 +34,7 @@ WHERE = "configuration"
 
 MOST_PAIRS = 2_500_000_000
 """The most pairs that a member of the family without blocking compares; it searches fewer people if needed, ..."""
-MOST_DENSITIES = 1_000_000_000
+MOST_DENSITIES = 400_000_000
 """Densities are summed over every pair, so fewer of them, ..."""
 MOST_DISTANCES = 250_000_000
 """... and distances are computed one by one, so still fewer, ..."""
