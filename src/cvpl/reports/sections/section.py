@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from cvpl.charts import Chart
+    from cvpl.charts import Chart, Drawing
 
 
 class Output(Enum):
@@ -114,7 +114,7 @@ class Figure:
     `tabled` is true if the section's tables hold its numbers; otherwise the chart has its own table.
     """
 
-    draw: Callable[[], Chart | None]
+    draw: Callable[[], Chart | Drawing | None]
     tabled: bool = False
 
 
@@ -179,17 +179,17 @@ def sections_for(sections: Iterable[Section], output: Output) -> list[Section]:
     ]
 
 
-def chart_of(name: str, *subject: object) -> Callable[[], Chart | None]:
+def chart_of(name: str, *subject: object) -> Callable[[], Chart | Drawing | None]:
     """A function that draws the named chart of `cvpl.charts`; the drawing library is loaded only when it is called."""
 
-    def draw() -> Chart | None:
+    def draw() -> Chart | Drawing | None:
         from altair.utils.schemapi import debug_mode  # noqa: PLC0415 - slow to import, and many outputs draw nothing
 
         from cvpl import charts  # noqa: PLC0415
 
         # Our own charts need not be held against Altair's schema at every step, which takes as long as drawing them.
         with debug_mode(False):
-            found: Chart | None = getattr(charts, name)(*subject)
+            found: Chart | Drawing | None = getattr(charts, name)(*subject)
         return found
 
     return draw
