@@ -38,7 +38,7 @@ def column_heat_map(found: ComparedDrops) -> Drawing | None:
     drawn = columns[:_MOST_COLUMNS]
     labels = unique_labels([printable(name) for name in drawn], _LONGEST)
     short = all(len(printable(name)) <= _NAMES_IN_HEADS for name in releases)
-    parts = [text(f"change of {figure} without the column, in points", "0%", 12, fill=MUTED)]
+    parts = [text(f"change of {figure}, in points", "0%", 12, fill=MUTED)]
     top = 22.0
     for first in range(0, len(releases), _ABREAST):
         part = range(first, min(first + _ABREAST, len(releases)))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.fluid import at, finished, line, nice_end, placed, text, tick_label, titled
 from cvpl.charts.style import BLUE, FAINT, INK, MUTED, PALE, RED, unique_labels
-from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure
-from cvpl.wording import counted, percent, printable
+from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
+from cvpl.wording import counted, printable
 
 _ROW, _BAR = 44, 28
 """The height of a release, and of its bar below its top, in pixels."""
@@ -35,7 +35,7 @@ def release_rulers(
     end = nice_end(max([*(_largest(figure) for figure in known), 1.2 * (limit or 0.0)]))
     labels = unique_labels([printable(figure.name) for figure in figures], _LONGEST)
     height = _TOP + _ROW * len(figures) + _BOTTOM
-    parts = [] if limit is None else [text(f"limit {percent(limit)}", "100%", 12, "end", RED, bold=True)]
+    parts = [] if limit is None else [text(f"limit {limit_in_words(limit)}", "100%", 12, "end", RED, bold=True)]
     for number, (label, figure) in enumerate(zip(labels, figures, strict=True)):
         parts += _row(label, figure, _TOP + _ROW * number, end, limit)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -53,7 +53,7 @@ def release_rulers(
     if len(kinds) > 1:
         description += " A circle is a risk; a triangle is how often the best candidate is right."
     if limit is not None:
-        description += f" The shaded zone is allowed: at most {percent(limit)}, for the whole interval."
+        description += f" The shaded zone is allowed: at most {limit_in_words(limit)}, for the whole interval."
     rows = [
         (printable(figure.name), "" if figure.kind is None else NAMES[figure.kind], figure.value, figure.interval)
         for figure in figures

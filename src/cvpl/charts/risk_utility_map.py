@@ -9,8 +9,8 @@ from itertools import pairwise, product, starmap
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.fluid import NARROWEST, SIZE, Side, at, box, finished, line, nice_end, placed, text, titled, wide
 from cvpl.charts.style import BLUE, GREY, INK, MUTED, PAPER, RED, SHADES, unique_labels
-from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure
-from cvpl.wording import UNKNOWN, counted, percent, printable
+from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
+from cvpl.wording import UNKNOWN, counted, printable
 
 _LEFT, _RIGHT = 0.11, 0.97
 _TOP, _HEIGHT, _BOTTOM = 26, 240, 44
@@ -83,11 +83,11 @@ def risk_utility_map(
     told = " or ".join(IN_SENTENCES[kind] for kind in kinds)
     description = f"Utility against {told}, in {counted(len(known), 'release')}; the best corner is at the top left."
     if efficient:
-        description += (
-            f" The steps are the efficient frontier: {', '.join(efficient)}. Squares are releases that another beats."
-        )
+        description += f" The steps are the efficient frontier: {', '.join(efficient)}."
+    if any(figure.efficient is False for figure in known):
+        description += " Squares are releases that another one beats."
     if limit is not None:
-        description += f" The shaded zone is allowed: at most {percent(limit)}, for the whole interval."
+        description += f" The shaded zone is allowed: at most {limit_in_words(limit)}, for the whole interval."
     rows: list[tuple[str, ...]] = [
         (
             printable(figure.name),
@@ -135,8 +135,10 @@ def _allowed(limit: float | None, end: float, height: float) -> list[str]:
     width = f"{100 * (_RIGHT - _LEFT) * min(1.0, limit / end):.2f}%"
     zone = box(at(0, _LEFT, _RIGHT), _TOP, width, height, SHADES[1], 'fill-opacity="0.6"')
     edge = line(at(limit / end, _LEFT, _RIGHT), _TOP, at(limit / end, _LEFT, _RIGHT), _TOP + height, RED, 2)
-    words = text(f"allowed: up to {percent(limit)}", at(0, _LEFT, _RIGHT), _TOP + height + 35, "start", RED, bold=True)
-    return [titled(f"allowed: at most {percent(limit)}", zone, edge), words]
+    words = text(
+        f"allowed: up to {limit_in_words(limit)}", at(0, _LEFT, _RIGHT), _TOP + height + 35, "start", RED, bold=True
+    )
+    return [titled(f"allowed: at most {limit_in_words(limit)}", zone, edge), words]
 
 
 def _corners(efficient: Sequence[_Point], height: float) -> list[tuple[float, float]]:

@@ -9,12 +9,6 @@ from cvpl.result.comparison import ComparisonResult
 from cvpl.result.release_figure import best_first, compared_figure
 from cvpl.result.setting import Contribution
 
-_FIGURES = {
-    "power_drop": "the power at 5%",
-    "top1_drop": "the top-1 hit rate",
-    "removal": "the linkage rate at the threshold",
-}
-
 
 @dataclass(frozen=True)
 class ColumnDrop:
@@ -54,22 +48,19 @@ def compared_drops(result: ComparisonResult) -> ComparedDrops | None:
     """The drops in every release; None if none is known.
 
     With a control it is the power at a false-positive rate of 5% that falls. Without one, that power is blind to
-    releases of equal records, and the top-1 hit rate takes its place. If neither was measured, it is the linkage
-    rate at the threshold, which has no interval.
+    releases of equal records, and the top-1 hit rate takes its place.
     """
     order = best_first(result)
     by_hits = any(compared_figure(release).kind == "best_candidate" for release in order)
-    for field in ("top1_drop" if by_hits else "power_drop", "removal"):
-        found = [
-            {column.column: drop for column in release.feature_contribution.columns if (drop := _drop(column, field))}
-            for release in order
-        ]
-        if any(found):
-            return ComparedDrops(_FIGURES[field], tuple(release.name for release in order), tuple(found))
-    return None
+    field, figure = ("top1_drop", "the top-1 hit rate") if by_hits else ("power_drop", "the power at 5%")
+    found = [
+        {column.column: drop for column in release.feature_contribution.columns if (drop := _drop(column, field))}
+        for release in order
+    ]
+    return ComparedDrops(figure, tuple(release.name for release in order), tuple(found)) if any(found) else None
 
 
 def _drop(column: Contribution, field: str) -> ColumnDrop | None:
     drop = getattr(column, field)
-    ends = (getattr(column, f"{field}_{end}", None) for end in ("low", "high"))
+    ends = (getattr(column, f"{field}_{end}") for end in ("low", "high"))
     return None if drop is None else ColumnDrop(drop, *ends)

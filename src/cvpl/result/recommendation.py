@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from cvpl.result.audit import PolicyOutcome
 from cvpl.result.comparison import ComparedRelease, ComparisonResult
-from cvpl.result.release_figure import HIGH, ReleaseFigure, best_first, compared_figure, compared_figures
+from cvpl.result.release_figure import (
+    HIGH,
+    ReleaseFigure,
+    best_first,
+    compared_figure,
+    compared_figures,
+    limit_in_words,
+)
 from cvpl.wording import FIGURES, counted, percent, printable
 
 LOST = 0.5
@@ -66,12 +73,12 @@ def policy_sentence(result: ComparisonResult) -> str | None:
     met = [release for release in judged if meets(release)]
     if not met:
         return f"None meets the policy ({limits})."
-    if len(met) == len(result.releases) and len(met) > 1:
-        words = f"All {len(met)} meet the policy ({limits})"
-    elif len(met) > _MANY:
-        words = f"{len(met)} of {len(result.releases)} meet the policy ({limits})"
+    if len(met) == 1:
+        words = f"Only '{printable(met[0].name)}' meets the policy ({limits})"
+        words = words.removeprefix("Only ") if len(judged) == 1 else words
     else:
-        words = f"{_listed(met)} meet{'s' * (len(met) == 1)} the policy ({limits})"
+        whole = len(result.releases)
+        words = f"{f'All {whole}' if len(met) == whole else f'{len(met)} of {whole}'} meet the policy ({limits})"
     known = [release for release in met if release.utility.score is not None]
     if len(known) > 1:
         most = max(known, key=lambda release: release.utility.score or 0.0)
@@ -150,12 +157,9 @@ def _named(figure: ReleaseFigure) -> str:
 
 
 def _limits(policies: Sequence[PolicyOutcome]) -> str:
-    return ", ".join(f"{FIGURES[item.figure].removeprefix('the ')} at most {percent(item.max)}" for item in policies)
-
-
-def _listed(releases: Sequence[ComparedRelease]) -> str:
-    names = [f"'{printable(release.name)}'" for release in releases]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return ", ".join(
+        f"{FIGURES[item.figure].removeprefix('the ')} at most {limit_in_words(item.max)}" for item in policies
+    )
 
 
 def _is_lost(value: float | None) -> bool:

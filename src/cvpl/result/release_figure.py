@@ -21,6 +21,11 @@ HIGH = 0.5
 """A figure whose lower end is above this is called high: it concerns more than half of the people."""
 
 
+def limit_in_words(limit: float) -> str:
+    """A limit that somebody chose, without needless decimals: "5%"."""
+    return f"{100 * limit:.4g}%"
+
+
 @dataclass(frozen=True)
 class ReleaseFigure:
     """One release: the figure that can be measured, with its interval, and its utility.

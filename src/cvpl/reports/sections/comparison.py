@@ -30,7 +30,7 @@ from cvpl.reports.sections.warnings import pointer_section, shared_items, warnin
 from cvpl.result import ComparedRelease, ComparisonResult
 from cvpl.result.column_drops import compared_drops
 from cvpl.result.recommendation import costs, meets, recommendation, reservations
-from cvpl.result.release_figure import NAMES, best_first, compared_figure, compared_figures
+from cvpl.result.release_figure import best_first, compared_figure, compared_figures
 from cvpl.wording import (
     UNKNOWN,
     counted,
@@ -90,13 +90,13 @@ def _order(result: ComparisonResult) -> Section:
     kinds = list(dict.fromkeys(figure.kind for figure in figures if figure.kind is not None))
     judged = any(release.policies for release in result.releases)
     columns = [
-        Column("release", "left"),
+        Column("release", "name"),
         Column("place"),
-        Column(NAMES[kinds[0]] if len(kinds) == 1 else "figure"),
+        Column({"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"),
         Column("95% interval"),
         *([Column("policy", "left")] if judged else []),
         Column("utility"),
-        Column("efficient", "left"),
+        Column("efficient", "name"),
         Column("but", "left", least_width=110),
     ]
     rows = []
@@ -116,14 +116,13 @@ def _order(result: ComparisonResult) -> Section:
     tied = "A place such as 2-3 is a tie: the difference is within error."
     efficient = "Efficient: no other release has less risk and more utility, whatever the risk is."
     policy = "" if judged else "No policy is set, so nothing here says which risk is too high."
-    note = " ".join(part for part in (_risk_read(result), tied, efficient, policy, _setting(result)) if part)
     return Section(
         "order",
         heading,
-        figures=(Figure(chart_of("compared_rulers", result), tabled=True),),
+        figures=(Figure(chart_of("compared_rulers", result), tabled=True, in_notebook=True),),
         tables=(Table(heading, tuple(columns), tuple(rows), "stacked"),),
         tables_open=True,
-        notes=(note,),
+        notes=(f"{_risk_read(result)} {_setting(result)}".strip(), f"{tied} {efficient} {policy}".strip()),
         outputs=EVERYWHERE,
     )
 
@@ -148,7 +147,7 @@ def _risk_read(result: ComparisonResult) -> str:
         chance = " or ".join(f"{rate:.0%}" for rate in rates)
         text = f"Risk: the share of people linked because of the release, beyond chance ({chance} of the control)."
         return text if len(rates) == 1 else f"{text} Risks at different false-positive rates are not ranked together."
-    return "The figure is the share of people whose best candidate is the right person." if risks else ""
+    return "Top-1: the share of people whose best candidate is the right person." if risks else ""
 
 
 def _map(result: ComparisonResult) -> Section:
@@ -173,7 +172,10 @@ def _columns(result: ComparisonResult) -> Section:
     heading, figure = "Which columns give people away", Figure(chart_of("compared_contributions", result))
     found = compared_drops(result)
     if found is None:
-        nothing = "Not measured: no attacker could be repeated without single columns."
+        nothing = (
+            f"Not measured: set {typed('sensitivity: true')} in the configuration to repeat the strongest attacker "
+            "without each column."
+        )
         return Section("columns", heading, figures=(figure,), without_figure=nothing)
     if found.within_error:
         within = f"No single column stands out: without any one of them, {found.figure} changes within error."

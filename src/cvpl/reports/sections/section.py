@@ -111,11 +111,13 @@ class Item:
 class Figure:
     """A chart that is drawn on demand; `draw` returns None if there is nothing to draw.
 
-    `tabled` is true if the section's tables hold its numbers; otherwise the chart has its own table.
+    `tabled` is true if the section's tables hold its numbers; otherwise the chart has its own table. `in_notebook` is
+    true if a notebook shows the chart too.
     """
 
     draw: Callable[[], Chart | Drawing | None]
     tabled: bool = False
+    in_notebook: bool = False
 
 
 @dataclass(frozen=True)

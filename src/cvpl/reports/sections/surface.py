@@ -84,14 +84,14 @@ def _settings(result: SurfaceResult) -> Section:
     if result.sweep == "blocking":
         varied, heading = "blocking", f"{name} and utility, the coarsest blocking first"
     columns = [
-        Column(varied, "left"),
+        Column(varied, "name"),
         Column("linked", least_width=_WIDE),
         Column("control", least_width=_WIDE),
         *map(Column, (figure_shown(result), "95% interval", "top-1", "utility")),
     ]
     drawn = any(row.draws for row in result.settings)
     if drawn:
-        columns.append(Column("draws"))
+        columns.append(Column("draws", least_width=_WIDE))
     if result.target is not None:
         columns.append(Column(f"meets {result.target.rate:.4g}"))
     rows = []
@@ -114,7 +114,7 @@ def _settings(result: SurfaceResult) -> Section:
     return Section(
         "settings",
         heading,
-        figures=(Figure(chart_of("risk_and_utility", result), tabled=True),),
+        figures=(Figure(chart_of("risk_and_utility", result), tabled=True, in_notebook=True),),
         tables=(Table("Settings", tuple(columns), tuple(rows), "stacked"),),
         tables_open=True,
         items=tuple(
@@ -126,7 +126,9 @@ def _settings(result: SurfaceResult) -> Section:
 
 
 def _doubts(result: SurfaceResult) -> Section:
-    doubted = [row for row in result.settings if row.doubts]
+    limit = None if result.target is None else result.target.rate
+    low = [row for row in result.settings if limit is None or (row.shown.estimate or 0.0) <= limit]
+    doubted = [row for row in low if row.doubts]
     items = tuple(
         Item(stopped(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
     )
