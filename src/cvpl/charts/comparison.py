@@ -19,7 +19,8 @@ def compared_rulers(result: ComparisonResult) -> Drawing | None:
 
 def frontier(result: ComparisonResult) -> Drawing | None:
     """Utility against risk, with the efficient frontier as steps; None if no release has both."""
-    return risk_utility_map(compared_figures(result), limit_shown(result))
+    comparable = [figure for figure in compared_figures(result) if figure.efficient is not None]
+    return risk_utility_map(comparable, limit_shown(result))
 
 
 def contributions(result: ComparisonResult) -> Drawing | None:

@@ -52,6 +52,8 @@ def release_rulers(
     )
     if len(kinds) > 1:
         description += " A circle is a risk; a triangle is how often the best candidate is right."
+    if any(not figure.ranked for figure in known):
+        description += " A star marks a figure that is measured in another way than the others, so it has no place."
     if limit is not None:
         description += f" The shaded zone is allowed: at most {limit_in_words(limit)}, for the whole interval."
     rows = [
@@ -64,7 +66,7 @@ def release_rulers(
 def _row(label: str, figure: ReleaseFigure, top: float, end: float, limit: float | None) -> list[str]:
     axis = top + _BAR
     parts = [
-        text(label, "0%", top + 14, bold=True),
+        text(label if figure.ranked or figure.estimate is None else f"{label} *", "0%", top + 14, bold=True),
         text(figure.value_and_interval, "100%", top + 14, "end", INK if figure.estimate is not None else MUTED),
     ]
     if figure.estimate is None or figure.kind is None:

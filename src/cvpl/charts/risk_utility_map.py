@@ -14,7 +14,7 @@ from cvpl.wording import UNKNOWN, counted, printable
 
 _LEFT, _RIGHT = 0.11, 0.97
 _TOP, _HEIGHT, _BOTTOM = 26, 240, 44
-_LONGEST = 22
+_LONGEST = 24
 _MOST_LINES = 12
 """A label is moved up or down by at most this many lines."""
 _EFFICIENT = f'<circle r="6.5" fill="{BLUE}"/>'
@@ -78,7 +78,10 @@ def risk_utility_map(
     ]
     for point in points:
         parts += _mark(point, end)
-    parts += _labels(points, [*starmap(_along, pairwise(steps)), *(_reach(point, end) for point in points)], height)
+    edge = [] if limit is None else [_along((limit / end, _TOP), (limit / end, _TOP + height))]
+    parts += _labels(
+        points, [*edge, *starmap(_along, pairwise(steps)), *(_reach(point, end) for point in points)], height
+    )
     efficient = [printable(figure.name) for figure in known if figure.efficient]
     told = " or ".join(IN_SENTENCES[kind] for kind in kinds)
     description = f"Utility against {told}, in {counted(len(known), 'release')}; the best corner is at the top left."

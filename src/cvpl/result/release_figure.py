@@ -31,7 +31,8 @@ class ReleaseFigure:
     """One release: the figure that can be measured, with its interval, and its utility.
 
     With a control the figure is the risk. Without one it is the share of people whose best candidate is right. The
-    estimate is None if nothing was measured; `instead` then says why. `utility` is None if it cannot be compared.
+    estimate is None if nothing was measured; `instead` then says why. `utility` is None if it cannot be compared. A
+    figure that is measured in another way than the others is not `ranked`.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ReleaseFigure:
     efficient: bool | None = None
     instead: str = ""
     k: int = 1
+    ranked: bool = True
 
     @property
     def value(self) -> str:
@@ -90,7 +92,8 @@ def compared_figure(release: ComparedRelease, k: int = 1) -> ReleaseFigure:
     instead = "unknown" if release.assessable else "not assessable"
     kind, estimate, low, high = found or (None, None, None, None)
     useful, efficient = release.utility.score, release.on_frontier
-    return ReleaseFigure(release.name, kind, estimate, low, high, useful, efficient, instead, k)
+    ranked = release.risk_places is not None
+    return ReleaseFigure(release.name, kind, estimate, low, high, useful, efficient, instead, k, ranked)
 
 
 def benchmark_figures(rows: Sequence[BenchmarkRow]) -> list[ReleaseFigure]:

@@ -30,7 +30,7 @@ from cvpl.reports.sections.warnings import pointer_section, shared_items, warnin
 from cvpl.result import ComparedRelease, ComparisonResult
 from cvpl.result.column_drops import compared_drops
 from cvpl.result.recommendation import costs, meets, recommendation, reservations
-from cvpl.result.release_figure import best_first, compared_figure, compared_figures
+from cvpl.result.release_figure import HIGH, best_first, compared_figure, compared_figures
 from cvpl.wording import (
     UNKNOWN,
     counted,
@@ -42,6 +42,8 @@ from cvpl.wording import (
     typed,
 )
 
+_WIDE = 90
+"""Terminals at least this wide show the places."""
 _AUDIT = "cvpl audit ORIGINAL RELEASE --config audit.yaml --control FILE --out DIR"
 
 
@@ -90,14 +92,14 @@ def _order(result: ComparisonResult) -> Section:
     kinds = list(dict.fromkeys(figure.kind for figure in figures if figure.kind is not None))
     judged = any(release.policies for release in result.releases)
     columns = [
-        Column("release", "name"),
-        Column("place"),
+        Column("release", "left"),
+        Column("place", least_width=_WIDE),
         Column({"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"),
         Column("95% interval"),
-        *([Column("policy", "left")] if judged else []),
+        *([Column("policy", "name")] if judged else []),
         Column("utility"),
         Column("efficient", "name"),
-        Column("but", "left", least_width=110),
+        Column("but", "left", least_width=130),
     ]
     rows = []
     for release, figure in zip(best_first(result), figures, strict=True):
@@ -114,7 +116,10 @@ def _order(result: ComparisonResult) -> Section:
             )
         )
     tied = "A place such as 2-3 is a tie: the difference is within error."
-    efficient = "Efficient: no other release has less risk and more utility, whatever the risk is."
+    efficient = (
+        "Efficient: no other release has less risk and more utility. It may still be high: the word stands beside a "
+        f"figure above {HIGH:.0%}."
+    )
     policy = "" if judged else "No policy is set, so nothing here says which risk is too high."
     return Section(
         "order",
@@ -133,8 +138,7 @@ def efficient_in_words(release: ComparedRelease, k: int) -> str:
         return UNKNOWN
     if not release.on_frontier:
         return "no"
-    figure = compared_figure(release, k)
-    return f"yes, at {figure.value}" if figure.is_high else "yes"
+    return "yes, high" if compared_figure(release, k).is_high else "yes"
 
 
 def _risk_read(result: ComparisonResult) -> str:

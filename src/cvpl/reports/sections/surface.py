@@ -47,7 +47,6 @@ _WIDE = 96
 def surface_sections(result: SurfaceResult) -> list[Section]:
     """All sections of the report, from the answer to the provenance."""
     swept = "the blocking" if result.sweep == "blocking" else named(result.mechanism)
-    read = f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1."
     gathered = gathered_warnings(result)
     closing = "These are estimates under the stated attacker, no guarantee. Audit every table before you release it."
     return [
@@ -64,7 +63,7 @@ def surface_sections(result: SurfaceResult) -> list[Section]:
         _steps_section(_steps(result)),
         warnings_section([warning_item(warning, where) for warning, where in gathered]),
         *_cells(result),
-        Section("setting", "How it was measured", sentences=(Remark(f"{setting(result)} {read}"),), outputs=REPORTS),
+        Section("setting", "How it was measured", sentences=(Remark(setting(result)),), outputs=REPORTS),
         _provenance(result),
         _repeat(result),
         configuration_section(result.provenance.config),
@@ -121,6 +120,7 @@ def _settings(result: SurfaceResult) -> Section:
             Item(f"No release at {printable(str(failed.strength))}: {sentence(printable(failed.reason))}")
             for failed in result.failed
         ),
+        notes=(f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1.",),
         outputs=EVERYWHERE,
     )
 
