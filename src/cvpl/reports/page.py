@@ -139,7 +139,7 @@ def _render_chart(figure: Figure, tables: tuple[Table, ...]) -> RenderedChart | 
     from cvpl.charts import numbers, svg  # noqa: PLC0415 - slow to import, and a notebook draws nothing
 
     found = numbers(chart)
-    own = Table(found.title, tuple(Column(name) for name in found.columns), found.rows)
+    own = Table(found.title, tuple(Column(name) for name in found.columns), found.rows, "stacked")
     picture = Markup(svg(chart))  # noqa: S704 - Vega has escaped it
     return RenderedChart(picture, found.title, found.description, tables if figure.tabled and tables else (own,))
 
