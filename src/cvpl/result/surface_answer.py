@@ -24,7 +24,8 @@ def reservations(result: SurfaceResult) -> list[str]:
     """What has to be said beside the answer: settings that may be below by chance, and where the risk rises."""
     parts, target = [], result.target
     if target is not None and target.weakest is not None:
-        parts.append(f"All stronger settings that were tried also stay at or below {percent(target.rate)}.")
+        if target.weakest.strength != result.settings[-1].strength:
+            parts.append(f"All stronger settings that were tried also stay at or below {percent(target.rate)}.")
         if len(target.weakest.held_against) > 1:
             among, name = len(target.weakest.held_against), printable(target.weakest.attacker)
             parts.append(f"It was audited with all {among} attackers; '{name}' is the strongest there.")
