@@ -91,10 +91,10 @@ def check(browser, file, width: int, scheme: str) -> None:
         assert seen.page.locator("script").count() == 0
 
 
-def serious_faults(browser, file, scheme: str) -> list[str]:
+def serious_faults(browser, file, scheme: str, width: int = 1280) -> list[str]:
     """What axe-core finds to be serious or worse."""
     from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415 - only where there is a browser
 
-    with opened(browser, file, scheme=scheme) as seen:
+    with opened(browser, file, width, scheme) as seen:
         found = Axe().run(seen.page).response["violations"]
     return [f"{item['id']}: {item['nodes'][0]['html']}" for item in found if item["impact"] in ("serious", "critical")]

@@ -8,7 +8,7 @@ import io
 import json
 import re
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 
 import html5lib
@@ -42,10 +42,11 @@ from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
-from cvpl.reports.sections.comparison import comparison_headline
 from cvpl.reports.terminal import show
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
 from cvpl.result.published import Disclosure
+from cvpl.result.recommendation import recommendation, reservations
+from cvpl.wording import printable
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 from shared_data import SHARED
 
@@ -381,14 +382,20 @@ def test_without_control_and_truth_nothing_is_put_in_order(people):
 
 def shown(result, width=100):
     page = io.StringIO()
-    show(result, Console(width=width, highlight=False, file=page))
+    show(result, Console(width=width, highlight=False, file=page), details=True)
     return page.getvalue()
 
 
 @pytest.mark.parametrize("width", [60, 100, 160])
 def test_the_summary_tells_the_order_with_its_figures(compared, width):
     text = shown(compared, width)
-    assert text.lstrip().startswith("'low' has the highest risk, 'high' the lowest.")
+    high = compared.releases[-1]
+    words = (
+        f"Lowest risk: 'high' ({high.risk.estimate:.1%}), but a check before the attack closes the gate and the best "
+    )
+    words += f"candidate is right for {high.best_candidate.estimate:.1%}."
+    assert " ".join(text.split()).startswith(words)
+    assert text.index("\nhigh ") < text.index("\nlow ")
     assert f"{compared.releases[0].risk.estimate:.1%}" in text
     assert "differ" in text
     assert " ".join(text.split()).count("beyond chance (5% of the control)") == 1
@@ -498,12 +505,10 @@ def test_without_a_control_releases_are_ranked_by_the_true_matches_and_that_is_s
         assert item.risk.estimate == pytest.approx((item.best_candidate.estimate - guess) / (1 - guess))
     assert [(release.risk_places.first, release.risk_places.last) for release in found.releases] == [(1, 1), (2, 2)]
     text = " ".join(shown(found).split())
-    assert text.startswith(
-        "'low' has the highest risk, 'high' the lowest. There is no control: the risks are based on the true matches, "
-        "on how often the best candidate is right."
-    )
-    assert "Risk: how often the best candidate is the right person, beyond a blind guess." in text
-    assert "the risks are based on the true matches" in report_page(found)
+    assert text.startswith(f"Lowest risk by the true matches: 'high' ({high.best_candidate.estimate:.1%})")
+    assert "There is no control, so the order follows how often the best candidate is the right person." in text
+    assert "Top-1: the share of people whose best candidate is the right person." in text
+    assert "the order follows how often the best candidate" in report_page(found)
 
 
 def test_a_release_of_too_few_rows_is_not_ranked_whatever_its_figures_are(people):
@@ -525,13 +530,16 @@ def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):
         low.model_copy(update={"name": name, "risk_places": Places(first=first, last=last)})
         for name, (first, last) in spans.items()
     ]
-    found = comparison_headline(compared.model_copy(update={"releases": releases}))
-    assert found == "'a' or 'b' has the highest risk, 'b' or 'c' the lowest."
+    found = recommendation(compared.model_copy(update={"releases": releases}))
+    assert found.startswith("'c' (87.9%) and 'b' (87.9%) cannot be told apart: each may have the lowest risk.")
     equal = [release.model_copy(update={"risk_places": Places(first=1, last=3)}) for release in releases]
-    found = comparison_headline(
+    found = recommendation(
         compared.model_copy(update={"releases": [*equal, high.model_copy(update={"risk_places": None})]})
     )
-    assert found == "The risks of 3 releases cannot be distinguished. 1 release cannot be ranked."
+    assert found.startswith("'c' (87.9%) and 'b' (87.9%) and 'a' (87.9%) cannot be told apart")
+    tied = compared.model_copy(update={"releases": [*equal, high.model_copy(update={"risk_places": None})]})
+    assert "1 release cannot be ranked." in reservations(tied)
+    assert any(line.startswith("'c': a check before the attack closes the gate") for line in reservations(tied))
 
 
 def test_no_cell_stands_in_the_result_or_the_summary(people):
@@ -581,41 +589,7 @@ def crowded(compared):
     return compared.model_copy(update={"releases": releases, "frontier": [f"release {at}" for at in (6, 4, 2, 0)]})
 
 
-def rows_of(drawn, layer):
-    """The rows of a layer, wherever Altair has put them."""
-    found = layer["data"]
-    return found["values"] if "values" in found else drawn["datasets"][found["name"]]
-
-
-def test_names_beside_the_plot_never_meet(crowded):
-    """Each is a line's height from the next, in the order of the utilities, inside the plot."""
-    drawn = charts.frontier(crowded).to_dict()
-    (names,) = (item for item in drawn["layer"] if item["mark"]["type"] == "text")
-    bottom, top = names["encoding"]["y"]["scale"]["domain"]
-    places_ = [row["beside"] for row in rows_of(drawn, names)]
-    pixels = [(place - bottom) / (top - bottom) * drawn["height"] for place in places_]
-    assert len(pixels) == 8
-    assert all(later - earlier > 14 for earlier, later in pairwise(pixels))
-    assert -8 < pixels[0] < pixels[-1] < drawn["height"] + 8
-
-
-def test_the_frontier_joins_the_efficient_releases_from_the_lowest_risk(compared):
-    drawn = charts.frontier(compared).to_dict()
-    (line,) = (item for item in drawn["layer"] if item["mark"]["type"] == "line")
-    assert [row["name"] for row in rows_of(drawn, line)] == ["high", "low"]
-    text = charts.numbers(charts.frontier(compared))
-    assert [row[:2] for row in text.rows] == [("low", "1"), ("high", "2")]
-    assert "Efficient, from the lowest risk: high, low." in text.description
-
-
-def test_the_columns_stand_side_by_side_in_every_release(compared):
-    text = charts.numbers(charts.compared_contributions(compared))
-    assert text.columns == ("column", "low", "high")
-    shown_columns = {column.column for column in compared.releases[0].feature_contribution.columns}
-    assert {row[0] for row in text.rows} == shown_columns
-
-
-@pytest.mark.parametrize("name", ["frontier", "compared_contributions"])
+@pytest.mark.parametrize("name", ["compared_rulers", "frontier"])
 def test_every_chart_carries_its_numbers_and_an_alternative_text(compared, name):
     chart = getattr(charts, name)(compared)
     found = charts.numbers(chart)
@@ -628,7 +602,12 @@ def test_every_chart_carries_its_numbers_and_an_alternative_text(compared, name)
 
 def test_without_risk_or_columns_there_is_no_chart(compared):
     bare = compared.releases[0].model_copy(
-        update={"on_frontier": None, "feature_contribution": Contributions(columns=[], removal_asked=None)}
+        update={
+            "on_frontier": None,
+            "risk": None,
+            "power": None,
+            "feature_contribution": Contributions(columns=[], removal_asked=None),
+        }
     )
     empty = compared.model_copy(update={"releases": [bare], "frontier": []})
     assert charts.frontier(empty) is None
@@ -655,7 +634,7 @@ def test_a_hostile_name_adds_no_element_to_the_page(compared, name):
         return report_page(compared.model_copy(update=update))
 
     found = renamed(name)
-    assert elements(found) == elements(renamed("plain"))
+    assert elements(found) == elements(renamed("x" * len(printable(name))))
     assert "<script" not in found
 
 
@@ -664,15 +643,15 @@ def test_the_page_asks_nobody_for_anything(compared, tmp_path):
     without_names = page.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("http://www.w3.org/1999/xlink", "")
     assert "http" not in without_names.replace("http-equiv", "")
     assert len(page) < 1_000_000
-    assert "&#39;low&#39; has the highest risk" in page
+    assert "Lowest risk: &#39;high&#39;" in page
 
 
 def test_a_comparison_is_written_as_markdown_in_its_order(compared, tmp_path):
     text = cvpl.write_report(compared, tmp_path / "comparison.md").read_text(encoding="utf-8")
     assert text == compared.to_markdown()
-    assert comparison_headline(compared).replace("'", "") in text.replace("'", "").replace("\\", "")
+    assert recommendation(compared).replace("'", "") in text.replace("'", "").replace("\\", "")
     rows = [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
-    names = [release.name for release in compared.releases]
+    names = [release.name for release in reversed(compared.releases)]
     assert [re.search("`(.*?)`", row)[1] for row in rows] == [*names, *names]  # the order, and the attackers
 
 
@@ -705,7 +684,7 @@ def call(files, *arguments):
 def test_the_command_prints_the_order_and_writes_the_result(files, tmp_path, capsys):
     assert call(files, "original.csv", "high.csv", "low.csv", "--out", str(tmp_path / "out")) == 0
     text = capsys.readouterr().out
-    assert text.lstrip().startswith("'low.csv' has the highest risk, 'high.csv' the lowest.")
+    assert text.lstrip().startswith("Lowest risk: 'high.csv' (")
     written = cvpl.ComparisonResult.from_json((tmp_path / "out" / "comparison.json").read_bytes())
     assert [release.name for release in written.releases] == ["low.csv", "high.csv"]
     assert written.inputs.keys() == {"original", "control"}

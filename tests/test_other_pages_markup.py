@@ -14,6 +14,7 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
+from cvpl.wording import printable
 from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, same_markdown, tags_of
 
 OURS = {
@@ -61,16 +62,16 @@ def page_of(made, kind, text):
     return report_page(result_with(made, kind, text))
 
 
-@pytest.fixture(scope="module")
-def plain(made):
-    return {kind: elements(page_of(made, kind, "plain")) for kind in made}
+def as_long(payload):
+    """Plain text of the same length: how a chart labels its marks depends on the length of the names."""
+    return "x" * len(printable(payload))
 
 
 @pytest.mark.parametrize("kind", ["comparison", "surface"])
 @pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
-def test_the_page_has_the_same_elements_as_with_plain_text(made, plain, kind, payload):
+def test_the_page_has_the_same_elements_as_with_plain_text(made, kind, payload):
     page = page_of(made, kind, payload)
-    assert elements(page) == plain[kind]
+    assert elements(page) == elements(page_of(made, kind, as_long(payload)))
     assert not OBEYED.search(tags_of(page))
 
 

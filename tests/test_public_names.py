@@ -118,12 +118,15 @@ def test_the_charts_are_these():
 
     assert charts.__all__ == [
         "Chart",
+        "Drawing",
         "Numbers",
         "at_risk",
         "attackers",
         "block_sizes",
         "compared_contributions",
+        "compared_rulers",
         "contributions",
+        "drawing",
         "evidence",
         "exposure",
         "frontier",

@@ -25,7 +25,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
 from cvpl.reports.terminal import show
 from cvpl.result import SurfaceResult, surface_schema
-from cvpl.result.surface_answer import answer, gathered_warnings
+from cvpl.result.surface_answer import answer, gathered_warnings, reservations
 from cvpl.workflows.protect import Protector
 from cvpl.workflows.surface import sweep
 from cvpl.workflows.surface.strengths import mechanism_sweep
@@ -71,7 +71,7 @@ def mixed(table):
 
 def shown(result, width):
     page = Console(width=width, file=io.StringIO(), force_terminal=False, highlight=False)
-    show(result, page)
+    show(result, page, details=True)
     return page.file.getvalue()
 
 
@@ -203,7 +203,7 @@ def test_of_several_draws_the_one_with_the_largest_risk_counts_and_all_must_be_s
         assert row.draws[0] == alone[0].settings[at].risk.estimate
         assert len(set(row.draws)) > 1 and row.risk.estimate == max(row.draws)
         assert row.safe <= alone[0].settings[at].safe
-    assert not alone[0].settings[0].draws and "Pale bars" in several.to_html()
+    assert not alone[0].settings[0].draws and "widened to all draws" in several.to_html()
     assert "draw with the largest risk" in several.to_html()
     with pytest.raises(cvpl.UsageError, match="draws is 0"):
         cvpl.surface(people[0], "perturbation", ["low"], settings, draws=0)
@@ -260,9 +260,9 @@ def test_a_low_rate_that_top_1_contradicts_is_never_safe(people):
     assert found.target.weakest is None
     assert f"At 20, the strongest, the risk is {row.risk.estimate:.1%}" in answer(found)
     # What is doubted is a low figure; a risk above the target is not called unreliable.
-    assert "which is not reliable" not in answer(found)
+    assert ", but the best candidate" not in answer(found)
     lower = found.model_copy(update={"target": found.target.model_copy(update={"rate": 1.0})})
-    assert "which is not reliable" in answer(lower)
+    assert ", but the best candidate is the right person for" in answer(lower)
 
 
 def test_no_cell_is_safe_where_more_than_the_target_are_found(people):
@@ -286,8 +286,9 @@ def test_a_setting_that_is_inside_by_luck_is_not_named(people):
     found = cvpl.surface(people[0], jumping, ["a", "b", "c"], config(attacker=OPEN), control=people[1], target=0.2)
     assert found.target.inside == ["a", "c"] and found.target.isolated == ["a"]
     assert found.target.weakest.strength == "c" and found.rises_at == ["b"]
-    assert "The risk is also below at a, but not at a stronger setting" in answer(found)
-    assert "it rises at b" in answer(found) and "beyond error" in answer(found)
+    beside = " ".join(reservations(found))
+    assert "The risk is also below at a, but not at a stronger setting" in beside
+    assert "it rises at b" in beside and "beyond error" in beside
     back = cvpl.surface(people[0], jumping, ["a", "b"], config(attacker=OPEN), control=people[1], target=0.2)
     assert back.target.weakest is None and back.target.isolated == ["a"]
     assert "No setting that was tried reliably stays at or below 20.0%" in answer(back)
@@ -610,7 +611,7 @@ def test_the_command(folder, tmp_path, capsys):
     extra = ["-m", "synthetic", "-s", "0.5, 0.95", "--control", control, "--target", "0.2", "--out", str(out)]
     assert run(_call(folder, *extra)) == 0
     text = capsys.readouterr().out
-    for word in ("0.95", "95% interval", "utility", "The rate over thresholds", "* within the target", "Written:"):
+    for word in ("0.95", "95% interval", "utility", "The rest: `--details`", "Written:"):
         assert word in text
     written = SurfaceResult.from_json((out / "surface.json").read_bytes())
     direct = cvpl.surface(
@@ -625,7 +626,7 @@ def test_the_command_sweeps_blockings(folder, capsys):
     extra = ["--blocking", "--release", str(folder / "people.csv"), "--target", "0.1"]
     assert run(_call(folder, *extra)) == 0
     text = capsys.readouterr().out
-    assert "Blockings, coarsest first" in text and "as configured" in text and "blockings the risk is above" in text
+    assert "the coarsest blocking first" in text and "as configured" in text and "blockings the risk is above" in text
 
 
 @pytest.mark.parametrize(

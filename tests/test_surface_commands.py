@@ -79,7 +79,7 @@ def test_draws_of_a_command_give_a_band_that_a_second_run_repeats(place):
     assert found.setting("1").top1_hit_rate > 0.8
     assert (place / "people.csv").read_bytes() == before
     page = found.to_html()
-    assert "Pale bars" in page and "--strengths 1,40" in page and "--draws 3" in page
+    assert "widened to all draws" in page and "--strengths 1,40" in page and "--draws 3" in page
 
 
 def test_the_surface_of_a_command_is_that_of_a_function_that_makes_the_same_releases(place):

@@ -34,7 +34,8 @@ from cvpl.result import (
     SurfaceSetting,
     SurfaceTarget,
 )
-from cvpl.result.surface_answer import answer
+from cvpl.result.surface_answer import reservations
+from cvpl.wording import printable
 
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -213,7 +214,7 @@ def test_risk_and_utility_stand_side_by_side():
     row = with_risk(setting(1, (0.9, 0.5, 0.25), mean=0.75), 0.4)
     found = charts.numbers(charts.risk_and_utility(result_of([row])))
     assert found.title == "Risk and utility" and found.columns[1] == "risk"
-    assert found.rows == (("1", "40.0%", "35.0% to 45.0%", "0.75", "outside"),)
+    assert found.rows == (("1", "40.0%", "35.0% to 45.0%", "", "0.75", "outside"),)
 
 
 def test_a_rate_is_never_called_the_risk():
@@ -221,10 +222,10 @@ def test_a_rate_is_never_called_the_risk():
     result = result_of([setting(1, (0.9, 0.5, 0.25), mean=0.75), setting(2, (0.9, 0.5, 0.3), mean=0.7)], rises_at=[2])
     found = charts.numbers(charts.risk_and_utility(result))
     assert found.title == "Attributable rate and utility" and found.columns[1] == "attributable rate"
-    assert found.rows[0] == ("1", "25.0%", "25.0% to 25.0%", "0.75", "outside")
+    assert found.rows[0] == ("1", "25.0%", "25.0% to 25.0%", "", "0.75", "outside")
     assert settings_table(result).columns[3].name == "attributable rate"
     assert ">attributable rate</th>" in result._repr_html_() and ">risk</th>" not in result._repr_html_()
-    assert "The attributable rate does not always fall with strength" in answer(result)
+    assert "The attributable rate does not always fall with strength" in " ".join(reservations(result))
     assert "Without a control or true matches the risk is unknown" in report_page(result)
 
 
@@ -239,7 +240,7 @@ def test_no_page_calls_a_setting_or_a_cell_safe(swept):
     within = result_of([setting(1, (0.9, 0.1, 0.1), safe=(1, 2)), setting(2, (0.1, 0.0, 0.0), safe=(0, 1, 2))])
     for result in (swept, within):
         screen = Console(width=100, file=io.StringIO(), force_terminal=False)
-        show(result, screen)
+        show(result, screen, details=True)
         pages_ = report_page(result), screen.file.getvalue(), result._repr_html_()
         for text in pages_:
             assert not re.search(r"\bsafe(ly|ty)?\b", text, re.IGNORECASE)
@@ -268,6 +269,10 @@ def test_markdown_has_a_line_for_each_setting(swept, tmp_path):
     assert [row.split("`")[1] for row in rows] == [str(row.strength) for row in swept.settings]
 
 
+DRAWN = ("svg", "g", "title", "text", "line", "polygon", "circle", "path")
+"""The elements of a drawing."""
+
+
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_no_text_from_outside_becomes_markup(payload):
     """Strengths, names of files, of the mechanism and of attackers, reasons and settings are shown as they are."""
@@ -287,11 +292,12 @@ def test_no_text_from_outside_becomes_markup(payload):
     def elements(result):
         return [item.tag for item in html5lib.parse(report_page(result), namespaceHTMLElements=False).iter()]
 
-    plain, odd = elements(made("plain")), elements(made(payload))
+    plain, odd = elements(made("x" * len(printable(payload)))), elements(made(payload))
     assert odd == plain
     notebook = html5lib.parse(made(payload)._repr_html_(), namespaceHTMLElements=False)
     assert {item.tag for item in notebook.iter()} <= {
-        "html", "head", "body", "div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td",
+        "html", "head", "body", "div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "span",
+        *(f"{{http://www.w3.org/2000/svg}}{name}" for name in DRAWN),
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Charts of a risk surface: the rate over strength and threshold, and risk and utility at every strength."""
+"""The chart of a risk surface: the rate over strength and threshold."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ import altair as alt
 
 from cvpl.charts.style import (
     BAR,
-    BLUE,
     INK,
-    MUTED,
-    ORANGE,
-    PALE,
     PAPER,
     SHADES,
     WIDTH,
@@ -21,12 +17,11 @@ from cvpl.charts.style import (
     colours,
     data,
     finish,
-    full_percent_axis,
     unique_labels,
 )
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
-from cvpl.result.surface_answer import FIGURES, figure_of, figure_shown, score
-from cvpl.wording import UNKNOWN, counted, percent, printable, span
+from cvpl.result.surface_answer import FIGURES
+from cvpl.wording import UNKNOWN, counted, percent, printable
 
 _STEPS = (0.02, 0.05, 0.10, 0.25, 0.50)
 """Rates at which the shade changes: finer at low rates, where targets are."""
@@ -103,69 +98,6 @@ def heat_map(result: SurfaceResult) -> Chart | None:
     ]
     named = f"The rate over strength and {'false-positive rate' if by_rate else 'threshold'}"
     return finish(drawn, named, _described(result, by_rate), heads, table, labels)
-
-
-def risk_and_utility(result: SurfaceResult) -> Chart | None:
-    """The risk with its interval and the utility at every strength; None if neither is known.
-
-    If the risk is unknown, a rate is shown instead under its own name.
-    """
-    name = figure_shown(result)
-    labels = unique_labels([printable(str(row.strength)) for row in result.settings])
-    rows, ends, bands, table = [], [], [], []
-    for label, row in zip(labels, result.settings, strict=True):
-        (estimate, low, high), useful = figure_of(result, row), row.utility.mean
-        rows += [
-            {"strength": label, "series": series, "value": min(1.0, max(0.0, value))}
-            for series, value in ((name, estimate), ("utility", useful))
-            if value is not None
-        ]
-        if row.draws:
-            bands.append({"strength": label, "low": max(0.0, min(row.draws)), "high": max(0.0, *row.draws)})
-        if low is not None and high is not None:
-            ends.append({"strength": label, "low": max(0.0, low), "high": max(0.0, high)})
-        text = {True: "within", False: "outside", None: ""}[row.safe]
-        table.append(
-            (
-                printable(str(row.strength)),
-                percent(estimate, k=result.suppress_below),
-                span(low, high),
-                score(useful),
-                text,
-            )
-        )
-    if not rows:
-        return None
-    named = {name: BLUE, "utility": ORANGE}
-    shapes = alt.Shape("series:N", scale=alt.Scale(domain=list(named), range=["circle", "diamond"]))
-    y = alt.Y("strength:O", sort=labels, axis=alt.Axis(title=None))
-    x = alt.X("value:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis(f"{name}, and utility from 0 to 1"))
-    layers: list[Any] = []
-    if result.target is not None:
-        rule = alt.Chart(data([{"value": result.target.rate}])).mark_rule(color=MUTED, strokeDash=[1, 2])
-        layers.append(rule.encode(x=x))
-    if bands:
-        band = alt.Chart(data(bands)).mark_bar(height=BAR // 2, color=PALE)
-        layers.append(band.encode(x=alt.X("low:Q"), x2="high:Q", y=y))
-    if ends:
-        error = alt.Chart(data(ends)).mark_rule(strokeWidth=2, color=BLUE)
-        layers.append(error.encode(x=alt.X("low:Q"), x2="high:Q", y=y))
-    points = alt.Chart(data(rows)).mark_point(filled=True, size=80, opacity=1)
-    layers.append(points.encode(x=x, y=y, color=colours(named), shape=shapes))
-    drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(labels))
-    first, last = result.settings[0], result.settings[-1]
-    description = (
-        f"{name.capitalize()} and utility at {counted(len(labels), 'setting')}: from "
-        f"{percent(figure_of(result, first)[0], k=result.suppress_below)} and {score(first.utility.mean)} at "
-        f"{printable(str(first.strength))} to {percent(figure_of(result, last)[0], k=result.suppress_below)} and "
-        f"{score(last.utility.mean)} at {printable(str(last.strength))}. Lines are 95% intervals of the {name}."
-    )
-    if bands:
-        description += " Pale bars go from the smallest to the largest risk of several draws."
-    if result.target is not None:
-        description += f" The dotted line is the target, {percent(result.target.rate)}."
-    heads = ("strength" if result.sweep == "mechanism" else "blocking", name, "95% interval", "utility", "target")
-    return finish(drawn, f"{name.capitalize()} and utility", description, heads, table, labels)
 
 
 def _rate(cell: SurfaceCell) -> float | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
-from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, memory_bytes
+from cvpl.cli.values import DETAILS, ORIGINAL_HELP, OVERWRITE, memory_bytes
 from cvpl.files import check_outputs
 
 FILES = ("comparison.json", "comparison.html")
@@ -46,6 +46,7 @@ def command(
         help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
     overwrite: bool = OVERWRITE,
+    details: bool = DETAILS,
     as_json: bool = typer.Option(False, "--json", help="Print the content of comparison.json instead of the summary."),
 ) -> None:
     """Compare several releases of ORIGINAL: risk, utility, their ranking, and which are efficient."""
@@ -75,8 +76,9 @@ def command(
             # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
+        from cvpl.reports.brief import LINES  # noqa: PLC0415
         from cvpl.reports.terminal import show  # noqa: PLC0415
 
-        show(result, page())
+        show(result, page(), details=details, most=LINES if path is None else LINES - 3)
         if path is not None:
             typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave, tell
-from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, finite_rate, memory_bytes
+from cvpl.cli.values import DETAILS, ORIGINAL_HELP, OVERWRITE, finite_rate, memory_bytes
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
 
@@ -76,6 +76,7 @@ def command(
     ),
     memory: str | None = typer.Option(None, metavar="SIZE", help="The memory limit, such as 4GB."),
     overwrite: bool = OVERWRITE,
+    details: bool = DETAILS,
     as_json: bool = typer.Option(False, "--json", help="Print the content of surface.json instead of the summary."),
 ) -> None:
     """Sweep the strength of a mechanism: how the risk falls with stronger protection, at every threshold.
@@ -127,9 +128,10 @@ def command(
             # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
+        from cvpl.reports.brief import LINES  # noqa: PLC0415
         from cvpl.reports.terminal import show  # noqa: PLC0415
 
-        show(result, page())
+        show(result, page(), details=details, most=LINES if path is None else LINES - 3)
         if path is not None:
             typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
         if out is not None and result.failed and (out / FAILED).is_dir():

@@ -106,11 +106,16 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, *, op
 
 
 def sections_markup(sections: Sequence[Section]) -> str:
-    """The sections as an HTML fragment for a notebook, without charts and styles."""
+    """The sections as an HTML fragment for a notebook, with the main charts and without styles."""
     title, *others = sections_for(sections, Output.NOTEBOOK)
-    inner = [RenderedSection(section, (), section.tables) for section in others]
+    inner = [RenderedSection(section, _notebook_charts(section), section.tables) for section in others]
     rendered = [section for section in inner if not section.empty]
     return _page("notebook.html", opened=True, on_page=False, title=title, sections=rendered)
+
+
+def _notebook_charts(section: Section) -> tuple[RenderedChart, ...]:
+    shown = [figure for figure in section.figures if figure.in_notebook]
+    return tuple(chart for figure in shown if (chart := _render_chart(figure, section.tables)) is not None)
 
 
 def _start_charts() -> None:
@@ -134,7 +139,7 @@ def _render_chart(figure: Figure, tables: tuple[Table, ...]) -> RenderedChart | 
     from cvpl.charts import numbers, svg  # noqa: PLC0415 - slow to import, and a notebook draws nothing
 
     found = numbers(chart)
-    own = Table(found.title, tuple(Column(name) for name in found.columns), found.rows)
+    own = Table(found.title, tuple(Column(name) for name in found.columns), found.rows, "stacked")
     picture = Markup(svg(chart))  # noqa: S704 - Vega has escaped it
     return RenderedChart(picture, found.title, found.description, tables if figure.tabled and tables else (own,))
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from cvpl.reports.brief import LINES, brief_sections
 from cvpl.reports.layout import (
     figure_widths,
     figures_heading,
@@ -20,15 +21,19 @@ from cvpl.reports.layout import (
 )
 from cvpl.reports.sections.results import sections_of
 from cvpl.reports.sections.section import TITLE, Output, Remark, Section, sections_for
+from cvpl.result import ComparisonResult, SurfaceResult
 from cvpl.result.file import AnyResult
 
 _FIGURES = ("figures", "cards")
 _STYLES = {"plain": "", "quiet": "dim", "notice": "bold yellow", "alarm": "bold red", "good": "bold green"}
 
 
-def show(result: AnyResult, console: Console) -> None:
-    """Print the summary of a result."""
-    show_sections(sections_of(result), console)
+def show(result: AnyResult, console: Console, *, details: bool = False, most: int = LINES) -> None:
+    """Print a result: of a comparison or a surface at most `most` lines, and everything with `details`."""
+    sections = sections_of(result)
+    if isinstance(result, ComparisonResult | SurfaceResult) and not details:
+        sections = brief_sections(sections, console, show_sections, most)
+    show_sections(sections, console)
 
 
 def show_sections(sections: Sequence[Section], console: Console) -> None:

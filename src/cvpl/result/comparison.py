@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from cvpl.result.attackers import AttackerRow, Picked
-from cvpl.result.audit import Provenance
+from cvpl.result.audit import PolicyOutcome, Provenance
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Power, Rate
@@ -61,6 +61,8 @@ class ComparedRelease(Section):
     with the reason in `unranked`, if the risk is measured differently from that of the other releases. `utility_places`
     counts from the highest utility. `on_frontier` is null if risk or utility cannot be compared. `beaten_by` lists the
     releases with no more risk and no less utility, `clearly_beaten_by` those of them whose risk is lower beyond error.
+    `policies` are the outcomes of the configuration's policies, without those on the largest rate of a subgroup, which
+    a comparison does not measure.
     """
 
     name: str
@@ -94,6 +96,7 @@ class ComparedRelease(Section):
     best_candidate: BestCandidate | None = None
     preflight: list[Finding] = Field(default_factory=list)
     unranked: str | None = None
+    policies: list[PolicyOutcome] = Field(default_factory=list)
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:

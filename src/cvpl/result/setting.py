@@ -83,7 +83,8 @@ class Contribution(Section):
     """One column's contribution: its structural share with its spread, its share in the links, and drops without it.
 
     `removal` is the drop in the linkage rate at the threshold without the column, `power_drop` that in the power at 5%,
-    with its middle 95% over bootstrap samples of people.
+    with its middle 95% over bootstrap samples of people. `top1_drop` is the drop in the top-1 hit rate; it is measured
+    without a control, where the power is blind to releases of equal records.
     """
 
     column: str
@@ -96,11 +97,15 @@ class Contribution(Section):
     power_drop: Annotated[float, Share("power_asked", ends="power_drop_")] | None = None
     power_drop_low: Annotated[float, Share("power_asked", "low")] | None = None
     power_drop_high: Annotated[float, Share("power_asked", "high")] | None = None
+    top1_drop: Annotated[float, Share("top1_asked", ends="top1_drop_")] | None = None
+    top1_drop_low: Annotated[float, Share("top1_asked", "low")] | None = None
+    top1_drop_high: Annotated[float, Share("top1_asked", "high")] | None = None
 
 
 class Contributions(Section):
-    """All columns, and the numbers of originals used for `removal` and for `power_drop`."""
+    """All columns, and the numbers of originals used for `removal`, for `power_drop` and for `top1_drop`."""
 
     columns: list[Contribution]
     removal_asked: Whole | None
     power_asked: Whole | None = None
+    top1_asked: Whole | None = None

@@ -11,7 +11,7 @@ from cvpl.result.audit import Provenance
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, CurvePoint, Power, Rate
-from cvpl.result.marks import Number, OfMatched, OfRisk, OfRiskHigh, OfRiskLow, Statistic, Threshold, Whole
+from cvpl.result.marks import Number, OfMatched, OfRisk, OfRiskHigh, OfRiskLow, OfTables, Statistic, Threshold, Whole
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.trust import Warning_
@@ -43,7 +43,8 @@ class SurfaceSetting(Section):
     figure that is shown. The rates are those at the attacker's threshold, or at a false-positive rate of 5% for a score
     without a threshold. `doubts` lists why a low figure does not count. `pairs` counts the pairs that share a block,
     `asked` the originals that were searched for. `draws` has the risk of each release if several were made at this
-    strength; the row then shows the one with the largest risk, and is safe only if all of them are.
+    strength, and `utilities` the mean utility of each; the row then shows the one with the largest risk, and is safe
+    only if all of them are.
     """
 
     strength: Strength
@@ -64,6 +65,7 @@ class SurfaceSetting(Section):
     warnings: list[Warning_]
     risk: Risk | None = None
     draws: list[OfRisk] = Field(default_factory=list)
+    utilities: list[OfTables] = Field(default_factory=list)
 
     @property
     def shown(self) -> Risk | Rate | Attributable:

@@ -16,11 +16,25 @@ _CHANCE = "but not at a stronger setting, so this may be chance."
 
 
 def answer(result: SurfaceResult) -> str:
-    """The outcome of the sweep in a few sentences."""
-    parts = [_met(result, result.target) if result.target is not None else _course(result)]
+    """The outcome of the sweep: the weakest setting that meets the target or, without one, how the risk falls."""
+    return _course(result) if result.target is None else _met(result, result.target)
+
+
+def reservations(result: SurfaceResult) -> list[str]:
+    """What has to be said beside the answer: settings that may be below by chance, and where the risk rises."""
+    parts, target = [], result.target
+    if target is not None and target.weakest is not None:
+        if target.weakest.strength != result.settings[-1].strength:
+            parts.append(f"All stronger settings that were tried also stay at or below {percent(target.rate)}.")
+        if len(target.weakest.held_against) > 1:
+            among, name = len(target.weakest.held_against), printable(target.weakest.attacker)
+            parts.append(f"It was audited with all {among} attackers; '{name}' is the strongest there.")
+    if target is not None and target.isolated:
+        also = "also " if target.weakest is not None else ""
+        parts.append(f"The risk is {also}below at {_named(target.isolated)}, {_CHANCE}")
     if result.rises_at:
         parts.append(_not_monotone(result))
-    return " ".join(parts)
+    return parts
 
 
 def setting(result: SurfaceResult) -> str:
@@ -116,24 +130,15 @@ def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
         )
     weakest = target.weakest
     if weakest is None:
-        text = f"No setting that was tried reliably stays at or below {limit}."
-        if target.isolated:
-            text += f" The risk is below at {_named(target.isolated)}, {_CHANCE}"
         last = result.settings[-1]
+        text = f"No setting that was tried reliably stays at or below {limit}."
         return f"{text} At {named(last.strength)}, the strongest, the {_risk(last, target.rate)}."
     ends = span(weakest.low, weakest.high)
-    text = (
-        f"The weakest setting that stays at or below {limit} is {printable(result.mechanism)} at "
-        f"{named(weakest.strength)}: the "
+    return (
+        f"The weakest setting that meets {limit} is {printable(result.mechanism)} at {named(weakest.strength)}: the "
         f"{FIGURES[weakest.figure]} is {percent(weakest.estimate)} (95% interval {ends}), and the utility is "
-        f"{score(weakest.utility.mean)} of 1. All stronger settings that were tried also stay at or below {limit}."
+        f"{score(weakest.utility.mean)} of 1."
     )
-    if len(weakest.held_against) > 1:
-        name = printable(weakest.attacker)
-        text += f" It was audited with all {len(weakest.held_against)} attackers; '{name}' is the strongest there."
-    if target.isolated:
-        text += f" The risk is also below at {_named(target.isolated)}, {_CHANCE}"
-    return text
 
 
 def _not_monotone(result: SurfaceResult) -> str:
@@ -156,7 +161,7 @@ def _risk(row: SurfaceSetting, target: float | None = None) -> str:
     ends = span(row.shown.low, row.shown.high)
     text = f"{FIGURES[row.judged]} is {percent(row.shown.estimate)}" + (f" (95% interval {ends})" if ends else "")
     low = target is None or row.shown.estimate is None or row.shown.estimate <= target
-    return text + (", which is not reliable" if row.doubts and low else "")
+    return text + (f", but {printable(row.doubts[0])}" if row.doubts and low else "")
 
 
 def _named(strengths: list[Strength]) -> str:

@@ -20,7 +20,8 @@ class ColumnContribution:
     """One column's contribution by each method; None if a method does not apply.
 
     `structural` is its share of the squared loadings, with bootstrap bounds; `link` its share of the links' similarity;
-    `removal` the drop of the linkage rate, and `power_drop` the drop of the power, if it is removed.
+    `removal` the drop of the linkage rate, `power_drop` that of the power, and `top1_drop` that of the top-1 hit rate,
+    if it is removed.
     """
 
     column: str
@@ -30,6 +31,7 @@ class ColumnContribution:
     link: float | None
     removal: float | None
     power_drop: PowerDrop | None
+    top1_drop: PowerDrop | None
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class ColumnContributions:
     columns: tuple[ColumnContribution, ...]
     removal_asked: int | None
     power_asked: int | None
+    top1_asked: int | None
 
 
 def column_contributions(
@@ -79,9 +82,11 @@ def column_contributions(
                 None if links is None else links.get(column),
                 removals.get(column),
                 None if drops is None else drops.by_column.get(column),
+                None if drops is None else drops.hits.get(column),
             )
             for column in columns
         ),
         asked,
         None if drops is None else drops.asked,
+        None if drops is None else drops.matched,
     )

@@ -6,11 +6,16 @@ Power at 5% is the true-positive rate at a 5% false-positive rate. Both use the 
 2,000 controls, in the same blocks; fewer if densities are summed over a large release. The linkage rate may rise when
 a column is removed, since fewer features make more look-alikes; power is relative to the control, where this cancels
 out. The spread comes from resampling people with their scores fixed.
+
+Without a control the power is relative to the originals without their own match, which is blind to releases of equal
+records. The drop of the top-1 hit rate is computed beside it:
+
+    drop = top-1 hit rate of the attacker - that of the same attacker without the column
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +27,22 @@ from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.evaluation.attack_rates import searched_base
 from cvpl.evaluation.control import FALSE_RATE, power_at
 from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.truth import evaluate_truth
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]
 Scores = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The scores of originals and of those that they are compared with, and the hits; None with a control."""
+
+    sides: Scores
+    hits: Floats | None
+
 
 ASKED = 2_000
 FEWEST_ASKED = 500
@@ -50,10 +65,15 @@ class PowerDrop:
 
 @dataclass(frozen=True)
 class PowerDrops:
-    """Every column's drop, over `asked` originals."""
+    """Every column's drop, over `asked` originals.
+
+    Without a control, `hits` has the drops of the top-1 hit rate, over the `matched` of them whose match is known.
+    """
 
     by_column: Mapping[str, PowerDrop]
     asked: int
+    hits: Mapping[str, PowerDrop]
+    matched: int | None
 
 
 def most_asked(attacker: Attacker, released: int) -> int:
@@ -80,19 +100,31 @@ def power_drops(
     if whole is None:
         return None
     rng = stream(done.seed, "power drops")
-    drawn = [tuple(rng.integers(len(side), size=len(side)) for side in whole) for _ in range(REPLICATES)]
-    powers = [_power(whole, rows) for rows in drawn]
-    found = {}
+    drawn = [tuple(rng.integers(len(side), size=len(side)) for side in whole.sides) for _ in range(REPLICATES)]
+    powers = [_power(whole.sides, rows) for rows in drawn]
+    again = [] if whole.hits is None else _resampled(len(whole.hits), stream(done.seed, "top-1 drops"))
+    found, hits = {}, {}
     tried = compared[:MOST_COLUMNS]
     for number, column in enumerate(tried, start=1):
         if progress is not None:
             progress(number / (1 + len(tried)))
         without = _scores(done, _without(done.attacker, column), inputs, shared)
         assert without is not None  # noqa: S101 - as with the column
-        spread = [power - _power(without, rows) for power, rows in zip(powers, drawn, strict=True)]
-        low, high = np.quantile(spread, (0.025, 0.975))
-        found[column] = PowerDrop(_power(whole) - _power(without), float(low), float(high))
-    return PowerDrops(found, len(whole[0]))
+        spread = [power - _power(without.sides, rows) for power, rows in zip(powers, drawn, strict=True)]
+        found[column] = _drop(_power(whole.sides) - _power(without.sides), spread)
+        if whole.hits is not None and without.hits is not None:
+            lost = whole.hits - without.hits
+            hits[column] = _drop(float(lost.mean()), [float(lost[rows].mean()) for rows in again])
+    return PowerDrops(found, len(whole.sides[0]), hits, None if whole.hits is None else len(whole.hits))
+
+
+def _drop(drop: float, spread: Sequence[float]) -> PowerDrop:
+    low, high = np.quantile(spread, (0.025, 0.975))
+    return PowerDrop(drop, float(low), float(high))
+
+
+def _resampled(count: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    return [rng.integers(count, size=count) for _ in range(REPLICATES)]
 
 
 def _without(attacker: Attacker, column: str) -> Attacker:
@@ -101,15 +133,24 @@ def _without(attacker: Attacker, column: str) -> Attacker:
     return attacker.model_copy(update={"vectorization": vectorization})
 
 
-def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork) -> Scores | None:
-    """The evidence of some originals, and of the controls or, without any, of the originals without their match."""
+def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork) -> _Found | None:
+    """The evidence of some originals, and of the controls or, without any, of the originals without their match.
+
+    Without a control also whether the best candidate is right, for the originals with a known match.
+    """
     most = most_asked(attacker, inputs.pair.protected.rows)
     shared.keep_for([WorkKeys.of(attacker, most)])
     again = attack(
         inputs.pair, attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=most, shared=shared
     )
     base = searched_base(again, inputs.evaluation.matches)
-    return None if base is None else (again.scores, base)
+    if base is None:
+        return None
+    hits = None
+    if again.control is None and inputs.evaluation.matches is not None:
+        truth = evaluate_truth(again, inputs.evaluation.matches)
+        hits = truth.hit[truth.has_match]
+    return _Found((again.scores, base), hits)
 
 
 def _power(scores: Scores, rows: tuple[NDArray[np.int64], ...] | None = None) -> float:

@@ -100,12 +100,13 @@ def contributions(found: ColumnContributions) -> out.Contributions:
         columns=[_contribution(column) for column in found.columns],
         removal_asked=found.removal_asked,
         power_asked=found.power_asked,
+        top1_asked=found.top1_asked,
     )
 
 
 def _contribution(found: ColumnContribution) -> out.Contribution:
     low, high = found.structural_bounds or (None, None)
-    drop = found.power_drop
+    drop, hits = found.power_drop, found.top1_drop
     return out.Contribution(
         column=found.column,
         role=found.role,
@@ -117,6 +118,9 @@ def _contribution(found: ColumnContribution) -> out.Contribution:
         power_drop=None if drop is None else drop.drop,
         power_drop_low=None if drop is None else drop.low,
         power_drop_high=None if drop is None else drop.high,
+        top1_drop=None if hits is None else hits.drop,
+        top1_drop_low=None if hits is None else hits.low,
+        top1_drop_high=None if hits is None else hits.high,
     )
 
 

@@ -68,7 +68,7 @@ def inputs_table(tables: Iterable[tuple[str, Input]]) -> Table:
         (printable(role), named(item.name), f"{item.rows:,}", f"{item.columns:,}", printable(item.sha256 or UNKNOWN))
         for role, item in tables
     )
-    return Table("Inputs", columns, rows)
+    return Table("Inputs", columns, rows, "stacked")
 
 
 def command(result: AuditResult) -> str:

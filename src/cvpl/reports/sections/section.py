@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from cvpl.charts import Chart
+    from cvpl.charts import Chart, Drawing
 
 
 class Output(Enum):
@@ -111,11 +111,13 @@ class Item:
 class Figure:
     """A chart that is drawn on demand; `draw` returns None if there is nothing to draw.
 
-    `tabled` is true if the section's tables hold its numbers; otherwise the chart has its own table.
+    `tabled` is true if the section's tables hold its numbers; otherwise the chart has its own table. `in_notebook` is
+    true if a notebook shows the chart too.
     """
 
-    draw: Callable[[], Chart | None]
+    draw: Callable[[], Chart | Drawing | None]
     tabled: bool = False
+    in_notebook: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,17 +181,17 @@ def sections_for(sections: Iterable[Section], output: Output) -> list[Section]:
     ]
 
 
-def chart_of(name: str, *subject: object) -> Callable[[], Chart | None]:
+def chart_of(name: str, *subject: object) -> Callable[[], Chart | Drawing | None]:
     """A function that draws the named chart of `cvpl.charts`; the drawing library is loaded only when it is called."""
 
-    def draw() -> Chart | None:
+    def draw() -> Chart | Drawing | None:
         from altair.utils.schemapi import debug_mode  # noqa: PLC0415 - slow to import, and many outputs draw nothing
 
         from cvpl import charts  # noqa: PLC0415
 
         # Our own charts need not be held against Altair's schema at every step, which takes as long as drawing them.
         with debug_mode(False):
-            found: Chart | None = getattr(charts, name)(*subject)
+            found: Chart | Drawing | None = getattr(charts, name)(*subject)
         return found
 
     return draw

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.audit import steps_section
 from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
+    PAGE,
     REPORTS,
-    SCREENS,
     TERMINAL,
     TITLE,
     Column,
@@ -26,6 +25,7 @@ from cvpl.result.surface_answer import (
     figure_of,
     figure_shown,
     gathered_warnings,
+    reservations,
     risk_read,
     score,
     setting,
@@ -47,9 +47,7 @@ _WIDE = 96
 def surface_sections(result: SurfaceResult) -> list[Section]:
     """All sections of the report, from the answer to the provenance."""
     swept = "the blocking" if result.sweep == "blocking" else named(result.mechanism)
-    read = f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1."
     gathered = gathered_warnings(result)
-    name = figure_shown(result).capitalize()
     closing = "These are estimates under the stated attacker, no guarantee. Audit every table before you release it."
     return [
         Section(
@@ -58,14 +56,14 @@ def surface_sections(result: SurfaceResult) -> list[Section]:
             sentences=(Remark(answer(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("setting", sentences=(Remark(f"{setting(result)} {read}", "quiet"),), outputs=REPORTS),
+        Section("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
         pointer_section([warning for warning, _ in gathered], len(gathered)),
         _settings(result),
         _doubts(result),
-        _cells(result),
-        Section("trade", f"{name} and utility", figures=(Figure(chart_of("risk_and_utility", result)),)),
+        _steps_section(_steps(result)),
         warnings_section([warning_item(warning, where) for warning, where in gathered]),
-        steps_section(_steps(result)),
+        *_cells(result),
+        Section("setting", "How it was measured", sentences=(Remark(setting(result)),), outputs=REPORTS),
         _provenance(result),
         _repeat(result),
         configuration_section(result.provenance.config),
@@ -73,22 +71,28 @@ def surface_sections(result: SurfaceResult) -> list[Section]:
     ]
 
 
+def _steps_section(steps: list[str]) -> Section:
+    items = tuple(Item(step) for step in steps)
+    return Section("next", "What to do next", items=items, items_as="steps", outputs=REPORTS)
+
+
 def _settings(result: SurfaceResult) -> Section:
-    """One row per strength."""
-    varied, heading = "strength", "Strengths, weakest first"
+    """Risk and utility over the strengths: the chart, and one row per strength."""
+    name = figure_shown(result).capitalize()
+    varied, heading = "strength", f"{name} and utility, the weakest setting first"
     if result.sweep == "blocking":
-        varied, heading = "blocking", "Blockings, coarsest first"
+        varied, heading = "blocking", f"{name} and utility, the coarsest blocking first"
     columns = [
-        Column(varied, "left"),
+        Column(varied, "name"),
         Column("linked", least_width=_WIDE),
         Column("control", least_width=_WIDE),
         *map(Column, (figure_shown(result), "95% interval", "top-1", "utility")),
     ]
     drawn = any(row.draws for row in result.settings)
     if drawn:
-        columns.append(Column("draws"))
+        columns.append(Column("draws", least_width=_WIDE))
     if result.target is not None:
-        columns.append(Column(f"<= {result.target.rate:.4g}"))
+        columns.append(Column(f"meets {result.target.rate:.4g}"))
     rows = []
     for row in result.settings:
         estimate, low, high = figure_of(result, row)
@@ -109,24 +113,29 @@ def _settings(result: SurfaceResult) -> Section:
     return Section(
         "settings",
         heading,
-        tables=(Table("Settings", tuple(columns), tuple(rows)),),
+        figures=(Figure(chart_of("risk_and_utility", result), tabled=True, in_notebook=True),),
+        tables=(Table("Settings", tuple(columns), tuple(rows), "stacked"),),
+        tables_open=True,
         items=tuple(
             Item(f"No release at {printable(str(failed.strength))}: {sentence(printable(failed.reason))}")
             for failed in result.failed
         ),
+        notes=(f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1.",),
         outputs=EVERYWHERE,
     )
 
 
 def _doubts(result: SurfaceResult) -> Section:
-    doubted = [row for row in result.settings if row.doubts]
+    limit = None if result.target is None else result.target.rate
+    low = [row for row in result.settings if limit is None or (row.shown.estimate or 0.0) <= limit]
+    doubted = [row for row in low if row.doubts]
     items = tuple(
         Item(stopped(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
     )
     return Section("doubts", "Why a low figure does not count", level=3, items=items, outputs=REPORTS)
 
 
-def _cells(result: SurfaceResult) -> Section:
+def _cells(result: SurfaceResult) -> list[Section]:
     """The rates of every strength at every threshold or false-positive rate; the page shows them as a heat map."""
     by_threshold = result.axis == "threshold"
     heading = "The rate over thresholds" if by_threshold else "The rate over false-positive rates"
@@ -134,7 +143,7 @@ def _cells(result: SurfaceResult) -> Section:
     widest = max((row.cells for row in result.settings), key=len, default=[])
     if not widest:
         none = "There is no heat map: without a threshold, a control or true matches, no rate can be computed."
-        return Section("cells", heading, figures=(figure,), without_figure=none)
+        return [Section("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
     rows = tuple(
         (
             named(str(row.strength)),
@@ -146,7 +155,9 @@ def _cells(result: SurfaceResult) -> Section:
     columns = (Column("", "left"), *(Column(f"{_at(cell)}  ") for cell in widest))
     # On a page, the same numbers are in the table under the chart, with words instead of marks.
     table = Table(heading, columns, rows, outputs=TERMINAL, spread=True)
-    return Section("cells", heading, figures=(figure,), tables=(table,), notes=(_marks(result),), outputs=SCREENS)
+    marks = Section("cells", heading, tables=(table,), notes=(_marks(result),), outputs=TERMINAL)
+    on_page = Section("cells", heading, figures=(figure,), folded=PAGE)
+    return [on_page, marks]
 
 
 def _marks(result: SurfaceResult) -> str:

@@ -10,6 +10,7 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
+from cvpl.assessment.gate import gate
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.progress import (
     Phase,
@@ -27,6 +28,7 @@ from cvpl.assessment.verdict import best_candidate_section, risk_section, verdic
 from cvpl.assessment.warnings import notices
 from cvpl.assessment.work import Work
 from cvpl.config.resolved import ConfigLike, ResolvedConfig
+from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.paired import (
     FigureEstimate,
@@ -61,10 +63,10 @@ def compare(
     Each release is attacked as in `cvpl.audit`, and the strongest attacker gives its risk, the figure of the audit's
     verdict. Differences between two releases are paired by person; two releases whose difference may be 0 are tied.
     `releases` are tables as in `cvpl.audit`, or a mapping from names to tables. They are read twice, so a table that
-    can be read only once does not work. The other arguments are those of `cvpl.audit`. A policy in the configuration is
-    not applied. Raises InputError with the problems of all releases. `progress` is called with what is being done and
-    the share of the whole comparison that is done; each release is an equal part. The same inputs and seed give the
-    same result.
+    can be read only once does not work. The other arguments are those of `cvpl.audit`. Policies in the configuration
+    are applied to each release, except those on subgroups. Raises InputError with the problems of all releases.
+    `progress` is called with what is being done and the share of the whole comparison that is done; each release is an
+    equal part. The same inputs and seed give the same result.
     """
     whole = RisingProgress(progress or ignore_progress)
     whole(Phase.READING, None)
@@ -129,11 +131,19 @@ def _measure(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progre
             "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
             "best_candidate": best_candidate_section(ensemble),
             "preflight": findings,
+            "policies": gate(ensemble, measured, _policies(resolved), None, {}, findings, disclosure),
         }
     )
     # Releases are ranked by what is published, so that their order tells no more than their figures.
     section = disclosure.published(section)
     return ReleaseFigures(section, risk, _attributable(measured, asked), asked, ensemble.among, groups, disclosure)
+
+
+def _policies(resolved: ResolvedConfig) -> tuple[PolicyConfig, ...]:
+    """The policies that a comparison can judge: it does not measure the rates of subgroups."""
+    policy = resolved.config.policy
+    written = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
+    return tuple(one for one in written if one.figure != "maximum_subgroup_rate")
 
 
 def _attributable(measured: Measurement, asked: SearchedRows) -> FigureEstimate | None:

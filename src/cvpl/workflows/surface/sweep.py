@@ -123,9 +123,10 @@ class Sweep:
         row = drawn[at]
         if len(drawn) > 1:
             risks = [item.risk.estimate for item in drawn if item.risk is not None]
+            useful = [item.utility.mean for item in drawn if item.utility.mean is not None]
             safe = None if row.safe is None else all(item.safe for item in drawn)
             doubts = list(dict.fromkeys(text for item in drawn for text in item.doubts))
-            row = row.model_copy(update={"draws": risks, "safe": safe, "doubts": doubts})
+            row = row.model_copy(update={"draws": risks, "utilities": useful, "safe": safe, "doubts": doubts})
         self.rows.append(row)
         return at
 

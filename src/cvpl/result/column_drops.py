@@ -1,0 +1,66 @@
+"""What the releases of a comparison lose in risk without a column, by the figure that can be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cvpl.result.comparison import ComparisonResult
+from cvpl.result.release_figure import best_first, compared_figure
+from cvpl.result.setting import Contribution
+
+
+@dataclass(frozen=True)
+class ColumnDrop:
+    """How far the figure falls without the column, with its interval; negative if it rises."""
+
+    drop: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def within_error(self) -> bool:
+        """Whether the interval includes 0; false without an interval."""
+        return self.low is not None and self.high is not None and self.low <= 0 <= self.high
+
+
+@dataclass(frozen=True)
+class ComparedDrops:
+    """The name of the figure, the releases best first, and the drop of each column in each of them."""
+
+    figure: str
+    releases: tuple[str, ...]
+    by_release: tuple[Mapping[str, ColumnDrop], ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns, the largest drop first."""
+        names = dict.fromkeys(name for found in self.by_release for name in found)
+        return sorted(names, key=lambda name: -max(found[name].drop for found in self.by_release if name in found))
+
+    @property
+    def within_error(self) -> bool:
+        """Whether every drop is within error."""
+        return all(item.within_error for found in self.by_release for item in found.values())
+
+
+def compared_drops(result: ComparisonResult) -> ComparedDrops | None:
+    """The drops in every release; None if none is known.
+
+    With a control it is the power at a false-positive rate of 5% that falls. Without one, that power is blind to
+    releases of equal records, and the top-1 hit rate takes its place.
+    """
+    order = best_first(result)
+    by_hits = any(compared_figure(release).kind == "best_candidate" for release in order)
+    field, figure = ("top1_drop", "the top-1 hit rate") if by_hits else ("power_drop", "the power at 5%")
+    found = [
+        {column.column: drop for column in release.feature_contribution.columns if (drop := _drop(column, field))}
+        for release in order
+    ]
+    return ComparedDrops(figure, tuple(release.name for release in order), tuple(found)) if any(found) else None
+
+
+def _drop(column: Contribution, field: str) -> ColumnDrop | None:
+    drop = getattr(column, field)
+    ends = (getattr(column, f"{field}_{end}") for end in ("low", "high"))
+    return None if drop is None else ColumnDrop(drop, *ends)
