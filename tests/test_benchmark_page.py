@@ -9,7 +9,7 @@ import pytest
 
 import cvpl
 from benchmark_folders import two_data_sets
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, schemes, serious_faults, views  # noqa: F401 - a fixture
 from cvpl.reports.leaderboard import leaderboard_markdown
 from cvpl.reports.page import report_page
 from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, tags_of
@@ -46,9 +46,7 @@ def pages(found, tmp_path_factory):
 
 
 @needs_browser
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("width", SIZES)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("name", "width", "scheme"), views(NAMES, "both"))
 def test_a_page_asks_for_nothing_and_fits(chromium, pages, name, width, scheme):  # noqa: F811 - the fixture
     check(chromium, pages[name], width, scheme)
 

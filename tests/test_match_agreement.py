@@ -233,10 +233,9 @@ def test_patterns_of_some_columns_are_merged():
     assert joined.only(np.array([True, False])).counts.tolist() == [5]
 
 
-@pytest.mark.parametrize("limits", [(1 << 18, 1 << 24), (16, 1 << 24), (16, 32)])
-def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(limits, monkeypatch):
-    monkeypatch.setattr(match_agreement, "_MOST_CODES", limits[0])
-    monkeypatch.setattr(match_agreement, "_MOST_BINS", limits[1])
+@pytest.mark.parametrize("most", [1 << 18, 16])
+def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(most, monkeypatch):
+    monkeypatch.setattr(match_agreement, "_MOST_CODES", most)
     rng = np.random.default_rng(4)
     own, released = (pd.DataFrame(rng.integers(0, 3, (rows, 11))).astype(object) for rows in (6, 70))
     for table in (own, released):
@@ -247,7 +246,12 @@ def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(limits,
         codes = np.arange(3, dtype=np.int32)
         sides = one.to_numpy().astype(np.int32), other.to_numpy().astype(np.int32)
         columns.append(ComparedColumn(str(name), True, *sides, codes, codes, np.zeros(3)))
-    patterns, record = record_patterns(columns, len(own))
+    ways = []
+    for bins in (0, 20, 10**9):  # always sorted, as usual, always counted
+        monkeypatch.setattr(match_agreement, "_BINS_PER_RECORD", bins)
+        patterns, record = record_patterns(columns, len(own))
+        ways.append([part.tolist() for part in (patterns.agree, patterns.known, patterns.counts, record)])
+    assert ways[0] == ways[1] == ways[2]
     found = Counter()
     for row, agree, known, count in zip(record, patterns.agree, patterns.known, patterns.counts, strict=True):
         found[int(row), tuple(agree), tuple(known)] += int(count)

@@ -37,9 +37,9 @@ MOST_STEPS = 500
 FEWEST_MATCHES = 10.0
 """With fewer expected matches among the originals that are compared, m is not estimated."""
 _MOST_CODES = 1 << 18
-"""With more possible patterns, those that occur are numbered, ..."""
-_MOST_BINS = 1 << 24
-"""... by counting, or by sorting if there are even more."""
+"""With more possible patterns, those that occur are numbered."""
+_BINS_PER_RECORD = 20
+"""With more possible patterns than this for each candidate, sorting them is faster than counting all of them."""
 
 
 def asked_originals(originals: int, released: int) -> int:
@@ -91,10 +91,7 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[
             size *= 4
             if size > _MOST_CODES:
                 codes, size = _numbered(codes, size)
-        count = np.bincount(codes, minlength=size)
-        first = np.zeros(size, dtype=np.intp)
-        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-        first, count = first[count > 0], count[count > 0]
+        first, count = _occurring(codes, size)
         compared = [_compared(column, record, first) for column in columns]
         agrees.append(np.column_stack([agree for agree, _ in compared]))
         knows.append(np.column_stack([known for _, known in compared]))
@@ -106,11 +103,22 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[
 
 def _numbered(codes: Codes, size: int) -> tuple[Codes, int]:
     """The codes that occur, numbered in their order, and how many there are."""
-    if size > _MOST_BINS:
+    if size > _BINS_PER_RECORD * len(codes):
         found, place = np.unique(codes, return_inverse=True)
         return place.reshape(-1).astype(np.int32), len(found)
     number = np.cumsum(np.bincount(codes, minlength=size) > 0).astype(np.int32) - 1
     return number[codes], int(number[-1]) + 1
+
+
+def _occurring(codes: Codes, size: int) -> tuple[NDArray[np.intp], Ints]:
+    """For each code that occurs, in their order, the first candidate that has it, and how many do."""
+    if size > _BINS_PER_RECORD * len(codes):
+        _, first, count = np.unique(codes, return_index=True, return_counts=True)
+        return first, count
+    count = np.bincount(codes, minlength=size)
+    first = np.zeros(size, dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return first[count > 0], count[count > 0]
 
 
 def _compared(
