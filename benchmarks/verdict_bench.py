@@ -5,8 +5,8 @@
     python benchmarks/verdict_bench.py OUT.jsonl --processes 2   run both parts, and print the summary
     python benchmarks/verdict_bench.py OUT.jsonl --tenth         run a tenth of it, small releases of all sorts
     python benchmarks/verdict_bench.py OUT.jsonl --thirtieth     run a thirtieth, of at most 500 people, with fewer
-                                                                 fresh worlds and controls, and without `combined`,
-                                                                 whose truth takes a minute
+                                                                 fresh controls, and without `combined`, whose truth
+                                                                 takes a minute
     python benchmarks/verdict_bench.py OUT.jsonl summary         print the summary of what stands there
 
 Every release is audited by the default family, and its figure, (power - a) / (1 - a) of the strongest attacker at a
@@ -42,7 +42,7 @@ import numpy as np
 
 import cvpl
 from cvpl.config.family import FAMILY
-from verdict_truth import CONTROLS, WORLDS, Truth, expected_figure
+from verdict_truth import CONTROLS, Truth, expected_figure
 from verdict_worlds import How, Kind, Rest, Setting, config_of, draw
 
 Line = dict[str, Any]
@@ -77,8 +77,8 @@ LARGE: tuple[tuple[Kind, int, int, float, How, Rest], ...] = (
     ("categorical", 20_000, 20_000, 0.05, "perturbed", "copula"),
 )
 TENTH, THIRTIETH = 30, 10
-FEWER_CONTROLS, FEWER_WORLDS = CONTROLS // 5, 3
-"""Fresh controls and worlds for a thirtieth: the error of the truth is then still below an interval's width."""
+FEWER_CONTROLS = CONTROLS // 5
+"""Fresh controls of each world for a thirtieth: the error of the threshold is then far below an interval's width."""
 ENOUGH = 0.93
 GATES = (0.05, 0.10)
 SIGNIFICANT = 0.05
@@ -205,16 +205,16 @@ def run(release: Release, truth_of: Callable[[Setting, str], Truth], attackers: 
 class Truths:
     """Expected figures by setting and attacker, kept in a file."""
 
-    def __init__(self, path: Path, worlds: int = WORLDS, controls: int = CONTROLS) -> None:
+    def __init__(self, path: Path, controls: int = CONTROLS) -> None:
         self.path = path
-        self.worlds, self.controls = worlds, controls
+        self.controls = controls
         self.known = {(line["setting"], line["attacker"]): Truth.from_dict(line) for line in read_lines(path)}
 
     def __call__(self, setting: Setting, attacker: str) -> Truth:
         """What stands in the file, or else is found now."""
         key = setting.key, attacker
         if key not in self.known:
-            self.known[key] = expected_figure(setting, attacker, self.worlds, self.controls)
+            self.known[key] = expected_figure(setting, attacker, controls=self.controls)
             add_line(self.path, {"setting": key[0], "attacker": key[1], **self.known[key].to_dict()})
         return self.known[key]
 
@@ -233,7 +233,7 @@ def add_line(path: Path, line: Line) -> None:
 def run_missing(out: Path, asked: Sequence[Release], part: tuple[int, int], *, fewer: bool) -> None:
     """Run what does not stand in the file; a part has all releases of its settings, which share expected figures."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    truths = Truths(out.with_suffix(".truth.jsonl"), *((FEWER_WORLDS, FEWER_CONTROLS) if fewer else ()))
+    truths = Truths(out.with_suffix(".truth.jsonl"), FEWER_CONTROLS if fewer else CONTROLS)
     done = {line["release"] for line in read_lines(out)}
     order = {setting: at for at, setting in enumerate(dict.fromkeys(item.setting for item in asked))}
     mine = [item for item in asked if order[item.setting] % part[1] == part[0] - 1 and item.key not in done]
@@ -394,7 +394,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", metavar="I/N", help="run the I-th of N parts, and sum nothing up")
     parser.add_argument("--processes", type=int, default=1, help="so many parts side by side")
     parser.add_argument("--tenth", action="store_true", help="some thirty small releases")
-    parser.add_argument("--thirtieth", action="store_true", help="ten of them, with fewer fresh worlds and controls")
+    parser.add_argument("--thirtieth", action="store_true", help="ten of them, with fewer fresh controls")
     given = parser.parse_args(arguments)
     asked = sample(TENTH) if given.tenth else sample(THIRTIETH, 500) if given.thirtieth else releases()
     if given.action == "run":

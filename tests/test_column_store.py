@@ -227,8 +227,8 @@ def test_a_place_gives_back_what_was_put_there(place):
     assert isinstance(place.another(), type(place))
 
 
-MANY = 300_000 if TIMES > 1 else 15_000
-"""So many people; with those of a full run the compiler counts too."""
+MANY = 300_000 if TIMES > 1 else 30_000
+"""So many people that the compiler counts too."""
 AUDIT = """
 import resource, sys
 from pathlib import Path

@@ -22,7 +22,7 @@ from examples import TIMES
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 MODULES = ("verdict_bench", "verdict_worlds", "verdict_truth")
-PART, RELEASES, FRESH_CONTROLS = ("--tenth", 30, 100_000) if TIMES > 1 else ("--thirtieth", 10, 12_000)
+PART, RELEASES, FRESH_CONTROLS = ("--tenth", 30, 100_000) if TIMES > 1 else ("--thirtieth", 10, 20_000)
 SORTS = {"kind": 3, "how": 3, "rest": 3, "share": 7, "canaries": 2}
 """How many of each there are in every part."""
 
