@@ -22,7 +22,7 @@ PEOPLE = 300 if TIMES > 1 else 120
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Comparisons of one, of two and of nine releases, most of them alike, one dead, with names short and long."""
+    """Comparisons of one, of two and of many releases, most of them alike, one dead, with names short and long."""
     folder = tmp_path_factory.mktemp("comparisons")
     people = Touchpoints(records=PEOPLE).draw(np.random.default_rng(1))
     original = pd.DataFrame(people.to_columns())
@@ -31,7 +31,7 @@ def pages(tmp_path_factory):
     def released(level, seed):
         return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(seed)).to_columns())
 
-    tables = {f"a rather long name of a release, number {at}": released("high", at) for at in range(6)}
+    tables = {f"a rather long name of a release, number {at}": released("high", at) for at in range(6 if TIMES > 1 else 4)}
     tables |= {"low": released("low", 7), "withheld": released("medium", 8).assign(ad_channel=None)}
     tables["dead"] = pd.concat([original.iloc[:1]] * PEOPLE, ignore_index=True)
     chosen = {"one": ["low"], "two": ["low", "a rather long name of a release, number 0"], "many": list(tables)}

@@ -339,7 +339,7 @@ def test_a_gap_that_keeps_numbers_from_being_read_is_listed(tmp_path):
     assert settings["reading"]["missing"] == ["", "N/A", "NA"]
     assert settings["columns"]["bmi"]["type"] == "numeric" and settings["columns"]["when"]["type"] == "datetime"
     assert "this empties cells of 'country' too" in " ".join(text.replace("#", " ").split())
-    cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml")
+    cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml", attackers=["paper"])
 
 
 def test_a_spelling_that_is_a_label_elsewhere_is_not_listed(tmp_path):
@@ -358,7 +358,7 @@ def test_padded_fields_and_semicolons_are_seen(tmp_path):
     settings = checked(tmp_path, propose_tables(*paths).text())
     assert settings["reading"] == {"strip": True, "delimiter": ";"}
     assert list(settings["columns"]) == ["age", "sex"]
-    cvpl.audit(*paths, tmp_path / "audit.yaml")
+    cvpl.audit(*paths, tmp_path / "audit.yaml", attackers=["paper"])
 
 
 @pytest.mark.parametrize("spelling", ["NA", "N/A", "NULL", "None", "nan", "?", "-"])
@@ -496,7 +496,8 @@ def test_a_file_that_is_not_utf_8_is_seen_and_noted(tmp_path, encoding, city):
     found = cvpl.propose(tmp_path / "o.csv", tmp_path / "p.csv")
     assert found.config.reading.encoding == encoding
     assert "o.csv is not UTF-8" in found.assumptions.notes[0]
-    assert cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv").assumptions.notes[0] == found.assumptions.notes[0]
+    result = cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", attackers=["paper"])
+    assert result.assumptions.notes[0] == found.assumptions.notes[0]
 
 
 def test_files_separated_by_tabs_need_no_setting(tmp_path):
@@ -633,7 +634,7 @@ def test_a_pandas_frame_with_gaps_and_labels(tmp_path):
     protected = pd.DataFrame({"age": pd.Series(["30-39", None, "*", 34.0] * 15, dtype=object), "sex": LETTERS[::-1]})
     settings = checked(tmp_path, propose_tables(original, protected).text())
     assert settings["columns"]["age"]["type"] == "numeric"
-    cvpl.audit(original, protected, tmp_path / "audit.yaml")
+    cvpl.audit(original, protected, tmp_path / "audit.yaml", attackers=["paper"])
 
 
 # Tables made by others -----------------------------------------------------------------------------------------------
