@@ -12,7 +12,7 @@ from benchmark_folders import two_data_sets
 from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, schemes, serious_faults, views  # noqa: F401 - a fixture
 from cvpl.reports.leaderboard import leaderboard_markdown
 from cvpl.reports.page import report_page
-from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, tags_of
+from payloads import IN_CHARTS, OBEYED, PAYLOADS, dealt, elements, leave_out_charts, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "docs", "rule", "distance_basis", "sha256", "utility_figures",
@@ -87,7 +87,7 @@ def plain(found):
     return elements(report_page(with_payload(found, "plain")))
 
 
-@pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
+@pytest.mark.parametrize("payload", dealt("benchmark", IN_CHARTS))
 def test_the_page_has_the_same_elements_as_with_plain_text(found, plain, payload):
     page = report_page(with_payload(found, payload))
     assert elements(page) == plain
@@ -101,7 +101,7 @@ def without_charts(found):
         return elements(report_page(with_payload(found, "plain")))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("payload", dealt("benchmark", PAYLOADS))
 def test_so_has_the_page_without_charts(found, without_charts, payload, monkeypatch):
     leave_out_charts(monkeypatch)
     page = report_page(with_payload(found, payload))

@@ -31,7 +31,9 @@ def pages(tmp_path_factory):
     def released(level, seed):
         return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(seed)).to_columns())
 
-    tables = {f"a rather long name of a release, number {at}": released("high", at) for at in range(6 if TIMES > 1 else 4)}
+    tables = {
+        f"a rather long name of a release, number {at}": released("high", at) for at in range(6 if TIMES > 1 else 4)
+    }
     tables |= {"low": released("low", 7), "withheld": released("medium", 8).assign(ad_channel=None)}
     tables["dead"] = pd.concat([original.iloc[:1]] * PEOPLE, ignore_index=True)
     chosen = {"one": ["low"], "two": ["low", "a rather long name of a release, number 0"], "many": list(tables)}

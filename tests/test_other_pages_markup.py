@@ -14,7 +14,7 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
-from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, same_markdown, tags_of
+from payloads import IN_CHARTS, OBEYED, PAYLOADS, dealt, elements, leave_out_charts, same_markdown, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "role", "figure", "figures", "sweep", "axis", "judged", "form",
@@ -66,8 +66,13 @@ def plain(made):
     return {kind: elements(page_of(made, kind, "plain")) for kind in made}
 
 
-@pytest.mark.parametrize("kind", ["comparison", "surface"])
-@pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
+def on_both(payloads):
+    """The payloads of both pages, each with its page."""
+    pairs = [(kind, item) for kind in ("comparison", "surface") for item in dealt(kind, payloads)]
+    return [pytest.param(kind, *item.values, id=f"{kind}-{item.id}") for kind, item in pairs]
+
+
+@pytest.mark.parametrize(("kind", "payload"), on_both(IN_CHARTS))
 def test_the_page_has_the_same_elements_as_with_plain_text(made, plain, kind, payload):
     page = page_of(made, kind, payload)
     assert elements(page) == plain[kind]
@@ -81,8 +86,7 @@ def without_charts(made):
         return {kind: elements(page_of(made, kind, "plain")) for kind in made}
 
 
-@pytest.mark.parametrize("kind", ["comparison", "surface"])
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize(("kind", "payload"), on_both(PAYLOADS))
 def test_so_has_the_page_without_charts(made, without_charts, kind, payload, monkeypatch):
     leave_out_charts(monkeypatch)
     page = page_of(made, kind, payload)
