@@ -4,8 +4,9 @@
     python benchmarks/verdict_bench.py OUT.jsonl --part 1/2      run the first of two parts, beside another process
     python benchmarks/verdict_bench.py OUT.jsonl --processes 2   run both parts, and print the summary
     python benchmarks/verdict_bench.py OUT.jsonl --tenth         run a tenth of it, small releases of all sorts
-    python benchmarks/verdict_bench.py OUT.jsonl --twentieth     run a twentieth, with fewer fresh controls, and
-                                                                 without `combined`, whose truth takes a minute
+    python benchmarks/verdict_bench.py OUT.jsonl --thirtieth     run a thirtieth, of at most 500 people, with fewer
+                                                                 fresh controls, and without `combined`, whose truth
+                                                                 takes a minute
     python benchmarks/verdict_bench.py OUT.jsonl summary         print the summary of what stands there
 
 Every release is audited by the default family, and its figure, (power - a) / (1 - a) of the strongest attacker at a
@@ -75,9 +76,9 @@ LARGE: tuple[tuple[Kind, int, int, float, How, Rest], ...] = (
     ("mixed", 20_000, 5_000, 0.25, "smote", "independent"),
     ("categorical", 20_000, 20_000, 0.05, "perturbed", "copula"),
 )
-TENTH, TWENTIETH = 30, 15
+TENTH, THIRTIETH = 30, 10
 FEWER_CONTROLS = CONTROLS // 5
-"""Fresh controls of each world for a twentieth: the error of the threshold is then far below an interval's width."""
+"""Fresh controls of each world for a thirtieth: the error of the threshold is then far below an interval's width."""
 ENOUGH = 0.93
 GATES = (0.05, 0.10)
 SIGNIFICANT = 0.05
@@ -127,9 +128,9 @@ def releases() -> list[Release]:
     ]
 
 
-def sample(count: int) -> list[Release]:
-    """Small releases spread evenly over shares, changes and kinds: so many of the whole."""
-    small = [release for release in releases() if release.setting.people <= 1_000 and release.setting.controls <= 2_000]
+def sample(count: int, people: int = 1_000) -> list[Release]:
+    """Releases of at most so many people, spread evenly over shares, changes and kinds: so many of the whole."""
+    small = [item for item in releases() if item.setting.people <= people and item.setting.controls <= 2_000]
     small.sort(key=lambda item: (item.setting.share, item.setting.how, item.setting.kind, item.key))
     return [small[round(at)] for at in np.linspace(0, len(small) - 1, count)]
 
@@ -229,15 +230,15 @@ def add_line(path: Path, line: Line) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def run_missing(out: Path, asked: Sequence[Release], part: tuple[int, int], controls: int = CONTROLS) -> None:
+def run_missing(out: Path, asked: Sequence[Release], part: tuple[int, int], *, fewer: bool) -> None:
     """Run what does not stand in the file; a part has all releases of its settings, which share expected figures."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    truths = Truths(out.with_suffix(".truth.jsonl"), controls)
+    truths = Truths(out.with_suffix(".truth.jsonl"), FEWER_CONTROLS if fewer else CONTROLS)
     done = {line["release"] for line in read_lines(out)}
     order = {setting: at for at, setting in enumerate(dict.fromkeys(item.setting for item in asked))}
     mine = [item for item in asked if order[item.setting] % part[1] == part[0] - 1 and item.key not in done]
     for number, release in enumerate(mine, start=1):
-        line = run(release, truths, None if controls == CONTROLS else list(FAMILY))
+        line = run(release, truths, list(FAMILY) if fewer else None)
         add_line(out, line)
         print(f"{number}/{len(mine)} {release.key} {line['seconds']}s + {line['truth_seconds']}s", file=sys.stderr)
 
@@ -393,17 +394,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", metavar="I/N", help="run the I-th of N parts, and sum nothing up")
     parser.add_argument("--processes", type=int, default=1, help="so many parts side by side")
     parser.add_argument("--tenth", action="store_true", help="some thirty small releases")
-    parser.add_argument("--twentieth", action="store_true", help="some fifteen, with fewer fresh controls")
+    parser.add_argument("--thirtieth", action="store_true", help="ten of them, with fewer fresh controls")
     given = parser.parse_args(arguments)
-    asked = sample(TENTH) if given.tenth else sample(TWENTIETH) if given.twentieth else releases()
-    controls = FEWER_CONTROLS if given.twentieth else CONTROLS
+    asked = sample(TENTH) if given.tenth else sample(THIRTIETH, 500) if given.thirtieth else releases()
     if given.action == "run":
         if given.part is None and given.processes > 1:
-            rest = ["--tenth"] if given.tenth else ["--twentieth"] if given.twentieth else []
+            rest = ["--tenth"] if given.tenth else ["--thirtieth"] if given.thirtieth else []
             side_by_side(given.out, given.processes, rest)
         else:
             at, parts = map(int, (given.part or "1/1").split("/"))
-            run_missing(given.out, asked, (at, parts), controls)
+            run_missing(given.out, asked, (at, parts), fewer=given.thirtieth)
     if given.part is not None and given.action == "run":
         return 0
     wanted = {release.key for release in asked}

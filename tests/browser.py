@@ -10,12 +10,27 @@ from dataclasses import dataclass, field
 import pytest
 
 from cvpl.reports.pdf import BROWSERS
+from examples import TIMES
 
 CHROMIUM = next((found for name in BROWSERS if (found := shutil.which(name))), None)
 NO_BROWSER = "there is no Chromium on this machine"
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 SIZES = (1280, 390)
 SCHEMES = ("light", "dark")
+
+
+def views(names, dark):
+    """The page, width and scheme of every look at a page: all are light, and the one named `dark` is dark as well.
+
+    Colours move nothing, so only a full run looks at all of them in both schemes.
+    """
+    return [(name, width, scheme) for name in names for width in SIZES for scheme in schemes(name == dark)]
+
+
+def schemes(both):
+    """The colour schemes to look at: light, and dark if asked for or in a full run."""
+    return SCHEMES if both or TIMES > 1 else SCHEMES[:1]
+
 
 OVERLAPS = """() => {
   const found = [];

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import yaml
 
+import cvpl
+from cvpl.cli.demo import CONFIG
+from cvpl.laboratory.mechanisms import Rounding
+from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.compiled import make_unit
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.operators.similarity.agreement import AgreementWeights
@@ -25,3 +31,10 @@ if __name__ == "__main__":
     compile_kernel()
     ends = np.zeros((2, 1))
     list(meeting_in_trees(ends, ends, ends, ends))
+    # The search of released cells, as an attacker of the family asks for it.
+    people = Touchpoints(records=60).draw(np.random.default_rng(1))
+    frames = [
+        pd.DataFrame(table.to_columns()) for table in (people, Rounding().protect(people, np.random.default_rng(2)))
+    ]
+    settings = yaml.safe_load(CONFIG) | {"canaries": False, "sensitivity": False}
+    cvpl.audit(*frames, settings, attackers=["contained"])

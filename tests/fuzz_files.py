@@ -26,8 +26,8 @@ import second_reader
 from workbooks import write_workbook
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
-LONGEST = 20
-"""An audit of so small a file that takes more seconds than this hangs."""
+LONGEST = 120
+"""An audit of so small a file that takes more seconds than this hangs; it takes one, and some twenty if others wait."""
 CODES = (0, 2, 3, 4, 10)
 """The documented exit codes without an interruption (5) and a fault of the program (6)."""
 SPECIAL = [

@@ -9,11 +9,11 @@ import pytest
 
 import cvpl
 from benchmark_folders import two_data_sets
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, schemes, serious_faults, views  # noqa: F401 - a fixture
 from cvpl.reports.leaderboard import leaderboard_markdown
 from cvpl.reports.page import report_page
 from cvpl.wording import printable
-from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, tags_of
+from payloads import IN_CHARTS, OBEYED, PAYLOADS, dealt, elements, leave_out_charts, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "docs", "rule", "distance_basis", "sha256", "utility_figures",
@@ -47,9 +47,7 @@ def pages(found, tmp_path_factory):
 
 
 @needs_browser
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("width", SIZES)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("name", "width", "scheme"), views(NAMES, "both"))
 def test_a_page_asks_for_nothing_and_fits(chromium, pages, name, width, scheme):  # noqa: F811 - the fixture
     check(chromium, pages[name], width, scheme)
 
@@ -85,7 +83,7 @@ def with_payload(found, text):
     return type(found).model_validate(planted(json.loads(found.to_json()), text))
 
 
-@pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
+@pytest.mark.parametrize("payload", dealt("benchmark", IN_CHARTS))
 def test_the_page_has_the_same_elements_as_with_plain_text(found, payload):
     """Plain text of the same length: how a chart labels its marks depends on the length of the names."""
     page = report_page(with_payload(found, payload))
@@ -100,7 +98,7 @@ def without_charts(found):
         return elements(report_page(with_payload(found, "plain")))
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize("payload", dealt("benchmark", PAYLOADS))
 def test_so_has_the_page_without_charts(found, without_charts, payload, monkeypatch):
     leave_out_charts(monkeypatch)
     page = report_page(with_payload(found, payload))

@@ -685,7 +685,7 @@ def test_the_call_that_init_proposes_survives_blanks_in_names(files, monkeypatch
     assert call in capsys.readouterr().out.splitlines()
 
 
-def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, capsys):
+def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, monkeypatch, capsys):
     out = tmp_path / "shown"
     assert run(["demo", "--out", str(out), "--records", "150"]) == 0
     text = capsys.readouterr().out
@@ -696,7 +696,10 @@ def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, cap
     assert call[:2] == ["cvpl", "audit"]
     assert run(call[1:]) == 0
     assert (out / "result.json").read_bytes() == first
-    assert run(["demo", "--out", str(out), "--records", "150"]) == 0  # an earlier demo's files may be replaced
+    # An earlier demo's files may be replaced; one attacker is enough to see it.
+    monkeypatch.setattr(import_module("cvpl.cli.demo"), "CONFIG", CONFIG)
+    assert run(["demo", "--out", str(out), "--records", "100"]) == 0
+    assert (out / "result.json").read_bytes() != first
 
 
 @pytest.mark.parametrize("name", DEMO_FILES)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import cvpl
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, schemes, serious_faults, views  # noqa: F401 - a fixture
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -17,22 +17,25 @@ from examples import TIMES
 pytestmark = needs_browser
 PAPER = yaml.safe_load(DEMO) | {"attacker": "paper"}
 NAMES = ("one", "two", "many")
+PEOPLE = 300 if TIMES > 1 else 120
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Comparisons of one, of two and of nine releases, most of them alike, one dead, with names short and long."""
+    """Comparisons of one, of two and of many releases, most of them alike, one dead, with names short and long."""
     folder = tmp_path_factory.mktemp("comparisons")
-    people = Touchpoints(records=300).draw(np.random.default_rng(1))
+    people = Touchpoints(records=PEOPLE).draw(np.random.default_rng(1))
     original = pd.DataFrame(people.to_columns())
-    control = pd.DataFrame(Touchpoints(records=300).draw(np.random.default_rng(2)).to_columns())
+    control = pd.DataFrame(Touchpoints(records=PEOPLE).draw(np.random.default_rng(2)).to_columns())
 
     def released(level, seed):
         return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(seed)).to_columns())
 
-    tables = {f"a rather long name of a release, number {at}": released("high", at) for at in range(6)}
+    tables = {
+        f"a rather long name of a release, number {at}": released("high", at) for at in range(6 if TIMES > 1 else 4)
+    }
     tables |= {"low": released("low", 7), "withheld": released("medium", 8).assign(ad_channel=None)}
-    tables["dead"] = pd.concat([original.iloc[:1]] * 300, ignore_index=True)
+    tables["dead"] = pd.concat([original.iloc[:1]] * PEOPLE, ignore_index=True)
     chosen = {"one": ["low"], "two": ["low", "a rather long name of a release, number 0"], "many": list(tables)}
     found = {}
     for name, which in chosen.items():
@@ -41,9 +44,7 @@ def pages(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("width", SIZES)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("name", "width", "scheme"), views(NAMES, "many"))
 def test_a_page_asks_for_nothing_and_fits(chromium, pages, name, width, scheme):  # noqa: F811 - the fixture
     check(chromium, pages[name], width, scheme)
 

@@ -13,7 +13,7 @@ import pytest
 
 from cvpl.cli.main import run as command
 from cvpl.errors import UsageError
-from cvpl.experiments import paper
+from cvpl.experiments import paper, reproduction
 from cvpl.experiments.cells import VARIANTS, Cell, run_cell
 from cvpl.experiments.collected import Collected, figure, mean_of
 from cvpl.experiments.finding import Finding
@@ -27,17 +27,20 @@ from cvpl.experiments.world import CONFIGURATIONS, SEEDS, people, release, resol
 from cvpl.tables.columns import Labels, Numbers, Times
 from cvpl.tables.in_memory import matches_of, pair_of
 from cvpl.tables.pair import read_inputs
-from examples import examples_apart
+from examples import TIMES, examples_apart
 
-SMALL = Reproduction(records=120, seeds=SEEDS[:1], outliers=(0.0, 0.05))
+SMALL = Reproduction(records=100, seeds=SEEDS[:1], outliers=(0.0, 0.05))
+QUICK_RECORDS = 2_000 if TIMES > 1 else 500
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """The files of a quick run, made by the command."""
+    """The files of a quick run, made by the command; of fewer people, except in a full run."""
     folder = tmp_path_factory.mktemp("quick")
-    assert command(["reproduce", "--quick", "--out", str(folder)]) == 0
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "QUICK_RECORDS", QUICK_RECORDS)
+        assert command(["reproduce", "--quick", "--out", str(folder)]) == 0
+        yield folder
 
 
 def test_the_grid_is_the_papers():
@@ -49,7 +52,7 @@ def test_the_grid_is_the_papers():
     assert {cell.records for cell in cells} == {10_000}
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+@pytest.mark.parametrize("name", list(CONFIGURATIONS)[:: examples_apart(3)])
 def test_frames_are_the_pair_that_their_files_are(tmp_path, name):
     """What an experiment attacks in memory is, value by value, what reading the written tables gives."""
     original, control = people(150, 0.05, 7, "people"), people(150, 0.05, 7, "control")
@@ -220,7 +223,7 @@ def test_a_killed_run_ends_with_the_same_tables(tmp_path):
     script = tmp_path / "run.py"
     script.write_text(code)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    subprocess.run([sys.executable, script, whole], check=True)  # noqa: S603
+    SMALL.run(whole, workers=1)
     for lines in (9, 1, 40)[:: examples_apart(3)]:
         process = subprocess.Popen([sys.executable, script, killed])  # noqa: S603
         while process.poll() is None and _count(killed / JOURNAL) < lines:
@@ -228,7 +231,7 @@ def test_a_killed_run_ends_with_the_same_tables(tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL  # half of the cells are still to come
     assert not (killed / TABLES).exists()
-    subprocess.run([sys.executable, script, killed], check=True)  # noqa: S603
+    SMALL.run(killed, workers=1)
     for name in (TABLES, TABLES_CSV, FINDINGS):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
 

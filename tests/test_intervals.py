@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
@@ -426,3 +427,33 @@ def test_intervals_hold_the_truth_in_a_small_world(household):
         held = np.mean([run[figure][1].low <= truth <= run[figure][1].high for run in runs])
         assert held >= 0.90
         assert np.mean([run[figure][1].high - run[figure][1].low for run in runs]) < 0.9
+
+
+def exact_power(originals, controls, rate):
+    """The power by its definition, in fractions: every score is a threshold, linear between the two points around."""
+    points = [(Fraction(0), Fraction(0))]
+    for score in sorted({*originals, *controls}, reverse=True):
+        points.append(tuple(Fraction(sum(x >= score for x in side), len(side)) for side in (controls, originals)))
+    before = max((point for point in points if point[0] <= rate), key=lambda point: (point[0], point[1]))
+    after = min((point for point in points if point[0] > rate), default=None)
+    if after is None or before[0] == rate:
+        return before[1]
+    return before[1] + (rate - before[0]) / (after[0] - before[0]) * (after[1] - before[1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scores_that_are_equal_but_for_their_last_bits_are_one_threshold(seed):
+    """Sums of the same weights in another order differ in their last bits; in fractions they are equal."""
+    rng = np.random.default_rng(seed)
+    weights = [Fraction(int(number), 7) for number in rng.integers(-9, 30, 6)]
+    sides = []
+    for people in rng.integers(15, 60, 2):
+        agree = [[weight for weight in weights if rng.random() < 0.5] for _ in range(people)]
+        sums = [sum(map(float, rng.permutation(np.array(one, dtype=object)))) for one in agree]
+        sides.append(([sum(one, Fraction(0)) for one in agree], np.array(sums, dtype=float)))
+    (mine, found), (base, others) = sides
+    bits = len({*found, *others}) - len({*mine, *base})
+    for rate in (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10), Fraction(3, 10)):
+        wanted = pytest.approx(float(exact_power(mine, base, rate)), abs=1e-12)
+        assert power_at(found, others, float(rate)) == wanted, bits
+        assert Roc.of(found, others).power(float(rate)) == wanted, bits

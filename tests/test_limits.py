@@ -228,6 +228,11 @@ def test_without_a_configuration_a_limit_is_raised_as_the_message_says(tmp_path,
         capsys.readouterr()
     assert load(out).reading.limits.rows == 60
     assert cvpl.propose(people, people, limits={"rows": 60}).config.reading.limits.rows == 60
+    with pytest.raises(LimitError, match="the limit is 59"):
+        cvpl.audit(people, people, quick=True)
+    assert cvpl.audit(people, people, quick=True, attackers=["paper"], limits={"rows": 60}).assumptions is not None
+    with pytest.raises(cvpl.UsageError, match=r"reading\.limits"):
+        cvpl.audit(people, people, out, limits={"rows": 60})
     assert run(["audit", file, file, "--config", str(out), "--limits", "rows=60"]) == 2
     assert "reading.limits" in capsys.readouterr().err
 

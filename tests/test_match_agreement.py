@@ -233,10 +233,9 @@ def test_patterns_of_some_columns_are_merged():
     assert joined.only(np.array([True, False])).counts.tolist() == [5]
 
 
-@pytest.mark.parametrize("limits", [(1 << 18, 1 << 24), (16, 1 << 24), (16, 32)])
-def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(limits, monkeypatch):
-    monkeypatch.setattr(match_agreement, "_MOST_CODES", limits[0])
-    monkeypatch.setattr(match_agreement, "_MOST_BINS", limits[1])
+@pytest.mark.parametrize("most", [1 << 18, 16])
+def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(most, monkeypatch):
+    monkeypatch.setattr(match_agreement, "_MOST_CODES", most)
     rng = np.random.default_rng(4)
     own, released = (pd.DataFrame(rng.integers(0, 3, (rows, 11))).astype(object) for rows in (6, 70))
     for table in (own, released):
@@ -247,7 +246,19 @@ def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(limits,
         codes = np.arange(3, dtype=np.int32)
         sides = one.to_numpy().astype(np.int32), other.to_numpy().astype(np.int32)
         columns.append(ComparedColumn(str(name), True, *sides, codes, codes, np.zeros(3)))
-    patterns, record = record_patterns(columns, len(own))
+    own["empty"], released["empty"], none = None, 1, np.empty(0, dtype=np.int32)
+    sides = np.full(len(own), -1, dtype=np.int32), np.full(len(released), 1, dtype=np.int32)
+    columns.append(ComparedColumn("empty", True, *sides, none, none, np.empty(0)))
+    ways = []
+    # One by one: always sorted, as usual, always counted; then all at once, and two at a time.
+    for few, bins, pairs in ((0, 0, 0), (0, 20, 0), (0, 10**9, 0), (100, 20, 1 << 18), (100, 20, 150)):
+        monkeypatch.setattr(match_agreement, "_FEW_RECORDS", few)
+        monkeypatch.setattr(match_agreement, "_BINS_PER_RECORD", bins)
+        monkeypatch.setattr(match_agreement, "_PAIRS_AT_ONCE", pairs)
+        patterns, record = record_patterns(columns, len(own))
+        assert (patterns.agree.dtype, patterns.known.dtype, record.dtype) == (bool, bool, np.int64)
+        ways.append([part.tolist() for part in (patterns.agree, patterns.known, patterns.counts, record)])
+    assert all(way == ways[0] for way in ways)
     found = Counter()
     for row, agree, known, count in zip(record, patterns.agree, patterns.known, patterns.counts, strict=True):
         found[int(row), tuple(agree), tuple(known)] += int(count)

@@ -15,7 +15,7 @@ from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
 from cvpl.wording import printable
-from payloads import IN_CHARTS, OBEYED, PAYLOADS, elements, leave_out_charts, same_markdown, tags_of
+from payloads import IN_CHARTS, OBEYED, PAYLOADS, dealt, elements, leave_out_charts, same_markdown, tags_of
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "role", "figure", "figures", "sweep", "axis", "judged", "form",
@@ -67,8 +67,13 @@ def as_long(payload):
     return "x" * len(printable(payload))
 
 
-@pytest.mark.parametrize("kind", ["comparison", "surface"])
-@pytest.mark.parametrize("payload", IN_CHARTS, ids=range(len(IN_CHARTS)))
+def on_both(payloads):
+    """The payloads of both pages, each with its page."""
+    pairs = [(kind, item) for kind in ("comparison", "surface") for item in dealt(kind, payloads)]
+    return [pytest.param(kind, *item.values, id=f"{kind}-{item.id}") for kind, item in pairs]
+
+
+@pytest.mark.parametrize(("kind", "payload"), on_both(IN_CHARTS))
 def test_the_page_has_the_same_elements_as_with_plain_text(made, kind, payload):
     page = page_of(made, kind, payload)
     assert elements(page) == elements(page_of(made, kind, as_long(payload)))
@@ -82,8 +87,7 @@ def without_charts(made):
         return {kind: elements(page_of(made, kind, "plain")) for kind in made}
 
 
-@pytest.mark.parametrize("kind", ["comparison", "surface"])
-@pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
+@pytest.mark.parametrize(("kind", "payload"), on_both(PAYLOADS))
 def test_so_has_the_page_without_charts(made, without_charts, kind, payload, monkeypatch):
     leave_out_charts(monkeypatch)
     page = page_of(made, kind, payload)

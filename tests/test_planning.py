@@ -150,8 +150,11 @@ def test_the_plan_holds_the_drawn_attackers_and_their_seed(tables, capsys):
     assert timed.sub("", capsys.readouterr().out).split() == timed.sub("", page).split()
 
 
-def test_replicates_of_old_configurations_are_accepted_ignored_and_pointed_out(tables):
-    files = tables / "original.parquet", tables / "released.parquet"
+def test_replicates_of_old_configurations_are_accepted_ignored_and_pointed_out(tables, tmp_path):
+    people = Touchpoints(records=300).draw(np.random.default_rng(12))
+    files = tmp_path / "original.parquet", tmp_path / "released.parquet"
+    people.write(files[0])
+    Perturbation("medium").protect(people, np.random.default_rng(1)).write(files[1])
     plain = cvpl.audit(*files, tables / "audit.yaml").to_json()
     old = tables / "old.yaml"
     old.write_text(f"{CONFIG}\nintervals: {{method: block_bootstrap, replicates: 1000}}\n", encoding="utf-8")

@@ -163,6 +163,62 @@ def test_the_type_of_a_column(tmp_path, name):
     assert {key: found.get(key) for key in expected} == expected
 
 
+def replaced(cells, *others):
+    """The cells with the first ones replaced."""
+    return [*others, *cells[len(others) :]]
+
+
+ELEVEN = [str(1 + at % 10) for at in range(60)]
+
+# name: original cells, released cells, the type, and what the doubt says
+HINGED = {
+    "one text among numbers": (replaced(NUMBERS, "none"), NUMBERS, "category", "that are not numbers"),
+    "one text among times": (replaced(DAYS, "none"), DAYS, "category", "that are not times"),
+    "one leading zero": (replaced(NUMBERS, "07"), NUMBERS, "category", "with leading zeros"),
+    "one decimal": (replaced(["1", "2", "3"] * 20, "2.5"), ["1", "2", "3"] * 20, "numeric", "with decimals"),
+    "one interval": (["1", "2", "3"] * 20, replaced(["1", "2", "3"] * 20, "1-3"), "numeric", "not plain numbers"),
+    "one value more than ten": (replaced(ELEVEN, "99"), ELEVEN, "numeric", "whose values occur once"),
+    "one text among commas": (replaced(["1,5", "2,5", "13,25"] * 20, "x"), ["1,5"] * 60, "category", "decimal comma"),
+    "one text among written days": (replaced(["31/12/2024"] * 60, "x"), ["31/12/2024"] * 60, "category", "not days"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HINGED)
+def test_a_type_that_hinges_on_one_cell_is_a_doubt(tmp_path, name):
+    """With twelve such cells of 60 it is none: they are no slip."""
+    ours, theirs, kind, what = HINGED[name]
+    files = [tmp_path / "o.csv", tmp_path / "p.csv"]
+
+    def doubted(*cells):
+        for file, x in zip(files, cells, strict=True):
+            write(file, {"x": x, "other": LETTERS})
+        return next(item for item in cvpl.propose(*files).assumptions.columns if item.column == "x")
+
+    found = doubted(ours, theirs)
+    assert found.type in (kind, None)
+    assert what in found.doubt and "decided by fewer than 10 cells" in found.doubt
+    odd = [cell for cell in (*ours, *theirs) if (*ours, *theirs).count(cell) == 1 and cell not in NUMBERS + DAYS][:1]
+    many = [replaced(side, *odd * 12) if odd[0] in side else side for side in (ours, theirs)]
+    assert "type decided by" not in (doubted(*many).doubt or "")
+
+
+def test_an_order_of_days_or_a_comma_that_one_cell_settles_is_a_doubt(tmp_path):
+    files = [tmp_path / "o.csv", tmp_path / "p.csv"]
+    unclear = [f"{1 + at % 12:02}/{1 + at % 11:02}/2024" for at in range(60)]
+    table = {"visit": replaced(unclear, "31/12/2024"), "pay": replaced(["1,250", "2,500"] * 30, "1,25"), "s": LETTERS}
+    for file in files:
+        write(file, table, ";")
+    found = cvpl.propose(*files)
+    doubts = {item.column: item.doubt or "" for item in found.assumptions.columns}
+    assert found.config.reading.dates == "day_first" and found.config.reading.decimal == ","
+    assert "settled by fewer than 10 cells alone" in doubts["visit"] and "reading.dates" in doubts["visit"]
+    assert "except in fewer than 10 cells" in doubts["pay"]
+    for file in files:
+        write(file, table | {"visit": days("{day:02}/{month:02}/{year}"), "pay": ["1,25", "1,250"] * 30}, ";")
+    doubts = {item.column: item.doubt or "" for item in cvpl.propose(*files).assumptions.columns}
+    assert "settled by" not in doubts["visit"] and "except in" not in doubts["pay"]
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -283,7 +339,7 @@ def test_a_gap_that_keeps_numbers_from_being_read_is_listed(tmp_path):
     assert settings["reading"]["missing"] == ["", "N/A", "NA"]
     assert settings["columns"]["bmi"]["type"] == "numeric" and settings["columns"]["when"]["type"] == "datetime"
     assert "this empties cells of 'country' too" in " ".join(text.replace("#", " ").split())
-    cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml")
+    cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", tmp_path / "audit.yaml", attackers=["paper"])
 
 
 def test_a_spelling_that_is_a_label_elsewhere_is_not_listed(tmp_path):
@@ -302,7 +358,7 @@ def test_padded_fields_and_semicolons_are_seen(tmp_path):
     settings = checked(tmp_path, propose_tables(*paths).text())
     assert settings["reading"] == {"strip": True, "delimiter": ";"}
     assert list(settings["columns"]) == ["age", "sex"]
-    cvpl.audit(*paths, tmp_path / "audit.yaml")
+    cvpl.audit(*paths, tmp_path / "audit.yaml", attackers=["paper"])
 
 
 @pytest.mark.parametrize("spelling", ["NA", "N/A", "NULL", "None", "nan", "?", "-"])
@@ -440,7 +496,8 @@ def test_a_file_that_is_not_utf_8_is_seen_and_noted(tmp_path, encoding, city):
     found = cvpl.propose(tmp_path / "o.csv", tmp_path / "p.csv")
     assert found.config.reading.encoding == encoding
     assert "o.csv is not UTF-8" in found.assumptions.notes[0]
-    assert cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv").assumptions.notes[0] == found.assumptions.notes[0]
+    result = cvpl.audit(tmp_path / "o.csv", tmp_path / "p.csv", attackers=["paper"])
+    assert result.assumptions.notes[0] == found.assumptions.notes[0]
 
 
 def test_files_separated_by_tabs_need_no_setting(tmp_path):
@@ -577,7 +634,7 @@ def test_a_pandas_frame_with_gaps_and_labels(tmp_path):
     protected = pd.DataFrame({"age": pd.Series(["30-39", None, "*", 34.0] * 15, dtype=object), "sex": LETTERS[::-1]})
     settings = checked(tmp_path, propose_tables(original, protected).text())
     assert settings["columns"]["age"]["type"] == "numeric"
-    cvpl.audit(original, protected, tmp_path / "audit.yaml")
+    cvpl.audit(original, protected, tmp_path / "audit.yaml", attackers=["paper"])
 
 
 # Tables made by others -----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from cvpl.experiments.real_tables import ADULT, GERMAN, TABLES
 from cvpl.experiments.weighed import at_the_start, weighed
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.workflows.audit import read_plan
+from examples import TIMES
 from shared_data import SHARED, needs_data
 
 ROWS = 150
@@ -61,7 +62,10 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def figures(data):
-    """The figures of a cell on the small table, each kind of cell computed once."""
+    """The figures of a cell on the small table, each kind of cell computed once.
+
+    The second table is there for the page only; except in a full run, both of its ways have the figures of one.
+    """
 
     @cache
     def of(table, way, people, change):
@@ -69,7 +73,11 @@ def figures(data):
         column = TABLES[table].kept_out[0] if change == "kept" else ""
         return RUN(RealCell(data, table, way, k, people, 42, change, column))
 
-    return lambda cell: deepcopy(of(cell.table, cell.way, cell.people, cell.change))
+    def found(cell):
+        way = "mondrian" if TIMES == 1 and (cell.table, cell.way) == ("german", "k-anonymity") else cell.way
+        return deepcopy(of(cell.table, way, cell.people, cell.change))
+
+    return found
 
 
 @pytest.fixture(scope="session")

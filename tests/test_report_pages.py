@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import cvpl
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults  # noqa: F401 - a fixture
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, schemes, serious_faults, views  # noqa: F401 - a fixture
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -20,6 +20,7 @@ SCREEN = 900
 """The height of a window, in pixels."""
 PAPER_WIDTH, PAPER_HEIGHT = 672, 1001
 """An A4 page without its margins of 16 mm, in pixels."""
+PEOPLE = 600 if TIMES > 1 else 250
 CONFIGS = {
     "family": DEMO,
     "paper": PAPER,
@@ -33,10 +34,10 @@ CONFIGS = {
 def pages(tmp_path_factory):
     """Reports of audits that differ in what they know, by name."""
     folder = tmp_path_factory.mktemp("reports")
-    people = Touchpoints(records=600).draw(np.random.default_rng(1))
+    people = Touchpoints(records=PEOPLE).draw(np.random.default_rng(1))
     original = pd.DataFrame(people.to_columns())
     released = pd.DataFrame(Perturbation("low").protect(people, np.random.default_rng(2)).to_columns())
-    control = pd.DataFrame(Touchpoints(records=600).draw(np.random.default_rng(3)).to_columns())
+    control = pd.DataFrame(Touchpoints(records=PEOPLE).draw(np.random.default_rng(3)).to_columns())
     constants = original.assign(**{name: original[name].iloc[0] for name in original if name != "person_id"})
     found = {}
     for name, text in CONFIGS.items():
@@ -48,16 +49,13 @@ def pages(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize("width", SIZES)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("name", "width", "scheme"), views(CONFIGS, "family"))
 def test_a_page_asks_for_nothing_and_fits(chromium, pages, name, width, scheme):  # noqa: F811 - the fixture
     check(chromium, pages[name], width, scheme)
 
 
 @pytest.mark.parametrize(
-    ("name", "scheme"),
-    [(name, scheme) for name in CONFIGS for scheme in SCHEMES if scheme == "light" or name == "family" or TIMES > 1],
+    ("name", "scheme"), [(name, scheme) for name in CONFIGS for scheme in schemes(name == "family")]
 )
 def test_axe_finds_no_serious_fault(chromium, pages, name, scheme):  # noqa: F811
     assert serious_faults(chromium, pages[name], scheme) == []

@@ -14,7 +14,7 @@ import yaml
 from rich.console import Console
 
 import cvpl
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, serious_faults  # noqa: F401 - a fixture
+from browser import SIZES, check, chromium, needs_browser, schemes, serious_faults  # noqa: F401 - a fixture
 from cvpl import charts
 from cvpl.charts.style import DARK, SHADES
 from cvpl.cli.demo import CONFIG as DEMO
@@ -328,7 +328,7 @@ def pages(swept):
 @pytest.mark.parametrize("kind", ["mechanism", "false rates", "blocking"])
 def test_the_page_fits_any_window_and_everybody_can_read_it(swept, chromium, tmp_path, kind):  # noqa: F811 - the fixture
     file = cvpl.write_report(pages(swept)[kind], tmp_path / "surface.html")
-    for scheme in SCHEMES:
+    for scheme in schemes(kind == "mechanism"):
         for width in SIZES:
             check(chromium, file, width, scheme)
         assert serious_faults(chromium, file, scheme) == []

@@ -32,6 +32,7 @@ from cvpl.assessment.speed import measure_speed
 from cvpl.assessment.verdict import verdict
 from cvpl.assessment.work import Work
 from cvpl.attack.saved_projection import save_projection
+from cvpl.config.limits import LimitsLike
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.calibration import check_calibration
@@ -68,6 +69,7 @@ def audit(
     quick: bool = False,
     population: float | None = None,
     memory: int | None = None,
+    limits: LimitsLike | None = None,
     save_projection_to: str | Path | None = None,
     progress: ProgressCallback | None = None,
     on_preflight: Callable[[Sequence[out.Finding]], None] | None = None,
@@ -80,7 +82,8 @@ def audit(
     does, except that no column is left out as sensitive; the result lists them under `assumptions`. A gate needs a
     configuration: a decision must not rest on a guess. `control` is a table of people known to be absent from the
     release; it replaces the configuration's. `fail_above` sets the policy's limit; `memory` is a limit in bytes that
-    replaces `search.memory`. Raises InputError with every problem of tables and configuration, and LimitError if there
+    replaces `search.memory`; `limits` are those of `reading.limits` that are not the default, for an audit without a
+    configuration. Raises InputError with every problem of tables and configuration, and LimitError if there
     is not enough memory. The same inputs and seed give the same result, whatever the number of threads and the memory.
 
     `attackers` selects some of the configuration's attackers, for example from the family of `attacker: default`; the
@@ -107,7 +110,12 @@ def audit(
         raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     whole = WholeProgress(progress or ignore_progress)
     whole(Phase.READING, None)
-    config = config or propose(original, protected, compare_sensitive=True)
+    if limits is not None and config is not None:
+        raise UsageError(
+            "limits are for an audit without a configuration. Set `reading.limits` in the configuration, or pass them "
+            "to `cvpl.propose`."
+        )
+    config = config or propose(original, protected, compare_sensitive=True, limits=limits)
     if quick and fail_above is not None:
         raise UsageError("a gate needs the full audit: a quick look leaves out canaries. Leave out quick=True.")
     assumptions = config.assumptions if isinstance(config, Proposal) else None

@@ -37,9 +37,15 @@ MOST_STEPS = 500
 FEWEST_MATCHES = 10.0
 """With fewer expected matches among the originals that are compared, m is not estimated."""
 _MOST_CODES = 1 << 18
-"""With more possible patterns, those that occur are numbered, ..."""
-_MOST_BINS = 1 << 24
-"""... by counting, or by sorting if there are even more."""
+"""With more possible patterns, those that occur are numbered."""
+_BINS_PER_RECORD = 20
+"""With more possible patterns than this for each candidate, sorting them is faster than counting all of them."""
+_FEW_RECORDS = 2_000
+"""With at most so many candidates, several originals are compared with them at once, ..."""
+_PAIRS_AT_ONCE = 1 << 18
+"""... so many pairs at a time, ..."""
+_MOST_COLUMNS = 22
+"""... if there are no more columns than fit into a whole number, with the original."""
 
 
 def asked_originals(originals: int, released: int) -> int:
@@ -79,7 +85,12 @@ def estimate_m(columns: Sequence[ComparedColumn], u: Floats) -> Floats | None:
 
 
 def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
-    """The patterns of each original with all candidates, with their counts, and the original of each pattern."""
+    """The patterns of each original with all candidates, with their counts, and the original of each pattern.
+
+    They are sorted by the original and then by the columns.
+    """
+    if len(columns[0].candidates) <= _FEW_RECORDS and len(columns) <= _MOST_COLUMNS:
+        return _patterns_at_once(columns, originals)
     agrees, knows, counts, records = [], [], [], []
     for record in range(originals):
         codes, size = np.zeros(len(columns[0].candidates), dtype=np.int32), 1
@@ -91,10 +102,7 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[
             size *= 4
             if size > _MOST_CODES:
                 codes, size = _numbered(codes, size)
-        count = np.bincount(codes, minlength=size)
-        first = np.zeros(size, dtype=np.intp)
-        first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-        first, count = first[count > 0], count[count > 0]
+        first, count = _occurring(codes, size)
         compared = [_compared(column, record, first) for column in columns]
         agrees.append(np.column_stack([agree for agree, _ in compared]))
         knows.append(np.column_stack([known for _, known in compared]))
@@ -104,13 +112,49 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[
     return joined, np.concatenate(records).astype(np.int64)
 
 
+def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
+    """The same for few candidates: a pair is a whole number with its original and two bits for each column."""
+    found, counts = [], []
+    step = max(1, _PAIRS_AT_ONCE // max(1, len(columns[0].candidates)))
+    for start in range(0, originals, step):
+        rows = np.arange(start, min(start + step, originals))
+        pairs = np.repeat(rows[:, None], len(columns[0].candidates), axis=1)
+        for column in columns:
+            asked, there = column.queries[rows], column.candidates
+            has = asked >= 0
+            pairs <<= 2
+            if not has.any():
+                continue
+            first, last = column.first[asked][:, None], column.last[asked][:, None]
+            pairs |= (there >= first) & (there <= last) & has[:, None]
+            pairs |= ((there >= 0) & has[:, None]).astype(np.int64) << 1
+        values, count = np.unique(pairs, return_counts=True)
+        found.append(values)
+        counts.append(count)
+    values = np.concatenate(found)
+    bits = 2 * np.arange(len(columns) - 1, -1, -1)
+    agree, known = (values[:, None] >> bits & 1).astype(bool), (values[:, None] >> bits + 1 & 1).astype(bool)
+    return Patterns(agree, known, np.concatenate(counts).astype(np.int64)), values >> 2 * len(columns)
+
+
 def _numbered(codes: Codes, size: int) -> tuple[Codes, int]:
     """The codes that occur, numbered in their order, and how many there are."""
-    if size > _MOST_BINS:
+    if size > _BINS_PER_RECORD * len(codes):
         found, place = np.unique(codes, return_inverse=True)
         return place.reshape(-1).astype(np.int32), len(found)
     number = np.cumsum(np.bincount(codes, minlength=size) > 0).astype(np.int32) - 1
     return number[codes], int(number[-1]) + 1
+
+
+def _occurring(codes: Codes, size: int) -> tuple[NDArray[np.intp], Ints]:
+    """For each code that occurs, in their order, the first candidate that has it, and how many do."""
+    if size > _BINS_PER_RECORD * len(codes):
+        _, first, count = np.unique(codes, return_index=True, return_counts=True)
+        return first, count
+    count = np.bincount(codes, minlength=size)
+    first = np.zeros(size, dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return first[count > 0], count[count > 0]
 
 
 def _compared(

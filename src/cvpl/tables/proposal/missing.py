@@ -39,6 +39,7 @@ def guess_types(columns: Mapping[str, Column], disclosure: Disclosure) -> tuple[
                 "category",
                 "numbers, except for a spelling that is a label in other columns; if it means missing everywhere, list "
                 "it under `reading.missing` and make this numeric",
+                doubtful=True,
             )
     needed = set().union(*found.values())
     listed = sorted(needed | {text for text in USUAL_MISSING if text not in needed and _is_gap(text, columns)})

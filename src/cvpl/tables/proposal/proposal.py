@@ -26,6 +26,7 @@ from cvpl.tables.proposal.block import add_block
 from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
 from cvpl.tables.proposal.facts import Column, Rows
 from cvpl.tables.proposal.header import lacks_header
+from cvpl.tables.proposal.hinge import with_hinge
 from cvpl.tables.proposal.looked_at import LookedAt
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
 from cvpl.tables.proposal.spellings import Spellings, guess_spellings
@@ -114,11 +115,11 @@ def _proposal(
     reader = ColumnReader(con, reading, [], [])
     missing = (*USUAL_MISSING, *PERHAPS_MISSING)
     tables = LookedAt(con, reader, sources, missing)
+    disclosure = _disclosure(sources)
 
     def look(original: Rows, released: Rows) -> Spellings:
-        return guess_spellings(tables.columns(original, released), sources, missing, reading.delimiter)
+        return guess_spellings(tables.columns(original, released), sources, missing, reading.delimiter, disclosure)
 
-    disclosure = _disclosure(sources)
     truth = guess_truth(con, reader, sources, tables, look, disclosure)
     spelled = truth.spelled
     columns = {name: column.spelled_alike() for name, column in spelled.columns.items()}
@@ -129,6 +130,7 @@ def _proposal(
         why.append(gap_reason(columns, types, gaps, disclosure))
         reading = replace(reading, missing=("", *gaps))
     columns = {name: column.without(gaps) for name, column in columns.items()}
+    types = {name: with_hinge(column, types[name], disclosure) for name, column in columns.items()}
     guesses = _guesses(sources, columns, types, truth, disclosure, compare_sensitive)
     _add_doubts(guesses, spelled)
     return TablesProposal(guesses, reading, tuple(why), truth, disclosure)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cvpl.result.published import Disclosure
 from cvpl.tables.local_spellings import (
     PLAIN_COMMA_NUMBER,
     Dates,
@@ -23,6 +24,7 @@ from cvpl.tables.local_spellings import (
 )
 from cvpl.tables.proposal.column import is_plain, is_time
 from cvpl.tables.proposal.facts import Column, SpelledSql
+from cvpl.tables.proposal.hinge import few_cells, told_cells
 from cvpl.tables.protected_values import is_gone
 from cvpl.tables.source import Source
 from cvpl.tables.sql_text import literal
@@ -63,12 +65,16 @@ class _Texts:
 
 
 def guess_spellings(
-    columns: Mapping[str, Column], sources: Sequence[Source], gaps: Sequence[str], delimiter: str
+    columns: Mapping[str, Column],
+    sources: Sequence[Source],
+    gaps: Sequence[str],
+    delimiter: str,
+    disclosure: Disclosure,
 ) -> Spellings:
     """Guess decimal mark and order of days from all columns; `gaps` are spellings of a missing value."""
     texts = {name: _texts(column, sources, gaps) for name, column in columns.items()}
-    decimals = _guess_decimal({name: text for name, text in texts.items() if text.main}, delimiter)
-    dates = _guess_dates({name: text for name, text in texts.items() if text.main})
+    decimals = _guess_decimal({name: text for name, text in texts.items() if text.main}, delimiter, disclosure)
+    dates = _guess_dates({name: text for name, text in texts.items() if text.main}, disclosure)
     return Spellings(
         {**columns, **decimals.columns, **dates.columns},
         decimals.decimal,
@@ -97,7 +103,7 @@ def is_whole(column: Column) -> bool:
     return all(label.lstrip("-").isdecimal() for label in column.original.labels)
 
 
-def _guess_decimal(texts: Mapping[str, _Texts], delimiter: str) -> Spellings:
+def _guess_decimal(texts: Mapping[str, _Texts], delimiter: str, disclosure: Disclosure) -> Spellings:
     numbers = {name: text for name, text in texts.items() if all(is_comma_number(label) for label in text.main)}
     commas = [name for name, text in numbers.items() if any("," in label for label in text.main)]
     sure = [name for name in commas if any(has_decimal_comma(label) for label in texts[name].main)]
@@ -116,6 +122,8 @@ def _guess_decimal(texts: Mapping[str, _Texts], delimiter: str) -> Spellings:
     for name, text in numbers.items():
         if name in commas and name not in sure:
             doubts[name] = "three digits follow every comma: decimals or thousands? read as decimals"
+        elif name in commas and (cells := _few(text, has_decimal_comma, disclosure)) and _has_thousands(text):
+            doubts[name] = f"three digits follow every comma except in {cells}: decimals or thousands? read as decimals"
         elif any("." in label for label in text.main) and name not in commas:
             doubts[name] = "points are read as separators of thousands, because `reading.decimal` is a comma"
     reason = f"{_listed(commas)}: numbers with decimal commas, read as such"
@@ -129,7 +137,7 @@ def _point_sql(text: str) -> str:
     return f"CASE WHEN {number} THEN {comma_number_sql(text)} ELSE {text} END"
 
 
-def _guess_dates(texts: Mapping[str, _Texts]) -> Spellings:
+def _guess_dates(texts: Mapping[str, _Texts], disclosure: Disclosure) -> Spellings:
     orders: dict[str, frozenset[Dates]] = {}
     for name, text in texts.items():
         if not all(possible_orders(label) for label in text.main):
@@ -149,6 +157,10 @@ def _guess_dates(texts: Mapping[str, _Texts]) -> Spellings:
         f"day and month cannot be told apart; read with {_ORDERS[order]}. Check it, and set `reading.dates` to "
         "day_first or month_first"
     )
+    doubts = {name: doubt for name, possible in orders.items() if len(possible) > 1}
+    for name in orders.keys() - doubts.keys():
+        if cells := _few(texts[name], lambda label: len(possible_orders(label)) == 1, disclosure):
+            doubts[name] = f"the order is settled by {cells} alone: {_ORDERS[order]}. Check it, or set `reading.dates`"
     return Spellings(
         {
             name: texts[name].respelled(lambda label: iso_days(label, order), lambda text: iso_sql(text, order))
@@ -156,8 +168,20 @@ def _guess_dates(texts: Mapping[str, _Texts]) -> Spellings:
         },
         dates=order,
         reasons=[f"{_listed(list(orders))}: days written with {_ORDERS[order]}"],
-        doubts={name: doubt for name, possible in orders.items() if len(possible) > 1},
+        doubts=doubts,
     )
+
+
+def _has_thousands(text: _Texts) -> bool:
+    """Whether a comma in the column could separate thousands."""
+    return any("," in label and not has_decimal_comma(label) for label in text.main)
+
+
+def _few(text: _Texts, decides: Callable[[str], bool], disclosure: Disclosure) -> str | None:
+    """The cells that decide on a spelling, as they may be told; None if they are not few."""
+    facts = text.column.original if text.original is not None else text.column.released
+    labels = frozenset(label for label in text.main if decides(label))
+    return told_cells(facts, labels, disclosure) if few_cells(facts, labels) else None
 
 
 def _listed(names: Sequence[str]) -> str:
