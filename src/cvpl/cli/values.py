@@ -14,6 +14,10 @@ SPLIT_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet"
 """The tables that can be written back as they are."""
 OVERWRITE = typer.Option(False, "--overwrite", help="Replace existing files.")
 """The option of every command that writes."""
+DETAILS = typer.Option(
+    False, "--details", help="Print everything that the page shows, not only a summary of at most 40 lines."
+)
+"""The option of the commands that print the summary of an audit."""
 LIMITS = typer.Option(
     None,
     "--limits",

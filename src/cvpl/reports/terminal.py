@@ -14,21 +14,29 @@ from cvpl.reports.layout import (
     hanging,
     heading,
     plain,
-    show_bar,
     show_figures,
     show_table,
 )
 from cvpl.reports.sections.results import sections_of
 from cvpl.reports.sections.section import TITLE, Output, Remark, Section, sections_for
+from cvpl.reports.summary import LINES, show_summary, show_top
+from cvpl.result import AuditResult
 from cvpl.result.file import AnyResult
 
 _FIGURES = ("figures", "cards")
 _STYLES = {"plain": "", "quiet": "dim", "notice": "bold yellow", "alarm": "bold red", "good": "bold green"}
 
 
-def show(result: AnyResult, console: Console) -> None:
-    """Print the summary of a result."""
-    show_sections(sections_of(result), console)
+def show(result: AnyResult, console: Console, *, details: bool = False, most: int = LINES) -> None:
+    """Print the summary of a result: of an audit at most `most` lines, and everything with `details`."""
+    if not isinstance(result, AuditResult):
+        show_sections(sections_of(result), console)
+        return
+    if not details:
+        show_summary(result, console, most)
+        return
+    show_top(result, console)
+    show_sections([section for section in sections_of(result) if section.anchor != TITLE], console)
 
 
 def show_sections(sections: Sequence[Section], console: Console) -> None:
@@ -45,7 +53,7 @@ def show_sections(sections: Sequence[Section], console: Console) -> None:
 
 
 def _empty(section: Section) -> bool:
-    return not (section.sentences or section.bar or section.tables or section.items or section.code or section.notes)
+    return not (section.sentences or section.tables or section.items or section.code or section.notes)
 
 
 def _show(section: Section, widths: Sequence[int], console: Console) -> None:
@@ -56,8 +64,6 @@ def _show(section: Section, widths: Sequence[int], console: Console) -> None:
         heading(text, console, style)
     for remark in section.sentences:
         _show_remark(remark, console)
-    if section.bar is not None:
-        show_bar(section.bar, console)
     for table in section.tables:
         if table.style in _FIGURES:
             show_figures(table, widths, console)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cvpl.reports.sections.facts import Fact, facts
-from cvpl.reports.sections.section import EVERYWHERE, SCREENS, TERMINAL, Bar, Column, Figure, Section, Table, chart_of
+from cvpl.reports.sections.section import EVERYWHERE, SCREENS, Column, Figure, Section, Table, chart_of
 from cvpl.result import AuditResult
-from cvpl.result.scale import scale_ends
 from cvpl.wording import UNKNOWN, percent, span
 
 COLUMNS = (Column("figure", "left"), Column("value"), Column("95% interval"), Column("meaning", "left"))
@@ -18,21 +17,6 @@ def figures_section(result: AuditResult) -> Section:
     """The figures behind the verdict."""
     table = Table("Figures", COLUMNS, _rows(facts(result)), "figures")
     return Section("figures", "The figures behind the verdict", tables=(table,), outputs=EVERYWHERE)
-
-
-def scale_section(result: AuditResult) -> Section:
-    """Where the release lies between the two canaries, by risk; the page shows the ruler of its sheet instead."""
-    heading, ends = "Where the release lies", scale_ends(result)
-    if result.risk is None or ends is None or ends[1] <= ends[0]:
-        return Section("scale", heading)
-    low, high = ends
-    text = (
-        f"Risk {percent(result.risk.estimate, k=result.suppress_below)}, between the same attacker's risk on a release "
-        "of independently drawn columns and its risk on the originals released unchanged."
-    )
-    share = min(1.0, max(0.0, (result.risk.estimate - low) / (high - low)))
-    bar = Bar(share, f"{percent(low)} nobody in it", f"the originals {percent(high)}", text)
-    return Section("scale", heading, bar=bar, outputs=TERMINAL)
 
 
 def false_rates_section(result: AuditResult) -> Section:

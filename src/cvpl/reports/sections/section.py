@@ -118,16 +118,6 @@ class Figure:
     tabled: bool = False
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A position between two ends, for outputs without charts; `share` is the distance from the left end."""
-
-    share: float
-    left: str
-    right: str
-    meaning: str
-
-
 class Layer(Enum):
     """A part of a layered page: what a decision needs, and what stands behind the figures."""
 
@@ -140,9 +130,9 @@ class Section:
     """One section of a report.
 
     Its parts are shown in this order: sentences, charts, tables, list, code, notes. `without_figure` is the text shown
-    if no chart can be drawn; `bar` is for outputs without charts. `tables_open` shows the numbers below a chart
-    unfolded. A section without a heading belongs to the top of a report. `folded` are the outputs that fold the
-    section; `starts_sheet` starts a new page in print. `layer` is the part of a layered page that holds the section.
+    if no chart can be drawn. `tables_open` shows the numbers below a chart unfolded. A section without a heading
+    belongs to the top of a report. `folded` are the outputs that fold the section; `starts_sheet` starts a new page in
+    print. `layer` is the part of a layered page that holds the section.
     """
 
     anchor: str
@@ -151,7 +141,6 @@ class Section:
     sentences: tuple[Remark, ...] = ()
     figures: tuple[Figure, ...] = ()
     without_figure: str = ""
-    bar: Bar | None = None
     tables: tuple[Table, ...] = ()
     tables_open: bool = False
     items: tuple[Item, ...] = ()
