@@ -12,7 +12,8 @@ from cvpl.charts.comparison import contributions as compared_contributions
 from cvpl.charts.comparison import frontier
 from cvpl.charts.funnel import funnel
 from cvpl.charts.histograms import block_sizes, evidence, similarities
-from cvpl.charts.people import at_risk
+from cvpl.charts.people import at_risk, rarity
+from cvpl.charts.roc import roc
 from cvpl.charts.style import Chart, Numbers, numbers, png, svg
 from cvpl.charts.surface import heat_map, risk_and_utility
 from cvpl.charts.trial import exposure, round_curves, round_powers
@@ -32,10 +33,12 @@ __all__ = [
     "heat_map",
     "numbers",
     "png",
+    "rarity",
     "release_risks",
     "release_utilities",
     "risk_and_utility",
     "risk_curve",
+    "roc",
     "round_curves",
     "round_powers",
     "scale",

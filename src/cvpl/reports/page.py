@@ -25,7 +25,9 @@ from cvpl.result.file import AnyResult
 from cvpl.wording import marked_parts
 
 _MOST_ROWS = 14
-"""In print, longer tables of numbers move to an appendix."""
+"""Longer tables of the numbers of a chart are left out in print."""
+_NOT_PRINTED = ("configuration",)
+"""Sections that are left out in print; the page and the result hold them."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class RenderedChart:
 
     @property
     def long(self) -> bool:
-        """Whether its numbers are in the appendix in print."""
+        """Whether its numbers are left out in print."""
         return sum(len(table.rows) for table in self.tables) > _MOST_ROWS
 
 
@@ -99,6 +101,8 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, print
     opened = printing is not None
     if sheet is not None and printing is not None and printing.one_page:
         sections = [section for section in sections if section.anchor in (TITLE, CLOSING)]
+    if opened:
+        sections = [section for section in sections if section.anchor not in _NOT_PRINTED]
     if any(section.figures for section in sections):
         Thread(target=_start_charts).start()
     of = {section.anchor: section for section in sections}
@@ -106,9 +110,8 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, print
     shown = [rendered for section in inner if not (rendered := _render_section(section)).empty]
     return _page(
         "sections.html",
-        style=_style(),
+        style=_style(None if printing is None else printing.paper),
         opened=opened,
-        paper=None if printing is None else printing.paper,
         one_page=printing is not None and printing.one_page,
         on_page=True,
         title=of[TITLE],
@@ -188,7 +191,7 @@ def _environment() -> Environment:
 
 
 @cache
-def _style() -> Markup:
+def _style(paper: str | None) -> Markup:
     from cvpl.charts.style import DARK  # noqa: PLC0415 - slow to import
 
-    return Markup(_environment().get_template("style.css").render(dark_colours=list(DARK.items())))  # noqa: S704 - ours
+    return Markup(_environment().get_template("style.css").render(dark_colours=list(DARK.items()), paper=paper))  # noqa: S704 - ours

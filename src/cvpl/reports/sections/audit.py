@@ -11,6 +11,7 @@ from cvpl.reports.sections.figures import (
     false_rates_section,
     figures_section,
     paper_section,
+    roc_section,
     thresholds_section,
 )
 from cvpl.reports.sections.limits import limits
@@ -68,6 +69,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
     inspect = [
         explanation_section(result),
         figures_section(result),
+        roc_section(result),
         false_rates_section(result),
         population_section(result),
         paper_section(result),
@@ -111,7 +113,10 @@ def _reviewers(result: AuditResult) -> Section:
     )
     table = Table("What reviewers ask for", tuple(Column(head, "left") for head in heads), rows, "stacked")
     return Section(
-        "reviewers", "What reviewers ask for", sentences=(Remark(purpose),), tables=(table,), starts_sheet=True
+        "reviewers",
+        "What reviewers ask for",
+        sentences=(Remark(purpose),),
+        tables=(table,),
     )
 
 
@@ -122,7 +127,14 @@ def _limits(result: AuditResult) -> list[Section]:
     ]
     rest = Remark("The figures depend on these assumptions and are valid only under them.")
     heading = "Assumptions and limits"
-    return [Section("limits", heading, sentences=(rest,), starts_sheet=True), *parts]
+    return [
+        Section(
+            "limits",
+            heading,
+            sentences=(rest,),
+        ),
+        *parts,
+    ]
 
 
 def _closing(result: AuditResult) -> Section:

@@ -39,6 +39,16 @@ def false_rates_section(result: AuditResult) -> Section:
     return _figures("false_rates", "At other false-positive rates", found)
 
 
+def roc_section(result: AuditResult) -> Section:
+    """Power over the false-positive rate."""
+    return Section(
+        "roc",
+        "Power over the false-positive rate (ROC)",
+        figures=(Figure(chart_of("roc", result)),),
+        without_figure="There is no ROC curve: without a control or true matches, no false-positive rate is known.",
+    )
+
+
 def paper_section(result: AuditResult) -> Section:
     """The paper's figures: rates at the threshold, or at a false-positive rate of 5% if the score has no threshold."""
     where = "a false-positive rate of 5%" if result.threshold is None else f"threshold {result.threshold:.4g}"
@@ -71,6 +81,9 @@ def thresholds_section(result: AuditResult) -> Section:
         figures=(Figure(chart_of("risk_curve", result)),),
         without_figure="There is no curve: without a threshold, a control or true matches, no rate can be computed.",
     )
+    if result.risk_curve and result.risk_curve[0].threshold is None:
+        # Without a threshold the rates are those of the ROC curve.
+        return Section("thresholds")
     if result.worst_case_risk is None or not result.risk_curve:
         return section
     ends = [point.threshold for point in (result.risk_curve[0], result.risk_curve[-1])]

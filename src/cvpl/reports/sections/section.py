@@ -38,6 +38,11 @@ REPORTS = frozenset({Output.PAGE, Output.TERMINAL, Output.MARKDOWN})
 EVERYWHERE = frozenset(Output)
 """Every output: for what no reader should miss."""
 
+_STACKED_FROM = 4
+"""Tables with so many columns do not fit a phone, so their rows become cards."""
+_SHORT = 18
+"""Cells of at most this many characters stand side by side on a card."""
+
 Tone = Literal["plain", "quiet", "notice", "alarm", "good"]
 """The emphasis of a sentence: `notice` should be read first, `alarm` closes a gate, `good` is a policy that is met."""
 
@@ -63,8 +68,8 @@ class Table:
     the numbers below the table.
 
     `style`: `figures` has the columns figure, value, interval and meaning, with values aligned over all such tables;
-    `cards` is the same, shown large on a page; `stacked` shows the cells of a row below each other on a narrow screen.
-    A page folds a table that is `folded`.
+    `cards` is the same, shown large on a page; `stacked` shows the cells of a row below each other on a narrow screen,
+    as every table of four or more columns does. A page folds a table that is `folded`.
     """
 
     label: str
@@ -80,6 +85,16 @@ class Table:
     def named_by(self) -> int:
         """The index of the column with the row names: the first that is not right-aligned."""
         return next((at for at, column in enumerate(self.columns) if column.side != "right"), 0)
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a narrow screen shows each row as a card."""
+        return self.style == "stacked" or len(self.columns) >= _STACKED_FROM
+
+    @property
+    def compact(self) -> bool:
+        """Whether a card has two cells in a line: all of them are short."""
+        return all(len(cell) <= _SHORT for row in self.rows for at, cell in enumerate(row) if at != self.named_by)
 
     def filled(self) -> Table:
         """The same table without empty columns."""
