@@ -60,7 +60,7 @@ def audited(original, released, control=None, *, columns=COLUMNS, attackers=ATTA
 
 def printed(result):
     page = StringIO()
-    show(result, Console(file=page, width=400))
+    show(result, Console(file=page, width=400), details=True)
     return page.getvalue()
 
 

@@ -66,10 +66,45 @@ def test_the_table_of_the_chart_says_the_same():
     assert cells(risk()) == [
         ("a", "100", "60.0%", "50.0% to 70.0%", "70.0%", "below 0"),
         ("b", "100", "94.1% to 94.5%", "93.0% to 96.0%", "hidden", "hidden"),
-        ("c", "100", "at most 3.2%", "0.0% to 8.0%", "hidden", "hidden"),
         ("d", "100", "at least 90.0%", "85.0% to 100.0%", "hidden", "hidden"),
+        ("c", "100", "at most 3.2%", "0.0% to 8.0%", "hidden", "hidden"),
         ("e", "100", "hidden", "hidden", "hidden", "hidden"),
     ]
+
+
+def test_groups_are_in_the_order_of_the_risk_beyond_look_alikes():
+    """Not in that of the share linked: look-alikes are linked in every release."""
+    rows = [
+        {"label": "many look-alikes", "linked": 0.9, "control": 0.88, "attributable": 0.17},
+        {"label": "hidden", "at_least": 0.95},
+        {"label": "few look-alikes", "linked": 0.6, "control": 0.1, "attributable": 0.56},
+    ]
+    found = charts.numbers(charts.at_risk(risk(rows), "sex"))
+    assert [row[0] for row in found.rows] == ["few look-alikes", "many look-alikes", "hidden"]
+    assert found.title == "By sex" and charts.at_risk(risk(rows), "age") is None
+
+
+TENTHS = [
+    {"label": f"{at}", "linked": None if at == 9 else at / 20, "at_least": 0.4 if at == 9 else None}
+    for at in range(1, 11)
+]
+
+
+def test_tenths_by_rarity_are_a_curve_in_their_order():
+    rows = [{**EMPTY, "groups": 1, "records": 100, **row} for row in TENTHS]
+    found = risk(tables=[{"name": "rarity, by tenths", "rows": rows}])
+    chart = charts.rarity(found)
+    assert [row[0] for row in charts.numbers(chart).rows] == [str(at) for at in range(1, 11)]
+    drawn = chart.to_dict()
+    line = next(layer for layer in drawn["layer"] if layer["mark"]["type"] == "line")
+    points = drawn["datasets"][line["data"]["name"]]
+    assert [(row["tenth"], row["rate"]) for row in points] == [(at, at / 20) for at in range(1, 11) if at != 9]
+    (ranged,) = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rect"]
+    (bar,) = drawn["datasets"][ranged["data"]["name"]]
+    assert (bar["tenth"], bar["low"], bar["high"]) == (9, 0.4, 1.0)
+    picture = charts.svg(chart)
+    assert 'fill="url(#by-rarity-hatch)"' in picture and "<title>9: at least 40.0% linked</title>" in picture
+    assert charts.rarity(risk()) is None
 
 
 def test_a_figure_that_does_not_apply_is_not_hidden():
@@ -92,11 +127,11 @@ def test_a_hidden_share_with_a_range_is_drawn_as_a_bar():
     chart = charts.at_risk(risk()).to_dict()
     layers, values = chart["layer"], chart["datasets"]
     bars = [layer for layer in layers if layer["mark"]["type"] == "bar"]
-    drawn = [(row["name"], row["low"], row["high"]) for row in values[bars[0]["data"]["name"]]]
-    assert drawn == [("sex: b", 0.941, 0.945), ("sex: c", 0.0, 0.032), ("sex: d", 0.9, 1.0)]
+    drawn = [(row["label"], row["low"], row["high"]) for row in values[bars[0]["data"]["name"]]]
+    assert drawn == [("sex: b", 0.941, 0.945), ("sex: d", 0.9, 1.0), ("sex: c", 0.0, 0.032)]
     assert (bars[0]["encoding"]["x"]["field"], bars[0]["encoding"]["x2"]["field"]) == ("low", "high")
     points = [layer for layer in layers if layer["mark"]["type"] == "point"]
-    assert [row["name"] for row in values[points[0]["data"]["name"]]] == ["sex: a"]
+    assert [row["label"] for row in values[points[0]["data"]["name"]]] == ["sex: a"]
 
 
 def test_ranges_alone_are_a_chart_and_nothing_known_is_none():

@@ -128,7 +128,7 @@ def test_every_report_shows_the_sentence_and_the_table(audited):
     sentence = population_section(audited).sentences[0].text
     assert sentence.startswith("200 people of a population of 100,000 are in the table. If an attacker looks for")
     written = io.StringIO()
-    show(audited, Console(file=written, width=400))
+    show(audited, Console(file=written, width=400), details=True)
     for text in (report_page(audited), sections_markdown(audit_sections(audited)), written.getvalue()):
         assert "200 people of a population of 100,000 are in the table" in text
         assert "links that are right" in text

@@ -102,7 +102,7 @@ def test_every_part_stands_on_the_page(result):
     text = words(report_page(result))
     for part in (
         result.verdict.sentence,
-        "The linkage rate over all thresholds",
+        "Power over the false-positive rate (ROC)",
         "The attackers",
         "Similarities",
         "Figures from the true matches",

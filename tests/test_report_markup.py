@@ -123,7 +123,8 @@ def test_so_has_the_page_without_charts(stored, without_charts, payload, monkeyp
 def test_every_payload_is_a_label_of_a_chart(stored):
     def drawn(names):
         found = json.loads(json.dumps(stored))
-        column = found["feature_contribution"]["columns"][0]
+        drop = {"power_drop": 0.1, "power_drop_low": 0.05, "power_drop_high": 0.15}
+        column = found["feature_contribution"]["columns"][0] | drop
         found["feature_contribution"]["columns"] = [column | {"column": name} for name in names]
         return charts.svg(charts.contributions(cvpl.AuditResult.model_validate(found)))
 

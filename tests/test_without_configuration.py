@@ -87,8 +87,8 @@ def run(files, *more):
 def test_the_command_shows_the_guesses_first_and_writes_the_configuration(files, capsys):
     assert run(files, "--control", files / "control.csv", "--out", files / "out", "--attackers", "rarity") == 0
     text = capsys.readouterr().out
-    assert text.index("Assumptions about the columns") < text.index("can be linked")
-    assert text.count("Assumptions about the columns") == 1
+    assert text.index("No configuration: roles and types are guesses") < text.index("can be linked")
+    assert text.count("roles and types are guesses") == 1
     assert f"--config {files / 'out' / 'audit.yaml'}" in text
     written = cvpl.AuditResult.from_json((files / "out" / "result.json").read_bytes())
     columns = read_yaml(files / "out" / "audit.yaml", "configuration", "")["columns"]

@@ -14,7 +14,8 @@ from cvpl.charts.comparison import contributions as compared_contributions
 from cvpl.charts.drawing import Drawing, drawing, numbers, png, svg
 from cvpl.charts.funnel import funnel
 from cvpl.charts.histograms import block_sizes, evidence, similarities
-from cvpl.charts.people import at_risk
+from cvpl.charts.people import at_risk, rarity
+from cvpl.charts.roc import roc
 from cvpl.charts.strength_lines import risk_and_utility
 from cvpl.charts.style import Chart, Numbers
 from cvpl.charts.surface import heat_map
@@ -38,10 +39,12 @@ __all__ = [
     "heat_map",
     "numbers",
     "png",
+    "rarity",
     "release_risks",
     "release_utilities",
     "risk_and_utility",
     "risk_curve",
+    "roc",
     "round_curves",
     "round_powers",
     "scale",

@@ -15,7 +15,6 @@ from cvpl.charts.style import (
     MUTED,
     ORANGE,
     PALE,
-    WIDTH,
     Chart,
     colours,
     data,
@@ -77,8 +76,8 @@ def scale(result: AuditResult) -> Chart | None:
         ("this release", percent(own.estimate, k=result.suppress_below), span(own.low, own.high)),
         (names[1], percent(high), ""),
     ]
-    drawn = alt.layer(*layers).properties(width=WIDTH + 40, height=74)
-    return finish(drawn, "Where the release lies", description, ("release", "risk", "95% interval"), table)
+    drawn = alt.layer(*layers).properties(height=74)
+    return finish(drawn, "Where the release lies", description, ("release", "risk", "95% interval"), table, fitted=True)
 
 
 def _side(at: float) -> Literal["left", "center", "right"]:
@@ -146,7 +145,7 @@ def risk_curve(result: AuditResult) -> Chart | None:
     if read_at is not None:
         rule = alt.Chart(data([{"at": read_at}])).mark_rule(color=MUTED, strokeDash=[1, 2])
         layers.append(rule.encode(x=x))
-    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+    drawn = alt.layer(*layers).properties(height=HEIGHT)
     first, last, k = result.risk_curve[0], result.risk_curve[-1], result.suppress_below
     where = (
         f"when 1% to 30% of {comparison_group(result)} are linked"
@@ -164,4 +163,4 @@ def risk_curve(result: AuditResult) -> Chart | None:
         + ". Bands are 95% intervals; the dotted line marks the headline rate."
     )
     columns = (title, "linked", "95% interval", base, "attributable", "95% interval")
-    return finish(drawn, "Rates over thresholds", description, columns, table)
+    return finish(drawn, "Rates over thresholds", description, columns, table, fitted=True)

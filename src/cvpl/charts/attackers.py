@@ -11,12 +11,13 @@ from cvpl.charts.style import (
     BLUE,
     GREY,
     ORANGE,
-    WIDTH,
     Chart,
     colours,
     data,
     finish,
     full_percent_axis,
+    title_of,
+    titled,
     unique_labels,
 )
 from cvpl.result import AuditResult
@@ -37,7 +38,17 @@ def attackers(result: AuditResult) -> Chart | None:
         kind = "does not count" if row.disqualified else kind
         ends_of = [None if end is None else max(0.0, end) for end in (risk.low, risk.high)]
         at = max(0.0, risk.estimate)
-        rows.append({"name": label, "series": kind, "risk": at, "low": ends_of[0], "high": ends_of[1]})
+        title = f"{printable(row.name)}: {percent(risk.estimate, k=result.suppress_below)}"
+        rows.append(
+            {
+                "name": label,
+                "series": kind,
+                "risk": at,
+                "low": ends_of[0],
+                "high": ends_of[1],
+                "title": title_of(title),
+            }
+        )
         table.append(
             (
                 printable(row.name),
@@ -56,20 +67,24 @@ def attackers(result: AuditResult) -> Chart | None:
     shapes = {"the headline": "circle", "other attackers": "circle", "does not count": "cross"}
     title = "risk: linked because of the release"
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
-    x = alt.X("risk:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis(title))
+    x = alt.X(
+        "risk:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis(title, titleAnchor="end", values=[0, 0.5, 1])
+    )
+    colour = colours(used, legend=alt.Legend(columns=1))
     base = alt.Chart(data(rows))
     layers: list[Any] = []
     ends = [row for row in rows if row["low"] is not None and row["high"] is not None]
     if ends:
         bar = alt.Chart(data(ends)).mark_rule(strokeWidth=2)
-        layers.append(bar.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colours(used)))
+        layers.append(bar.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=colour))
     shape = alt.Shape("series:N", scale=alt.Scale(domain=list(used), range=[shapes[kind] for kind in used]))
-    layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=colours(used), shape=shape))
-    drawn = alt.layer(*layers).properties(width=WIDTH - 60, height=BAR * len(rows))
+    points = base.mark_point(filled=True, size=70, opacity=1)
+    layers.append(points.encode(x=x, y=y, color=colour, shape=shape, description=titled()))
+    drawn = alt.layer(*layers).properties(height=BAR * len(rows))
     best, weakest, k = known[0], known[-1], result.suppress_below
     description = (
         f"The risk for {counted(len(known), 'attacker')}, from {printable(best[0].name)} with "
         f"{percent(best[1].estimate, k=k)} to {printable(weakest[0].name)} with {percent(weakest[1].estimate, k=k)}."
     )
     columns = ("attacker", "risk", "95% interval", "linked", "control", "attributable", "top-1", "does not count")
-    return finish(drawn, "The attackers", description, columns, table, labels)
+    return finish(drawn, "The attackers", description, columns, table, labels, fitted=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from cvpl.charts.style import BLUE, GREY, HEIGHT, MUTED, PALE, WIDTH, Chart, colours, data, finish, percent_axis
+from cvpl.charts.style import BLUE, GREY, HEIGHT, MUTED, Chart, colours, data, finish, percent_axis, title_of, titled
 from cvpl.result import AuditResult
 from cvpl.wording import count_in_words, counted, people_in_words, percent
 
@@ -85,8 +85,8 @@ def _histogram(
         (f"{edges[at]:.3g} to {edges[at + 1]:.3g}", *(percent(values[at]) for values in shares.values()))
         for at in range(len(edges) - 1)
     ]
-    drawn = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT - 40)
-    return finish(drawn, title, description, (axis, *shares), table)
+    drawn = alt.layer(*layers).properties(height=HEIGHT - 40)
+    return finish(drawn, title, description, (axis, *shares), table, fitted=True)
 
 
 def block_sizes(result: AuditResult) -> Chart | None:
@@ -97,10 +97,18 @@ def block_sizes(result: AuditResult) -> Chart | None:
     names = [
         f"{size.fewest}" if size.fewest == size.most else f"{size.fewest:,}-{size.most:,}" for size in scheme.sizes
     ]
-    rows = [{"name": name, "blocks": item.blocks} for name, item in zip(names, scheme.sizes, strict=True)]
+    rows = [
+        {
+            "name": name,
+            "blocks": item.blocks,
+            "title": title_of(f"{name} records: {count_in_words(item.blocks, result.suppress_below)} blocks"),
+        }
+        for name, item in zip(names, scheme.sizes, strict=True)
+    ]
     base = alt.Chart(data(rows))
     x = alt.X("name:N", sort=names, axis=alt.Axis(title="released records in a block", labelAngle=-40))
-    drawn = base.mark_bar(color=PALE).encode(x=x, y=alt.Y("blocks:Q", axis=alt.Axis(title="blocks", tickMinStep=1)))
+    y = alt.Y("blocks:Q", axis=alt.Axis(title="blocks", tickMinStep=1))
+    drawn = base.mark_bar(color=BLUE).encode(x=x, y=y, description=titled())
     k = result.suppress_below
     description = (
         f"{people_in_words(scheme.count, k, 'block', None)} with {count_in_words(scheme.smallest, k)} to "
@@ -113,4 +121,5 @@ def block_sizes(result: AuditResult) -> Chart | None:
         for name, item in zip(names, scheme.sizes, strict=True)
     ]
     heads = ("records in a block", "blocks", "pairs", "share of pairs")
-    return finish(drawn.properties(width=WIDTH, height=HEIGHT - 60), "Block sizes", description, heads, table)
+    sized = drawn.properties(height=HEIGHT - 60)
+    return finish(sized, "Block sizes", description, heads, table, fitted=True)

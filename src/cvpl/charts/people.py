@@ -1,4 +1,4 @@
-"""The chart of rates by group."""
+"""The charts of who is at risk: tenths by rarity as a curve, and the groups of a column as bars."""
 
 from __future__ import annotations
 
@@ -9,82 +9,174 @@ import altair as alt
 from cvpl.charts.style import (
     BAR,
     BLUE,
+    HATCHED,
+    HEIGHT,
     ORANGE,
-    PALE,
-    WIDTH,
     Chart,
-    colours,
     data,
     finish,
     full_percent_axis,
+    percent_axis,
+    title_of,
+    titled,
     unique_labels,
 )
+from cvpl.evaluation.groups.groupings import BY_RARITY
 from cvpl.result import AuditResult
-from cvpl.result.people import attributable_words, control_words, interval_words, linked_words, where
+from cvpl.result.people import (
+    AtRisk,
+    GroupRate,
+    GroupRates,
+    attributable_words,
+    control_words,
+    interval_words,
+    linked_words,
+)
 from cvpl.wording import counted, percent, printable
 
-_LONGEST = 32
-"""Labels are longer here: the name of the grouping and the name of the group."""
-_LINKED, _RANGE = "linked", "hidden: range"
+_HEADS = ("originals", "linked", "95% interval", "control", "attributable")
+_HALF = 0.32
+"""Half the width of a tenth's range."""
 
 
-def at_risk(result: AuditResult) -> Chart | None:
-    """The rate of every group, or its range if it is hidden, and the average; None if no rate is known.
+def rarity(result: AuditResult) -> Chart | None:
+    """The share linked in each tenth of people, from the commonest to the rarest; hidden shares as hatched ranges.
 
-    Rows without any known rate are only in the table.
+    None if the tenths are not known, or nothing of them may be shown.
     """
     found = result.at_risk
-    if found is None or not found.tables:
+    table = None if found is None else next((item for item in found.tables if item.name == BY_RARITY), None)
+    if found is None or table is None:
         return None
-    rows, labels, table = [], [], []
-    for grouping in found.tables:
-        for row in grouping.rows:
-            name = counted(row.groups, "small group") if row.label is None else printable(row.label)
-            group = printable(grouping.name)
-            words = (
-                linked_words(row, found),
-                interval_words(row),
-                control_words(row, found),
-                attributable_words(row, found),
-            )
-            table.append((group, name, f"{row.records:,}", *words))
-            if row.linked is None and row.at_least is None and row.at_most is None:
-                continue
-            labels.append(f"{group}: {name}")
-            ends = (row.at_least or 0.0, 1.0 if row.at_most is None else row.at_most)
-            low, high = (row.low, row.high) if row.linked is not None else ends
-            series = _RANGE if row.linked is None else _LINKED
-            rows.append({"rate": row.linked, "low": low, "high": high, "series": series})
-    if not rows:
+    rows = [_row(item, found) | {"tenth": at} for at, item in enumerate(table.rows, start=1)]
+    known = [row for row in rows if row["low"] is not None]
+    if not known:
         return None
-    names = unique_labels(labels, _LONGEST)
-    rows = [{**row, "name": name} for row, name in zip(rows, names, strict=True)]
-    shown = [row for row in rows if row["series"] == _LINKED]
-    ranges = [row for row in rows if row["series"] == _RANGE]
-    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None))
-    x = alt.X("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked"))
-    from_low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked"))
-    used = {_LINKED: BLUE, _RANGE: PALE} if shown else {_RANGE: PALE}
-    colour = colours(used, legend=alt.Legend(symbolType="square", symbolStrokeWidth=0) if ranges else None)
-    layers: list[Any] = [
-        alt.Chart(data([{"rate": found.average}]))
-        .mark_rule(color=ORANGE, strokeDash=[6, 3], strokeWidth=1.5)
-        .encode(x=x)
-    ]
-    if ranges:
-        bars = alt.Chart(data(ranges)).mark_bar(height=BAR // 2, stroke=PALE, strokeWidth=2)
-        layers.append(bars.encode(x=from_low, x2="high:Q", y=y, color=colour))
-    if shown:
-        intervals = alt.Chart(data(shown)).mark_rule(color=BLUE, strokeWidth=2)
-        points = alt.Chart(data(shown)).mark_point(filled=True, size=70, opacity=1)
-        layers += [intervals.encode(x=from_low, x2="high:Q", y=y), points.encode(x=x, y=y, color=colour)]
-    drawn = alt.layer(*layers).properties(width=WIDTH - 120, height=BAR * len(rows))
-    most = found.maximum
-    least = "at least " if most.at_least else ""
-    bar = " A pale bar is the range of a hidden share." if ranges else ""
-    description = (
-        f"The share linked in {counted(len(rows), 'group')}. The largest is {least}{percent(most.estimate)}, "
-        f"{where(most)}; the dashed line is the average, {percent(found.average)}.{bar}"
+    last = len(rows)
+    axis = alt.Axis(
+        title="tenths of people: 1 the commonest, 10 the rarest",
+        values=list(range(1, last + 1)),
+        format="d",
+        grid=False,
     )
-    heads = ("by", "group", "originals", "linked", "95% interval", "control", "attributable")
-    return finish(drawn, "Who is at risk", description, heads, table, names)
+    x = alt.X("tenth:Q", scale=alt.Scale(domain=[0.5, last + 0.5], nice=False), axis=axis)
+    y = alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=percent_axis("share linked", tickCount=5))
+    low = alt.Y("low:Q", scale=alt.Scale(domain=[0, 1]))
+    layers: list[Any] = [_average(found, y=True)]
+    ranges = [row | {"left": row["tenth"] - _HALF, "right": row["tenth"] + _HALF} for row in known if row["hidden"]]
+    if ranges:
+        bars = alt.Chart(data(ranges)).mark_rect(fill=HATCHED, stroke=BLUE, strokeWidth=1)
+        left = alt.X("left:Q", scale=alt.Scale(domain=[0.5, last + 0.5], nice=False), axis=axis)
+        layers.append(bars.encode(x=left, x2="right:Q", y=low, y2="high:Q", description=titled()))
+    shown = [row for row in known if not row["hidden"]]
+    if shown:
+        layers.append(alt.Chart(data(shown)).mark_rule(color=BLUE, strokeWidth=2).encode(x=x, y=low, y2="high:Q"))
+        layers.append(alt.Chart(data(shown)).mark_line(color=BLUE, strokeWidth=1.5).encode(x=x, y=y))
+        points = alt.Chart(data(shown)).mark_point(filled=True, size=70, opacity=1, color=BLUE)
+        layers.append(points.encode(x=x, y=y, description=titled()))
+    description = f"The share linked by rarity of values, in tenths of people. {_legend(found, bool(ranges))}"
+    cells = [(row["name"], *row["words"]) for row in rows]
+    drawn = alt.layer(*layers).properties(height=HEIGHT)
+    return finish(drawn, "By rarity", description, ("tenth", *_HEADS), cells, fitted=True)
+
+
+def at_risk(result: AuditResult, grouping: str | None = None) -> Chart | None:
+    """The share linked in every group of a column, the largest risk beyond look-alikes first; None if none is known.
+
+    Hidden shares are hatched ranges. Without `grouping` the chart has the groups of all columns and the tenths. Rows
+    without any known share are only in the table.
+    """
+    found = result.at_risk
+    if found is None:
+        return None
+    chosen = [table for table in found.tables if grouping in (None, table.name)]
+    rows = [
+        (table, _row(item, found))
+        for table in chosen
+        for item in (table.rows if table.name == BY_RARITY else sorted(table.rows, key=_first))
+    ]
+    known = [(table, row) for table, row in rows if row["low"] is not None]
+    if not known:
+        return None
+    names = unique_labels([_label(table, row["name"], grouping) for table, row in known])
+    drawn_rows = [row | {"label": name} for (_, row), name in zip(known, names, strict=True)]
+    y = alt.Y("label:N", sort=names, axis=alt.Axis(title=None))
+    x = alt.X("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked", values=[0, 0.5, 1]))
+    low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked", values=[0, 0.5, 1]))
+    layers: list[Any] = [_average(found, y=False)]
+    ranges = [row for row in drawn_rows if row["hidden"]]
+    if ranges:
+        bars = alt.Chart(data(ranges)).mark_bar(height=BAR // 2, fill=HATCHED, stroke=BLUE, strokeWidth=1)
+        layers.append(bars.encode(x=low, x2="high:Q", y=y, description=titled()))
+    shown = [row for row in drawn_rows if not row["hidden"]]
+    if shown:
+        layers.append(alt.Chart(data(shown)).mark_rule(color=BLUE, strokeWidth=2).encode(x=low, x2="high:Q", y=y))
+        points = alt.Chart(data(shown)).mark_point(filled=True, size=70, opacity=1, color=BLUE)
+        layers.append(points.encode(x=x, y=y, description=titled()))
+    drawn = alt.layer(*layers).properties(height=BAR * len(drawn_rows))
+    what = "group" if grouping is None else f"group by {printable(grouping)}"
+    description = f"The share linked in every {what}, the largest risk beyond look-alikes first."
+    if not any(row["beyond"] for _, row in rows):
+        description = f"The share linked in every {what}, the largest first."
+    cells = [
+        ((row["name"], *row["words"]) if grouping else (printable(table.name), row["name"], *row["words"]))
+        for table, row in rows
+    ]
+    heads = ("group", *_HEADS) if grouping else ("by", "group", *_HEADS)
+    title = "Who is at risk" if grouping is None else f"By {printable(grouping)}"
+    return finish(drawn, title, f"{description} {_legend(found, bool(ranges))}", heads, cells, names, fitted=True)
+
+
+def _label(table: GroupRates, name: str, grouping: str | None) -> str:
+    return name if grouping else f"{printable(table.name)}: {name}"
+
+
+def _first(row: GroupRate) -> tuple[float, float]:
+    """The sort key: risk beyond look-alikes, then the share linked, the largest first."""
+    linked = row.linked if row.linked is not None else row.at_least
+    beyond = -1.0 if row.attributable is None else row.attributable
+    return -beyond, -(linked or 0.0)
+
+
+def _row(row: GroupRate, found: AtRisk) -> dict[str, Any]:
+    """The marks of a group: its share with its interval, or the range of a hidden share; its cells and its title."""
+    name = counted(row.groups, "small group") if row.label is None else printable(row.label)
+    linked = linked_words(row, found)
+    words = (
+        f"{row.records:,}",
+        linked,
+        interval_words(row),
+        control_words(row, found),
+        attributable_words(row, found),
+    )
+    hidden = row.linked is None
+    low, high = row.low, row.high
+    if hidden and (row.at_least is not None or row.at_most is not None):
+        low, high = row.at_least or 0.0, 1.0 if row.at_most is None else row.at_most
+    elif hidden:
+        low = high = None
+    return {
+        "name": name,
+        "rate": row.linked,
+        "low": low if low is not None else row.linked,
+        "high": high if high is not None else row.linked,
+        "hidden": hidden,
+        "beyond": row.attributable is not None,
+        "title": title_of(f"{name}: {linked} linked"),
+        "words": words,
+    }
+
+
+def _average(found: AtRisk, *, y: bool) -> alt.Chart:
+    """The average as a dashed line."""
+    text = f"average: {percent(found.average, k=found.suppress_below)}"
+    rule = alt.Chart(data([{"rate": found.average, "title": title_of(text)}]))
+    drawn = rule.mark_rule(color=ORANGE, strokeDash=[6, 3], strokeWidth=2)
+    side: Any = alt.Y("rate:Q") if y else alt.X("rate:Q")
+    encoded: alt.Chart = drawn.encode(side, description=titled())
+    return encoded
+
+
+def _legend(found: AtRisk, hidden: bool) -> str:
+    text = f"The dashed line is the average, {percent(found.average, k=found.suppress_below)}."
+    return f"{text} Hatched: the range of a share that is hidden." if hidden else text

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cvpl.cli.dates import DATE, report_date
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.cli.values import LIMITS, ORIGINAL_HELP, OVERWRITE, finite_rate, given_limits, memory_bytes
+from cvpl.cli.summary import show_assumptions, show_within
+from cvpl.cli.values import DETAILS, LIMITS, ORIGINAL_HELP, OVERWRITE, finite_rate, given_limits, memory_bytes
 from cvpl.errors import ExitCode, UsageError
 from cvpl.files import check_outputs
 
 if TYPE_CHECKING:
+    from datetime import date as Day  # noqa: N812 - `date` is an option
+
     from cvpl.config.resolved import WithPolicy
     from cvpl.result import AuditResult
     from cvpl.workflows.propose import Proposal
@@ -106,11 +110,13 @@ def command(
     ),
     limits: str | None = LIMITS,
     plan: bool = typer.Option(False, "--plan", help="Print blocks, pairs, memory and expected time, and stop."),
+    date: str | None = DATE,
     overwrite: bool = OVERWRITE,
+    details: bool = DETAILS,
     as_json: bool = typer.Option(False, "--json", help="Print the content of result.json instead of the summary."),
 ) -> None:
     """Measure how many people of ORIGINAL can still be linked to a record of PROTECTED."""
-    allowed, most = memory_bytes(memory), given_limits(limits)
+    allowed, most, day = memory_bytes(memory), given_limits(limits), report_date(date)
     if most is not None and config is not None:
         raise UsageError(
             "--limits is for an audit without --config. Set `reading.limits` in the configuration instead."
@@ -131,7 +137,8 @@ def command(
     from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
     from cvpl.workflows.audit import ProjectionNotSavedError, audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    guessed = _guess(original, protected, most, silent=as_json) if config is None else None
+    guessed = None if config is not None else _guess(original, protected, most)
+    used = 0 if guessed is None or as_json else show_assumptions(guessed, details=details)
     settings = guessed or _settings(config, policy)
     if plan:
         from cvpl.reports.plan import show_plan  # noqa: PLC0415
@@ -174,11 +181,11 @@ def command(
             )
     except ProjectionNotSavedError as error:
         result, unsaved = error.result, error
-    wrote = None if out is None else _write(result, out, guessed)
+    wrote = None if out is None else _write(result, out, guessed, day)
     told = [] if wrote is None else [f"\n{wrote}"]
     if guessed is not None:
         told.append(_next_command(original, protected, control, out))
-    _show(result, told, as_json=as_json)
+    _show(result, told, as_json=as_json, details=details, used=used)
     if unsaved is not None:
         tell(str(unsaved))
     closed = [] if result.policy is None or result.policy.met else result.policy.reasons
@@ -224,46 +231,29 @@ def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
     return WithPolicy(config, read_policy(policy))
 
 
-def _guess(original: Path, protected: Path, limits: dict[str, int | str] | None, *, silent: bool) -> Proposal:
-    """Guess roles and types, and show them."""
+def _guess(original: Path, protected: Path, limits: dict[str, int | str] | None) -> Proposal:
+    """Guess roles and types."""
     from cvpl.workflows.propose import propose  # noqa: PLC0415
 
-    guessed = propose(original, protected, compare_sensitive=True, limits=limits)
-    if not silent:
-        show_assumptions(guessed)
-    return guessed
+    return propose(original, protected, compare_sensitive=True, limits=limits)
 
 
-def show_assumptions(guessed: Proposal) -> None:
-    """Show what is assumed without a configuration."""
-    from cvpl.reports.sections.assumptions import assumptions_section  # noqa: PLC0415
-    from cvpl.reports.sections.section import TERMINAL  # noqa: PLC0415
-    from cvpl.reports.terminal import show_sections  # noqa: PLC0415
-
-    with reader_may_leave():
-        show_sections([assumptions_section(guessed.assumptions, TERMINAL)], page())
-
-
-def _show(result: AuditResult, told: list[str], *, as_json: bool) -> None:
-    """Print the result as JSON, or its summary and what else is told."""
+def _show(result: AuditResult, told: list[str], *, as_json: bool, details: bool, used: int) -> None:
+    """Print the result as JSON, or its summary and what else is told; `used` lines were printed before."""
     with reader_may_leave():
         if as_json:
             # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
-        from cvpl.reports.terminal import show  # noqa: PLC0415
-
-        show(result, page())
-        for text in told:
-            typer.echo(text)
+        show_within(result, told, details=details, used=used)
 
 
-def _write(result: AuditResult, out: Path, guessed: Proposal | None) -> str:
+def _write(result: AuditResult, out: Path, guessed: Proposal | None, day: Day) -> str:
     """Write the result, its page and the guessed configuration, and say where they are."""
     from cvpl.reports.files import write_result  # noqa: PLC0415 - only if a file is written
 
     more = {} if guessed is None else {CONFIG: guessed.text}
-    path, page_at, *_ = write_result(result, out, FILES[1], more=more)
+    path, page_at, *_ = write_result(result, out, FILES[1], more=more, date=day)
     return f"Written: {path}, and the page to share: {page_at}"
 
 

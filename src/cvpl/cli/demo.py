@@ -7,7 +7,10 @@ from pathlib import Path
 
 import typer
 
+from cvpl.cli.dates import report_date
 from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.cli.summary import show_within
+from cvpl.cli.values import DETAILS
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
 from cvpl.workflows.simulate import CONFIG
@@ -20,9 +23,11 @@ def command(
         Path("demo"), metavar="DIR", help="Folder for the simulated tables, the configuration and the result."
     ),
     records: int = typer.Option(5_000, metavar="NUMBER", min=100, help="How many people to simulate, at least 100."),
+    details: bool = DETAILS,
 ) -> None:
     """Simulate people, protect their table with noise, set others aside as control, and audit the release."""
     check_folder(out, "--out")
+    day = report_date(None)
     _check_vacant(out)
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415
@@ -30,7 +35,6 @@ def command(
     from cvpl.laboratory.simulation import Touchpoints  # noqa: PLC0415
     from cvpl.randomness import stream  # noqa: PLC0415
     from cvpl.reports.files import write_result  # noqa: PLC0415
-    from cvpl.reports.terminal import show  # noqa: PLC0415
     from cvpl.workflows.audit import audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     out.mkdir(parents=True, exist_ok=True)
@@ -46,17 +50,16 @@ def command(
     Touchpoints(records=records).draw(stream(42, "demo control")).write(holdout)
     with Progress() as progress:
         result = audit(original, released, config, control=holdout, progress=progress)
-    path, page_at = write_result(result, out, "report.html")
+    path, page_at = write_result(result, out, "report.html", date=day)
     text = (
         f"{records:,} simulated people, released with noise on ages, times and categories; as many others as control."
     )
     call = ["cvpl", "audit", original, released, "--config", config, "--control", holdout, "--out", out, "--overwrite"]
+    by_hand = "  " + shlex.join(str(part) for part in call)
+    told = [f"\nWritten: {path}, and the page to share: {page_at}. The same by hand:", by_hand]
     with reader_may_leave():
-        console = page()
-        console.print(text)
-        show(result, console)
-        typer.echo(f"\nWritten: {path}, and the page to share: {page_at}. The same by hand:")
-        typer.echo("  " + shlex.join(str(part) for part in call))
+        page().print(text)
+        show_within(result, told, details=details, used=2)
 
 
 def _check_vacant(out: Path) -> None:

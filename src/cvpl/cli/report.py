@@ -7,8 +7,10 @@ from pathlib import Path
 
 import typer
 
+from cvpl.cli.dates import DATE, report_date
 from cvpl.cli.output import check_file
 from cvpl.cli.values import OVERWRITE
+from cvpl.errors import UsageError
 from cvpl.files import check_outputs
 
 
@@ -18,6 +20,13 @@ class Format(StrEnum):
     html = "html"
     pdf = "pdf"
     md = "md"
+
+
+class Paper(StrEnum):
+    """The sizes of paper."""
+
+    a4 = "a4"
+    letter = "letter"
 
 
 def command(
@@ -38,11 +47,20 @@ def command(
         help="The file; by default report.html (comparison.html, surface.html, trial.html), .pdf or .md beside the "
         "result.",
     ),
+    date: str | None = DATE,
+    paper: Paper = typer.Option(Paper.a4, "--paper", help="The paper of a PDF."),
+    one_page: bool = typer.Option(
+        False, "--one-page", help="Print only the sheet of an audit, the first page of its PDF."
+    ),
     overwrite: bool = OVERWRITE,
 ) -> None:
     """Write the report of a finished audit, comparison, surface, benchmark or trial: nothing is recomputed."""
     if out is not None and out.suffix.lower() != f".{kind}":
         raise typer.BadParameter(f"the file's extension must be .{kind}, as in report.{kind}", param_hint="--out")
+
+    day = report_date(date)
+    if one_page and kind is not Format.pdf:
+        raise UsageError("--one-page is for a PDF of an audit. Add --format pdf.")
 
     from cvpl.reports.files import write_report  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl.result.file import read_any  # noqa: PLC0415
@@ -52,4 +70,4 @@ def command(
     file = source.with_name(f"{stem}.{kind}") if out is None else out
     check_file(file, "--out")
     check_outputs([file], [source], overwrite=overwrite)
-    typer.echo(f"Written: {write_report(found, file)}")
+    typer.echo(f"Written: {write_report(found, file, date=day, paper=paper.value, one_page=one_page)}")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cvpl.cli.audit import CONFIG, show_assumptions
+from cvpl.cli.audit import CONFIG
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
+from cvpl.cli.summary import show_assumptions
 from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, memory_bytes
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -137,7 +138,7 @@ def command(
     def guess(found: Proposal) -> None:
         guessed.append(found)
         if not as_json:
-            show_assumptions(found)
+            show_assumptions(found, details=True)
 
     with Progress() as progress:
         result = trial(

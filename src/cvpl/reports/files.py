@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
+from typing import Literal
 
 from cvpl.errors import UsageError
 from cvpl.files import naming, whole_files, write_whole
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
 from cvpl.reports.markdown import sections_markdown
-from cvpl.reports.page import report_page
+from cvpl.reports.page import Printing, report_page
 from cvpl.reports.pdf import to_pdf
 from cvpl.reports.sections.results import sections_of
-from cvpl.result import BenchmarkResult
+from cvpl.result import AuditResult, BenchmarkResult
 from cvpl.result.file import AnyResult
+from cvpl.wording import printable
 
 FORMATS = ("html", "pdf", "md")
+PAPERS = ("a4", "letter")
 
 
-def write_report(result: AnyResult, path: str | Path) -> Path:
+def write_report(
+    result: AnyResult,
+    path: str | Path,
+    *,
+    date: date | None = None,
+    paper: Literal["a4", "letter"] = "a4",
+    one_page: bool = False,
+) -> Path:
     """Write the report of an audit, a comparison, a surface or a benchmark to `path`, atomically.
 
     The format depends on the file extension: `.html`, `.pdf` or `.md`. HTML is a single file without scripts or network
-    requests. PDF needs an installed Chromium or the extra `cvpl[pdf]`. Markdown is a short version, as for a pull
-    request. Raises UsageError for any other extension, and if PDF cannot be written.
+    requests. PDF needs an installed Chromium or the extra `cvpl[pdf]`; `paper` is its size, and `one_page` prints only
+    the sheet of an audit. Markdown is a short version, as for a pull request. The sheet of an audit names `date`, the
+    day of the report; without it, the same result gives the same page. Raises UsageError for any other extension or
+    paper, for one page of anything else, and if PDF cannot be written.
     """
     file = Path(path)
-    if file.suffix.removeprefix(".").lower() not in FORMATS:
+    kind = file.suffix.removeprefix(".").lower()
+    if kind not in FORMATS:
         raise UsageError(f"{file}: unknown report format. Use a file name that ends in .html, .pdf or .md.")
-    write_whole(file, _content(result, file.suffix))
+    if paper not in PAPERS:
+        raise UsageError(f"unknown paper '{printable(paper)}'. Use one of: {', '.join(PAPERS)}.")
+    if one_page and (kind != "pdf" or not isinstance(result, AuditResult)):
+        raise UsageError(f"{file}: one page is the sheet of an audit as a PDF. Use a result of `cvpl audit` and .pdf.")
+    write_whole(file, _content(result, file.suffix, date, Printing(paper, one_page)))
     return file
 
 
 def write_result(
-    result: AnyResult, folder: Path, *names: str, more: Mapping[str, str] | None = None
+    result: AnyResult, folder: Path, *names: str, more: Mapping[str, str] | None = None, date: date | None = None
 ) -> tuple[Path, ...]:
     """Write the JSON file of a result, and reports of it by these names, as one set; return their paths, JSON first.
 
-    An ending of `.csv` is the table of a leaderboard. `more` are further files by name. Files of two results are never
+    An ending of `.csv` is the table of a leaderboard. `more` are further files by name, `date` is the day that pages
+    name. Files of two results are never
     together in the folder: those that belong to an old result are removed before the new one is put in place. If a
     report cannot be made, the result is written without it, and then the error is raised.
     """
@@ -49,7 +68,7 @@ def write_result(
         first.write_bytes(result.to_json().encode())
         try:
             for draft in others:
-                content = texts.get(draft.name) or _content(result, draft.suffix)
+                content = texts.get(draft.name) or _content(result, draft.suffix, date, Printing())
                 with naming(folder / draft.name):
                     draft.write_bytes(content if isinstance(content, bytes) else content.encode())
         except BaseException as error:
@@ -61,13 +80,13 @@ def write_result(
     return files
 
 
-def _content(result: AnyResult, ending: str) -> str | bytes:
+def _content(result: AnyResult, ending: str, date: date | None, printing: Printing) -> str | bytes:
     """A report in the format of this file extension."""
     kind = ending.removeprefix(".").lower()
     if kind == "html":
-        return report_page(result)
+        return report_page(result, date=date)
     if kind == "pdf":
-        return to_pdf(report_page(result, opened=True))
+        return to_pdf(report_page(result, printing, date=date))
     if kind == "csv" and isinstance(result, BenchmarkResult):
         return leaderboard_csv(result)
     return report_markdown(result)

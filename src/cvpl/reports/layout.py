@@ -14,13 +14,11 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cvpl.reports.sections.section import Bar, Table
+from cvpl.reports.sections.section import Table
 from cvpl.wording import marked_parts
 
 NARROW = 76
 """Terminals narrower than this show the meaning of a figure below it, not beside it."""
-_BAR = 41
-"""The width of a bar."""
 
 
 def plain(text: str) -> str:
@@ -40,15 +38,6 @@ def hanging(mark: str, text: str, console: Console, style: str = "") -> None:
     grid.add_column()
     grid.add_row(Text(f"  {mark}", style=style), Text(plain(text), style=style))
     console.print(grid)
-
-
-def show_bar(bar: Bar, console: Console) -> None:
-    """Print a position between two ends, in ASCII characters."""
-    at = round(bar.share * (_BAR - 1))
-    console.print(Text(f"  {'-' * at}o{'-' * (_BAR - 1 - at)}"))
-    gap = " " * max(1, _BAR - len(bar.left) - len(bar.right))
-    console.print(Text(f"  {bar.left}{gap}{bar.right}", style="dim"))
-    hanging("", bar.meaning, console, style="dim")
 
 
 def show_table(table: Table, console: Console) -> None:

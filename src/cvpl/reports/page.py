@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -24,7 +25,9 @@ from cvpl.result.file import AnyResult
 from cvpl.wording import marked_parts
 
 _MOST_ROWS = 14
-"""In print, longer tables of numbers move to an appendix."""
+"""Longer tables of the numbers of a chart are left out in print."""
+_NOT_PRINTED = ("configuration",)
+"""Sections that are left out in print; the page and the result hold them."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class RenderedChart:
 
     @property
     def long(self) -> bool:
-        """Whether its numbers are in the appendix in print."""
+        """Whether its numbers are left out in print."""
         return sum(len(table.rows) for table in self.tables) > _MOST_ROWS
 
 
@@ -69,21 +72,37 @@ class RenderedLayer:
     sections: tuple[RenderedSection, ...]
 
 
+@dataclass(frozen=True)
+class Printing:
+    """How a page is printed: the size of its paper, `a4` or `letter`, and whether only the sheet is printed."""
+
+    paper: Literal["a4", "letter"] = "a4"
+    one_page: bool = False
+
+
 _LAYERS = {
     Layer.DECIDE: ("Decide", "Who is at risk, which columns give people away, what to do, and what reviewers ask for."),
     Layer.INSPECT: ("Inspect", "How the figures were measured, how far they can be trusted, and how to repeat them."),
 }
 
 
-def report_page(result: AnyResult, *, opened: bool = False) -> str:
-    """The HTML page of a result; `opened` unfolds everything, for print. An audit's page starts with its sheet."""
+def report_page(result: AnyResult, printing: Printing | None = None, *, date: date | None = None) -> str:
+    """The HTML page of a result, or with `printing` that of its PDF.
+
+    An audit's page starts with its sheet, which names `date` if it is given.
+    """
     sections = sections_of(result)
-    sheet = audit_sheet(result, sections[0].heading) if isinstance(result, AuditResult) else None
-    return sections_page(sections, sheet, opened=opened)
+    sheet = audit_sheet(result, sections[0].heading, date) if isinstance(result, AuditResult) else None
+    return sections_page(sections, sheet, printing)
 
 
-def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, *, opened: bool = False) -> str:
-    """The HTML page of a report; `opened` unfolds everything, for print. Below a sheet, sections are in layers."""
+def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, printing: Printing | None = None) -> str:
+    """The HTML page of a report. Below a sheet, sections are in layers. A page for print unfolds everything."""
+    opened = printing is not None
+    if sheet is not None and printing is not None and printing.one_page:
+        sections = [section for section in sections if section.anchor in (TITLE, CLOSING)]
+    if opened:
+        sections = [section for section in sections if section.anchor not in _NOT_PRINTED]
     if any(section.figures for section in sections):
         Thread(target=_start_charts).start()
     of = {section.anchor: section for section in sections}
@@ -91,8 +110,9 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, *, op
     shown = [rendered for section in inner if not (rendered := _render_section(section)).empty]
     return _page(
         "sections.html",
-        style=_style(),
+        style=_style(None if printing is None else printing.paper),
         opened=opened,
+        one_page=printing is not None and printing.one_page,
         on_page=True,
         title=of[TITLE],
         closing=of[CLOSING],
@@ -176,7 +196,7 @@ def _environment() -> Environment:
 
 
 @cache
-def _style() -> Markup:
+def _style(paper: str | None) -> Markup:
     from cvpl.charts.style import DARK  # noqa: PLC0415 - slow to import
 
-    return Markup(_environment().get_template("style.css").render(dark_colours=list(DARK.items())))  # noqa: S704 - ours
+    return Markup(_environment().get_template("style.css").render(dark_colours=list(DARK.items()), paper=paper))  # noqa: S704 - ours

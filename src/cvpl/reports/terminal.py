@@ -15,13 +15,13 @@ from cvpl.reports.layout import (
     hanging,
     heading,
     plain,
-    show_bar,
     show_figures,
     show_table,
 )
 from cvpl.reports.sections.results import sections_of
 from cvpl.reports.sections.section import TITLE, Output, Remark, Section, sections_for
-from cvpl.result import ComparisonResult, SurfaceResult
+from cvpl.reports.summary import show_summary, show_top
+from cvpl.result import AuditResult, ComparisonResult, SurfaceResult
 from cvpl.result.file import AnyResult
 
 _FIGURES = ("figures", "cards")
@@ -29,9 +29,15 @@ _STYLES = {"plain": "", "quiet": "dim", "notice": "bold yellow", "alarm": "bold 
 
 
 def show(result: AnyResult, console: Console, *, details: bool = False, most: int = LINES) -> None:
-    """Print a result: of a comparison or a surface at most `most` lines, and everything with `details`."""
+    """Print a result: of an audit, a comparison or a surface at most `most` lines, and everything with `details`."""
     sections = sections_of(result)
-    if isinstance(result, ComparisonResult | SurfaceResult) and not details:
+    if isinstance(result, AuditResult):
+        if not details:
+            show_summary(result, console, most)
+            return
+        show_top(result, console)
+        sections = [section for section in sections if section.anchor != TITLE]
+    elif isinstance(result, ComparisonResult | SurfaceResult) and not details:
         sections = brief_sections(sections, console, show_sections, most)
     show_sections(sections, console)
 
@@ -50,7 +56,7 @@ def show_sections(sections: Sequence[Section], console: Console) -> None:
 
 
 def _empty(section: Section) -> bool:
-    return not (section.sentences or section.bar or section.tables or section.items or section.code or section.notes)
+    return not (section.sentences or section.tables or section.items or section.code or section.notes)
 
 
 def _show(section: Section, widths: Sequence[int], console: Console) -> None:
@@ -61,8 +67,6 @@ def _show(section: Section, widths: Sequence[int], console: Console) -> None:
         heading(text, console, style)
     for remark in section.sentences:
         _show_remark(remark, console)
-    if section.bar is not None:
-        show_bar(section.bar, console)
     for table in section.tables:
         if table.style in _FIGURES:
             show_figures(table, widths, console)

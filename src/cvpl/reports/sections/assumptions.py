@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import WRITTEN, Column, Item, Output, Remark, Section, Table
+from cvpl.reports.sections.section import TERMINAL, WRITTEN, Column, Item, Output, Remark, Section, Table
 from cvpl.result import AssumedColumn, Assumptions
 from cvpl.wording import named, printable, sentence, typed
 
 ASSUMED = "Assumptions about the columns"
+_MOST_NAMES = 8
+"""A short list names at most this many columns of a role."""
 
 
 def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Output] = WRITTEN) -> Section:
@@ -31,6 +33,23 @@ def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Outp
         items=tuple(Item(sentence(printable(note))) for note in assumptions.notes),
         outputs=outputs,
     )
+
+
+def brief_assumptions(assumptions: Assumptions) -> Section:
+    """The roles with their columns, and the columns to check first; for the terminal, before a short summary."""
+    roles: dict[str, list[str]] = {}
+    for item in assumptions.columns:
+        roles.setdefault(item.role.replace("_", "-"), []).append(named(item.column))
+    doubtful = [named(item.column) for item in assumptions.columns if item.doubt is not None]
+    lists = "; ".join(f"{role}: {_names(found)}" for role, found in roles.items())
+    check = f" Check first: {_names(doubtful)}." if doubtful else ""
+    text = f"No configuration: roles and types are guesses (reasons: {typed('--details')}).{check}"
+    return Section("assumptions", sentences=(Remark(text, "notice"), Remark(f"{lists}.")), outputs=TERMINAL)
+
+
+def _names(found: list[str]) -> str:
+    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+    return f"{', '.join(found[:_MOST_NAMES])}{more}"
 
 
 def _use(item: AssumedColumn) -> str:

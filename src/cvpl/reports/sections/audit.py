@@ -11,7 +11,7 @@ from cvpl.reports.sections.figures import (
     false_rates_section,
     figures_section,
     paper_section,
-    scale_section,
+    roc_section,
     thresholds_section,
 )
 from cvpl.reports.sections.limits import limits
@@ -30,6 +30,7 @@ from cvpl.reports.sections.section import (
     Column,
     Item,
     Layer,
+    Output,
     Remark,
     Section,
     Table,
@@ -60,7 +61,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         warnings_section([warning_item(warning) for warning in result.warnings]),
         people_section(result),
         columns_section(result),
-        steps_section(next_steps(result)),
+        steps_section(next_steps(result), REPORTS),
         _reviewers(result),
         checks_section(result),
         assumptions_section(result.assumptions),
@@ -68,7 +69,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
     inspect = [
         explanation_section(result),
         figures_section(result),
-        scale_section(result),
+        roc_section(result),
         false_rates_section(result),
         population_section(result),
         paper_section(result),
@@ -93,10 +94,10 @@ def audit_sections(result: AuditResult) -> list[Section]:
     ]
 
 
-def steps_section(steps: list[str]) -> Section:
+def steps_section(steps: list[str], outputs: frozenset[Output] = WRITTEN) -> Section:
     """The next steps, the most urgent first."""
     return Section(
-        "next", "What to do next", items=tuple(Item(step) for step in steps), items_as="steps", outputs=WRITTEN
+        "next", "What to do next", items=tuple(Item(step) for step in steps), items_as="steps", outputs=outputs
     )
 
 
@@ -112,7 +113,10 @@ def _reviewers(result: AuditResult) -> Section:
     )
     table = Table("What reviewers ask for", tuple(Column(head, "left") for head in heads), rows, "stacked")
     return Section(
-        "reviewers", "What reviewers ask for", sentences=(Remark(purpose),), tables=(table,), starts_sheet=True
+        "reviewers",
+        "What reviewers ask for",
+        sentences=(Remark(purpose),),
+        tables=(table,),
     )
 
 
@@ -123,7 +127,14 @@ def _limits(result: AuditResult) -> list[Section]:
     ]
     rest = Remark("The figures depend on these assumptions and are valid only under them.")
     heading = "Assumptions and limits"
-    return [Section("limits", heading, sentences=(rest,), starts_sheet=True), *parts]
+    return [
+        Section(
+            "limits",
+            heading,
+            sentences=(rest,),
+        ),
+        *parts,
+    ]
 
 
 def _closing(result: AuditResult) -> Section:

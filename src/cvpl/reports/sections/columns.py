@@ -16,13 +16,19 @@ _WIDE = 100
 
 
 class _Measure(NamedTuple):
-    """One measure of how much a column gives away: its column head, value, cell, spread and meaning."""
+    """One measure of how much a column gives away: its name, value, cell, spread, meaning and unit."""
 
     name: str
     value: Callable[[Contribution], float | None]
     cell: Callable[[Contribution], str]
     spread: Callable[[Contribution], str] | None
     meaning: str
+    unit: str = ""
+
+    @property
+    def head(self) -> str:
+        """The head of its column: cells in percent have their sign, those in points have it here."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
 
 
 _MEASURES = (
@@ -48,6 +54,7 @@ _MEASURES = (
         "change of the linkage rate, in percentage points, when the column is left out of the comparison. "
         "Minus: the column helps to link people. Plus: more people are linked without it, because with fewer features "
         "more records look alike; the column distinguishes people, and dropping it adds look-alikes, not protection",
+        "points",
     ),
     _Measure(
         "power",
@@ -56,6 +63,7 @@ _MEASURES = (
         lambda item: _ends(item.power_drop_low, item.power_drop_high),
         "change of the power at 5%, in percentage points, when the column is left out; coarsen the column with the "
         "largest drop first",
+        "points",
     ),
 )
 
@@ -65,6 +73,11 @@ def columns_section(result: AuditResult) -> Section:
     heading, found = "Which columns give people away", result.feature_contribution
     known = [measure for measure in _MEASURES if any(measure.value(item) is not None for item in found.columns)]
     figure = Figure(chart_of("contributions", result), tabled=bool(known))
+    within = (
+        "No chart: whichever single column is left out, the change of the power at 5% lies within error."
+        if any(item.power_drop is not None for item in found.columns)
+        else ""
+    )
     if not known:
         nothing = "No figures for single columns: the score of the headline attacker cannot be split by column."
         return Section("columns", heading, figures=(figure,), without_figure=nothing)
@@ -74,11 +87,11 @@ def columns_section(result: AuditResult) -> Section:
         lambda item: item.role.replace("_", "-"),
     ]
     for measure in known:
-        columns.append(Column(measure.name))
+        columns.append(Column(measure.head))
         cells.append(measure.cell)
         spread = measure.spread
         if spread is not None and any(spread(item) for item in found.columns):
-            columns.append(Column(f"{measure.name}, spread", least_width=_WIDE))
+            columns.append(Column(f"{measure.head}, spread", least_width=_WIDE))
             cells.append(spread)
     rows = tuple(tuple(cell(item) for cell in cells) for item in sorted(found.columns, key=_weight))
     searched = {"rate": found.removal_asked, "power": found.power_asked}
@@ -90,6 +103,7 @@ def columns_section(result: AuditResult) -> Section:
         "columns",
         heading,
         figures=(figure,),
+        without_figure=within,
         tables=(Table(heading, tuple(columns), rows),),
         items=tuple(
             Item(f"{measure.name}: {measure.meaning}{_sample(searched.get(measure.name), result)}.")

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cvpl.reports.sections.facts import Fact, facts
-from cvpl.reports.sections.section import EVERYWHERE, SCREENS, TERMINAL, Bar, Column, Figure, Section, Table, chart_of
+from cvpl.reports.sections.section import EVERYWHERE, SCREENS, Column, Figure, Section, Table, chart_of
 from cvpl.result import AuditResult
-from cvpl.result.scale import scale_ends
 from cvpl.wording import UNKNOWN, percent, span
 
 COLUMNS = (Column("figure", "left"), Column("value"), Column("95% interval"), Column("meaning", "left"))
@@ -18,21 +17,6 @@ def figures_section(result: AuditResult) -> Section:
     """The figures behind the verdict."""
     table = Table("Figures", COLUMNS, _rows(facts(result)), "figures")
     return Section("figures", "The figures behind the verdict", tables=(table,), outputs=EVERYWHERE)
-
-
-def scale_section(result: AuditResult) -> Section:
-    """Where the release lies between the two canaries, by risk; the page shows the ruler of its sheet instead."""
-    heading, ends = "Where the release lies", scale_ends(result)
-    if result.risk is None or ends is None or ends[1] <= ends[0]:
-        return Section("scale", heading)
-    low, high = ends
-    text = (
-        f"Risk {percent(result.risk.estimate, k=result.suppress_below)}, between the same attacker's risk on a release "
-        "of independently drawn columns and its risk on the originals released unchanged."
-    )
-    share = min(1.0, max(0.0, (result.risk.estimate - low) / (high - low)))
-    bar = Bar(share, f"{percent(low)} nobody in it", f"the originals {percent(high)}", text)
-    return Section("scale", heading, bar=bar, outputs=TERMINAL)
 
 
 def false_rates_section(result: AuditResult) -> Section:
@@ -53,6 +37,16 @@ def false_rates_section(result: AuditResult) -> Section:
         if power.false_rate != first
     ]
     return _figures("false_rates", "At other false-positive rates", found)
+
+
+def roc_section(result: AuditResult) -> Section:
+    """Power over the false-positive rate."""
+    return Section(
+        "roc",
+        "Power over the false-positive rate (ROC)",
+        figures=(Figure(chart_of("roc", result)),),
+        without_figure="There is no ROC curve: without a control or true matches, no false-positive rate is known.",
+    )
 
 
 def paper_section(result: AuditResult) -> Section:
@@ -87,6 +81,9 @@ def thresholds_section(result: AuditResult) -> Section:
         figures=(Figure(chart_of("risk_curve", result)),),
         without_figure="There is no curve: without a threshold, a control or true matches, no rate can be computed.",
     )
+    if result.risk_curve and result.risk_curve[0].threshold is None:
+        # Without a threshold the rates are those of the ROC curve.
+        return Section("thresholds")
     if result.worst_case_risk is None or not result.risk_curve:
         return section
     ends = [point.threshold for point in (result.risk_curve[0], result.risk_curve[-1])]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import SCREENS, Column, Figure, Remark, Section, Table, chart_of
+from cvpl.evaluation.groups.groupings import BY_RARITY
+from cvpl.reports.sections.section import SCREENS, TERMINAL, Column, Figure, Remark, Section, Table, chart_of
 from cvpl.result import AtRisk, AuditResult, GroupRates
 from cvpl.result.people import (
     attributable_words,
@@ -31,7 +32,10 @@ def people_section(result: AuditResult) -> Section:
         "people",
         heading,
         sentences=(Remark(_most(found)),),
-        figures=(Figure(chart_of("at_risk", result), tabled=True),),
+        figures=(
+            Figure(chart_of("rarity", result)),
+            *(Figure(chart_of("at_risk", result, table.name)) for table in found.tables if table.name != BY_RARITY),
+        ),
         tables=tuple(_table(grouping, found) for grouping in found.tables),
         notes=(pooled,),
         outputs=SCREENS,
@@ -78,4 +82,4 @@ def _table(grouping: GroupRates, found: AtRisk) -> Table:
         )
         for row in grouping.rows
     )
-    return Table(f"Rates by {name}", columns, rows)
+    return Table(f"Rates by {name}", columns, rows, outputs=TERMINAL)

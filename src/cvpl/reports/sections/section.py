@@ -38,6 +38,11 @@ REPORTS = frozenset({Output.PAGE, Output.TERMINAL, Output.MARKDOWN})
 EVERYWHERE = frozenset(Output)
 """Every output: for what no reader should miss."""
 
+_STACKED_FROM = 4
+"""Tables with so many columns do not fit a phone, so their rows become cards."""
+_SHORT = 18
+"""Cells of at most this many characters stand side by side on a card."""
+
 Tone = Literal["plain", "quiet", "notice", "alarm", "good"]
 """The emphasis of a sentence: `notice` should be read first, `alarm` closes a gate, `good` is a policy that is met."""
 
@@ -63,8 +68,8 @@ class Table:
     the numbers below the table.
 
     `style`: `figures` has the columns figure, value, interval and meaning, with values aligned over all such tables;
-    `cards` is the same, shown large on a page; `stacked` shows the cells of a row below each other on a narrow screen.
-    A page folds a table that is `folded`.
+    `cards` is the same, shown large on a page; `stacked` shows the cells of a row below each other on a narrow screen,
+    as every table of four or more columns does. A page folds a table that is `folded`.
     """
 
     label: str
@@ -80,6 +85,16 @@ class Table:
     def named_by(self) -> int:
         """The index of the column with the row names: the first that is not right-aligned."""
         return next((at for at, column in enumerate(self.columns) if column.side != "right"), 0)
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a narrow screen shows each row as a card."""
+        return self.style == "stacked" or len(self.columns) >= _STACKED_FROM
+
+    @property
+    def compact(self) -> bool:
+        """Whether a card has two cells in a line: all of them are short."""
+        return all(len(cell) <= _SHORT for row in self.rows for at, cell in enumerate(row) if at != self.named_by)
 
     def filled(self) -> Table:
         """The same table without empty columns."""
@@ -120,16 +135,6 @@ class Figure:
     in_notebook: bool = False
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A position between two ends, for outputs without charts; `share` is the distance from the left end."""
-
-    share: float
-    left: str
-    right: str
-    meaning: str
-
-
 class Layer(Enum):
     """A part of a layered page: what a decision needs, and what stands behind the figures."""
 
@@ -142,9 +147,9 @@ class Section:
     """One section of a report.
 
     Its parts are shown in this order: sentences, charts, tables, list, code, notes. `without_figure` is the text shown
-    if no chart can be drawn; `bar` is for outputs without charts. `tables_open` shows the numbers below a chart
-    unfolded. A section without a heading belongs to the top of a report. `folded` are the outputs that fold the
-    section; `starts_sheet` starts a new page in print. `layer` is the part of a layered page that holds the section.
+    if no chart can be drawn. `tables_open` shows the numbers below a chart unfolded. A section without a heading
+    belongs to the top of a report. `folded` are the outputs that fold the section; `starts_sheet` starts a new page in
+    print. `layer` is the part of a layered page that holds the section.
     """
 
     anchor: str
@@ -153,7 +158,6 @@ class Section:
     sentences: tuple[Remark, ...] = ()
     figures: tuple[Figure, ...] = ()
     without_figure: str = ""
-    bar: Bar | None = None
     tables: tuple[Table, ...] = ()
     tables_open: bool = False
     items: tuple[Item, ...] = ()

@@ -12,17 +12,23 @@ from cvpl.wording import percent, span
 
 NOT_MEASURED = "not measured"
 NOT_ASSESSABLE = "not assessable"
+NO_REFERENCE = "Chance is 0%, everybody is 100%."
+"""The reference of a risk without a limit or canaries: the ends of its axis."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """A figure: its name, value, interval (empty if there is none), meaning and reference value."""
+    """A figure: its name, value, interval (empty if there is none), meaning and reference value.
+
+    `group` names the group that the figure belongs to; empty if it is everybody's.
+    """
 
     name: str
     value: str
     interval: str
     meaning: str
     reference: str
+    group: str = ""
 
 
 def cards(result: AuditResult) -> tuple[Card, Card, Card]:
@@ -44,7 +50,7 @@ def _risk(result: AuditResult) -> Card:
     least = "at least " if result.lower_bound else ""
     limits = [policy.max for policy in result.policies if policy.figure == "risk"]
     ends = scale_ends(result)
-    reference = "Chance is 0%, everybody is 100%."
+    reference = NO_REFERENCE
     if ends is not None and risk is result.risk:
         reference = f"A release with nobody in it: {percent(ends[0])}."
     if limits:
@@ -81,4 +87,5 @@ def _group(result: AuditResult) -> Card:
         return Card(name, "hidden", "", "every group is too small to publish", average)
     least = "at least " if most.at_least else ""
     value = f"{least}{percent(most.estimate, k=k)}"
-    return Card(name, value, span(most.low, most.high), f"{where(most)}; {meaning}", average)
+    group = where(most)
+    return Card(name, value, span(most.low, most.high), f"{group}; {meaning}", average, group)

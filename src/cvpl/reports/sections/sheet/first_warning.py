@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.warnings import warning_item
-from cvpl.result import AuditResult
+from cvpl.result import AuditResult, Warning_
 from cvpl.wording import counted
 
 _ORDER = (
@@ -26,6 +26,8 @@ _ORDER = (
     "attackers_left_out",
 )
 """Rules of warnings from the one that changes the answer most; all others come after them."""
+GATE = "gate"
+"""Stands for the rule of a finding that closes the gate."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,7 @@ class FirstWarning:
 
 def first_warning(result: AuditResult) -> FirstWarning | None:
     """A finding that closes the gate, or else the warning that changes the answer most; None if there is neither."""
-    closing = [line for closes, line in finding_lines(result.preflight, result.suppress_below) if closes]
-    ranked = sorted(
-        result.warnings, key=lambda warning: _ORDER.index(warning.rule) if warning.rule in _ORDER else len(_ORDER)
-    )
+    closing, ranked = _closing(result), _ranked(result)
     if closing:
         others = [counted(len(closing) - 1, "other finding")] if len(closing) > 1 else []
         others += [counted(len(ranked), "warning")] if ranked else []
@@ -53,6 +52,21 @@ def first_warning(result: AuditResult) -> FirstWarning | None:
     advice = tuple(line for line in item.more if line != ranked[0].docs)
     others = [counted(len(ranked) - 1, "other warning")] if len(ranked) > 1 else []
     return FirstWarning("The warning to read first", (item.text, *advice), _more(others))
+
+
+def serious_lines(result: AuditResult) -> list[tuple[str, str]]:
+    """All findings that close the gate, by the rule `gate`, and all warnings with their rules, the first ones first."""
+    findings = [(GATE, f"Closes the gate: {line}") for line in _closing(result)]
+    return findings + [(warning.rule, warning_item(warning).text) for warning in _ranked(result)]
+
+
+def _closing(result: AuditResult) -> list[str]:
+    return [line for closes, line in finding_lines(result.preflight, result.suppress_below) if closes]
+
+
+def _ranked(result: AuditResult) -> list[Warning_]:
+    place = {rule: at for at, rule in enumerate(_ORDER)}
+    return sorted(result.warnings, key=lambda warning: place.get(warning.rule, len(_ORDER)))
 
 
 def _more(others: list[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 from cvpl.reports.sections.sheet.actions import Actions, actions
 from cvpl.reports.sections.sheet.cards import Card, cards
@@ -43,8 +44,8 @@ class Sheet:
     signed: tuple[str, ...] = SIGNED
 
 
-def audit_sheet(result: AuditResult, title: str) -> Sheet:
-    """The sheet of an audit; `title` names the audited tables."""
+def audit_sheet(result: AuditResult, title: str, date: date | None = None) -> Sheet:
+    """The sheet of an audit; `title` names the audited tables, `date` is the day on which the report is written."""
     found = headline(result)
     return Sheet(
         title=title,
@@ -56,7 +57,7 @@ def audit_sheet(result: AuditResult, title: str) -> Sheet:
         cards=cards(result),
         warning=first_warning(result),
         actions=actions(result),
-        record=_record(result),
+        record=_record(result, date),
     )
 
 
@@ -78,15 +79,16 @@ def _legend(found: Headline) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _record(result: AuditResult) -> tuple[tuple[str, str], ...]:
-    """Files with fingerprints, version and seed, and the attackers that were asked."""
+def _record(result: AuditResult, date: date | None) -> tuple[tuple[str, str], ...]:
+    """The date, files with fingerprints, version and seed, and the attackers that were asked."""
+    day = () if date is None else (("Report written", date.isoformat()),)
     roles = {"original": "Original", "protected": "Release", "control": "Control"}
     files = tuple((roles.get(role, printable(role)), _file(item)) for role, item in result.inputs.items())
     version = printable(result.provenance.versions.get("cvpl", UNKNOWN))
     names = [row.name for row in sorted(result.attackers, key=lambda row: row.name != result.attacker)]
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     asked = f"{len(names)} asked: {', '.join(printable(name) for name in names[:_NAMES])}{more}"
-    return (*files, ("Tool", f"cvpl {version}, seed {result.provenance.seed}"), ("Attackers", asked))
+    return (*day, *files, ("Tool", f"cvpl {version}, seed {result.provenance.seed}"), ("Attackers", asked))
 
 
 def _file(item: Input) -> str:

@@ -16,6 +16,7 @@ WORDS: dict[State, str] = {
     "no-policy": "No policy",
     "not-assessable": "Not assessable",
 }
+NO_CONFIGURATION = "There was no configuration: roles and types of columns are guesses."
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def verdict_strip(result: AuditResult) -> Strip:
     if result.quick:
         details.append("Quick look: run the full audit before you decide.")
     if result.assumptions is not None:
-        details.append("There was no configuration: roles and types of columns are guesses.")
+        details.append(NO_CONFIGURATION)
     return Strip(state, tuple(details))
 
 
@@ -59,7 +60,7 @@ def _policy(result: AuditResult, state: State) -> list[str]:
     if state == "no-policy":
         closing = any(finding.closes_gate for finding in result.preflight)
         failed = " A check before the attack fails, so no policy could be met." if closing else ""
-        return [f"No limit was set, so nothing is met or not met: the decision is yours.{failed}"]
+        return [f"No limit was set: the decision is yours.{failed}"]
     if state == "met":
         first, *others = policies
         more = f" So {'is' if len(others) == 1 else 'are'} {counted(len(others), 'other policy', 'other policies')}."
