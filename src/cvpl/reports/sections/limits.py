@@ -23,7 +23,7 @@ def limits(result: AuditResult) -> list[Part]:
             "No guarantee",
             (
                 "The figures are estimates of what the stated attackers achieve. They do not bound other attackers.",
-                'No differential privacy, no information-theoretic bound, no proof of anonymity, no clearance.',
+                "No differential privacy, no information-theoretic bound, no proof of anonymity, no clearance.",
                 "A policy is met or not met under the stated attackers; a stronger one may do better.",
                 "Low figures can mean weak attackers, high ones may be look-alikes: compare them with the control.",
             ),
