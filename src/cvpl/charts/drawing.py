@@ -14,8 +14,10 @@ from typing import Any
 
 import vl_convert
 
-from cvpl.charts import style
 from cvpl.charts.style import Chart, Numbers
+from cvpl.charts.style import numbers as numbers_of_chart
+from cvpl.charts.style import png as png_of_chart
+from cvpl.charts.style import svg as svg_of_chart
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
 
@@ -63,25 +65,25 @@ def drawing(chart: Chart | Drawing) -> Drawing:
     """A chart as a drawing. A drawing stays as it is."""
     if isinstance(chart, Drawing):
         return chart
-    found = style.numbers(chart)
-    return Drawing(found.title, found.description, found.columns, found.rows, style.svg(chart))
+    found = numbers_of_chart(chart)
+    return Drawing(found.title, found.description, found.columns, found.rows, svg_of_chart(chart))
 
 
 def numbers(chart: Chart | Drawing) -> Numbers:
     """The title, the alternative text and the table of a chart."""
     if isinstance(chart, Drawing):
         return Numbers(chart.title, chart.description, chart.columns, chart.rows)
-    return style.numbers(chart)
+    return numbers_of_chart(chart)
 
 
 def svg(chart: Chart | Drawing) -> str:
     """The chart as an SVG element for a web page: it scales with the page, and its label is the description."""
-    return chart.svg if isinstance(chart, Drawing) else style.svg(chart)
+    return chart.svg if isinstance(chart, Drawing) else svg_of_chart(chart)
 
 
 def png(chart: Chart | Drawing, scale: float = 2.0) -> bytes:
     """The chart as a PNG on a white background, scaled by `scale`."""
     if not isinstance(chart, Drawing):
-        return style.png(chart, scale)
+        return png_of_chart(chart, scale)
     white: Any = re.sub(r"(<svg [^>]*>)", r'\1<rect width="100%" height="100%" fill="#ffffff"/>', chart._alone, count=1)
     return bytes(vl_convert.svg_to_png(white, scale=scale))

@@ -44,7 +44,7 @@ def chart_of_result(result: object, name: str | None = None, group: str | None =
 
 
 def _functions() -> dict[str, Callable[..., Any]]:
-    from cvpl import charts  # noqa: PLC0415 - the package imports this module
+    from cvpl import charts  # noqa: PLC0415 - loads all charts, which a name that is refused does not need
 
     return {name: found for name in charts.__all__ if callable(found := getattr(charts, name)) and name[0].islower()}
 

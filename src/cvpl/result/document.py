@@ -19,8 +19,6 @@ from cvpl.result.section import Section
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from cvpl.charts import Drawing
-
 
 FROM_FILE = "from a file"
 """The context of validation for a result that was read, which somebody may have changed."""
@@ -68,15 +66,14 @@ class Document(Section):
         """The answer and the main figures as Markdown, for a notebook."""
         return str(import_module("cvpl.reports.notebook").notebook_markdown(self))
 
-    def chart(self, name: str | None = None, *, group: str | None = None) -> Drawing | None:
-        """One chart of the result as an object that displays itself in a notebook; the main one without a name.
+    def chart(self, name: str | None = None, *, group: str | None = None) -> Any:
+        """One chart of the result as a `cvpl.charts.Drawing`, which displays itself; the main one without a name.
 
         It needs no script and no network, and `chart.save("chart.png")` or `.svg` writes it to a file. `chart_names`
         lists the names. `group` is a data set of a benchmark; without it, the first. None if there is nothing to draw.
         Raises UsageError for a name that this kind of result does not have.
         """
-        found: Drawing | None = import_module("cvpl.charts.of_result").chart_of_result(self, name, group)
-        return found
+        return import_module("cvpl.charts.of_result").chart_of_result(self, name, group)
 
     def chart_names(self) -> list[str]:
         """The names of the charts that this kind of result has, the main one first."""
