@@ -179,6 +179,12 @@ class ReportConfig(Settings):
     suppress_below: Annotated[int, Field(ge=1)] = SUPPRESS_BELOW
 
 
+class CriteriaConfig(Settings):
+    """Formal criteria of the release. `weights` names a column of the release with sampling weights, 1 or more."""
+
+    weights: str | None = None
+
+
 class ProtectConfig(Settings):
     """How `cvpl protect` treats the columns; missing settings are chosen from the table.
 
@@ -227,5 +233,7 @@ class AuditConfig(Settings):
     report: ReportConfig = ReportConfig()
     canaries: bool | None = None
     sensitivity: bool | None = None
+    singling_out: bool | None = None
+    criteria: CriteriaConfig = CriteriaConfig()
     population: PopulationForm | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

@@ -284,6 +284,8 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         declared=resolved.declared,
         groups=resolved.groups,
         subgroups=resolved.subgroups,
+        sensitive=resolved.sensitive,
+        weights=resolved.weights,
         memory=resolved.budget.memory,
         threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),

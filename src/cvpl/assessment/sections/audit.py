@@ -11,7 +11,9 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.population import population
+from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
@@ -84,6 +86,8 @@ def audit_result(
         control_likeness=diagnostics.likeness(judged.likeness),
         sensitivity=diagnostics.sensitivity(found.varied, found.sensitivity),
         at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
+        singling_out=singling_out(found.singling_out, inputs),
+        criteria=criteria(found.criteria),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
         lower_bound=not done.exact,
