@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,14 +13,19 @@ from hypothesis import strategies as st
 
 from cvpl.evaluation.criteria.classes import EquivalenceClasses, combined_codes
 from cvpl.evaluation.criteria.closeness import equal_distance, ordered_distance
+from cvpl.evaluation.criteria.criteria import KnownPopulation, release_criteria
 from cvpl.evaluation.criteria.diversity import ValueCounts, diversity, recursive_c
 from cvpl.evaluation.criteria.individual_risk import class_risk, individual_risk
 from cvpl.evaluation.criteria.population_uniques import _pitman_parameters, pitman_uniques, zayatz_uniques
 from cvpl.evaluation.criteria.presence import presence
 from cvpl.evaluation.criteria.reidentification import class_risks
 from cvpl.evaluation.criteria.suppressed import compatible_sizes
+from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.pair import read_inputs
+from cvpl.tables.reading_settings import Reading
 from examples import examples
 from oracle import criteria as slow
+from shared_data import SHARED, needs_data
 
 rows_of = st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 3), st.integers(0, 4)), min_size=1, max_size=40)
 
@@ -189,3 +196,73 @@ def test_pitman_finds_the_top_of_the_likelihood(alpha):
 def test_pitman_is_unknown_where_the_likelihood_has_no_top(sizes):
     """Only uniques, or no unique at all."""
     assert pitman_uniques(np.array(sizes), 1000) is None
+
+
+PYCANON = json.loads((Path(__file__).parent / "fixtures" / "pycanon_criteria.json").read_text(encoding="utf-8"))
+"""Written by benchmarks/criteria_against_pycanon.py."""
+
+
+def read(original, release, keys, secret, *, ordered, **more):
+    """The release of an audit, its quasi-identifiers by where they are read, and its secrets."""
+    specs = [ColumnSpec(name, "quasi_identifier", "numeric" if name == "age" else "category") for name in keys]
+    kept = ColumnSpec(secret, "sensitive", "numeric" if ordered else "category")
+    inputs = read_inputs(original, release, specs, sensitive=[kept], **more)
+    released = dict(inputs.evaluation.released)
+    there = [name for name in keys if name in inputs.pair.protected.columns]
+    return inputs, there, {name: released.pop(name) for name in keys if name in released}, released
+
+
+@needs_data
+@pytest.mark.parametrize("row", PYCANON, ids=lambda row: f"{Path(row['release']).stem}-{row['secret']}")
+@pytest.mark.parametrize("strip", [True, False])
+def test_real_releases_have_pycanons_values(row, strip):
+    """k, l, entropy l and t of every k-anonymous release, also where the original's header keeps its blanks."""
+    files = SHARED / row["original"], SHARED / row["release"]
+    inputs, there, more, secrets = read(
+        *files, row["keys"], row["secret"], ordered=row["ordered"], reading=Reading(strip=strip)
+    )
+    if not there:
+        pytest.skip("the tables have no column in common")
+    found = release_criteria(inputs.pair.protected, there, secrets, more=more)
+    secret = found.secrets[row["secret"]]
+    assert found.classes.k == row["k"]
+    assert secret.diversity.distinct == row["l"]
+    assert int(secret.diversity.entropy + 1e-9) == row["entropy_l"]
+    assert (secret.ordered if row["ordered"] else secret.equal) == pytest.approx(row["t"], abs=1e-9)
+
+
+def test_a_known_population_gives_journalists_their_own_classes():
+    """Ages are released in tens: in the population of eight, the class 20-29 has three people, 30-39 five."""
+    import pandas as pd  # noqa: PLC0415 - one test needs it
+
+    original = pd.DataFrame({"age": [21, 22, 33, 34], "sick": ["a", "b", "a", "a"]})
+    released = pd.DataFrame({"age": ["20-29", "20-29", "30-39", "30-39"], "sick": ["a", "b", "a", "a"]})
+    control = pd.DataFrame({"age": [25, 35, 36, 37], "sick": ["a"] * 4})
+    inputs, there, more, secrets = read(original, released, ["age"], "sick", ordered=False, control=control)
+    everybody = KnownPopulation(inputs.pair.original, inputs.pair.control)
+    found = release_criteria(inputs.pair.protected, there, secrets, population=8, everybody=everybody, more=more)
+    assert found.basis == "population"
+    assert found.presence == pytest.approx((2 / 5, 2 / 3))
+    assert found.risks.prosecutor_maximum == pytest.approx(1 / 2)
+    assert found.risks.journalist_maximum == pytest.approx(1 / 3)
+    assert found.risks.marketer == pytest.approx((2 / 3 + 2 / 5) / 4)
+    assert found.secrets["sick"].diversity.distinct == 1
+    assert found.estimates.zayatz == 0
+    estimated = release_criteria(inputs.pair.protected, there, secrets, population=8)
+    assert estimated.basis == "estimated"
+    assert estimated.risks.journalist_maximum == pytest.approx(slow.negative_binomial_risk(2, 1 / 2))
+    weighted = release_criteria(inputs.pair.protected, there, secrets, weights=np.ones(4))
+    assert weighted.risks.journalist_maximum == pytest.approx(1 / 2)
+    assert weighted.estimates is None
+
+
+def test_a_quasi_identifier_that_only_the_release_has_parts_its_records():
+    """Left out of the comparison with the originals, it still counts for k."""
+    import pandas as pd  # noqa: PLC0415 - one test needs it
+
+    original = pd.DataFrame({"age": [20, 20, 30, 30], "sick": ["a", "b", "a", "b"]})
+    released = original.assign(town=["x", "y", "x", "x"])
+    inputs, there, more, secrets = read(original, released, ["age", "town"], "sick", ordered=False)
+    assert there == ["age"] and list(more) == ["town"]
+    assert release_criteria(inputs.pair.protected, there, secrets, more=more).classes.k == 1
+    assert release_criteria(inputs.pair.protected, there, secrets).classes.k == 2

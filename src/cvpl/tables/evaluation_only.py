@@ -24,7 +24,7 @@ class EvaluationOnly:
 
     `matches` is None where no match is known. `columns` holds each column for the originals and, if it has the column,
     for the control: subgroups by which rates are split. `released` holds columns of the release that no attacker
-    compares: sensitive values, and sampling weights.
+    compares: sensitive values, sampling weights, and quasi-identifiers that the originals lack.
     """
 
     matches: TrueMatches | None = None

@@ -141,6 +141,8 @@ def read_inputs(
         kept = [spec for spec in kept if spec.name not in empty]
         texts = free_texts(kept, read, notices)
         kept = [spec for spec in kept if spec.name not in texts]
+        # What the originals lack still tells released records apart.
+        released |= _released_alone(con, reading, sources[1], specs, kept)
     finally:
         con.close()
     read_tables = [
@@ -301,6 +303,18 @@ def _evaluation_columns(
         columns = reader.read(spec, there)
         found[spec.name] = columns[0], columns[1] if len(columns) > 1 else None
     return found
+
+
+def _released_alone(
+    con: duckdb.DuckDBPyConnection,
+    reading: Reading,
+    released: Source,
+    specs: Sequence[ColumnSpec],
+    kept: Sequence[ColumnSpec],
+) -> dict[str, ColumnData]:
+    """Read the quasi-identifiers of the release that are left out of the comparison."""
+    alone = [spec for spec in specs if spec.role == "quasi_identifier" and spec not in kept]
+    return released_columns(con, reading, released, alone, None, [])
 
 
 def _unit(

@@ -1,4 +1,4 @@
-"""Columns of the release that no attacker compares: sensitive values, and sampling weights."""
+"""Columns of the release that no attacker compares: sensitive values, sampling weights, and others."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def released_columns(
     con: duckdb.DuckDBPyConnection,
     reading: Reading,
     released: Source,
-    sensitive: Sequence[ColumnSpec],
+    specs: Sequence[ColumnSpec],
     weights: ColumnSpec | None,
     problems: list[Problem],
 ) -> dict[str, ColumnData]:
-    """Read the sensitive columns that are released, and the weights, whose problems are added to `problems`.
+    """Read those of the columns that are released, and the weights, whose problems are added to `problems`.
 
-    A sensitive column that cannot be read as its type is read as texts: only which values are equal matters then.
+    A column that cannot be read as its type is read as texts: only which values are equal matters then.
     """
     found: dict[str, ColumnData] = {}
-    for spec in sensitive:
+    for spec in specs:
         if spec.name not in released.types:
             continue
         unreadable: list[Problem] = []

@@ -11,7 +11,7 @@ from cvpl.tables.pair import Inputs
 
 
 def formal_criteria(resolved: ResolvedConfig, inputs: Inputs) -> ReleaseCriteria | None:
-    """The criteria by the columns with the role quasi_identifier; None if no such column is in both tables.
+    """The criteria by the columns with the role quasi_identifier; None if the release has none.
 
     The population is known if the originals and the control together have as many people as the setting `population`
     states; otherwise its size gives estimates.
@@ -25,4 +25,7 @@ def formal_criteria(resolved: ResolvedConfig, inputs: Inputs) -> ReleaseCriteria
     everybody = None
     if pair.control is not None and size == pair.original.rows + pair.control.rows:
         everybody = KnownPopulation(pair.original, pair.control)
-    return release_criteria(pair.protected, names, released, population=size, weights=weights, everybody=everybody)
+    more = {spec.name: released.pop(spec.name) for spec in resolved.specs if spec.name in released}
+    return release_criteria(
+        pair.protected, names, released, population=size, weights=weights, everybody=everybody, more=more
+    )

@@ -79,20 +79,23 @@ def release_criteria(
     population: int | None = None,
     weights: Numbers | None = None,
     everybody: KnownPopulation | None = None,
+    more: Mapping[str, ColumnData] | None = None,
 ) -> ReleaseCriteria | None:
     """The criteria of a release by the quasi-identifiers `names`; None without records or without quasi-identifiers.
 
     `population` is the number of people of whom the release is a sample, `weights` how many each record stands for;
     with both the weights estimate the individual risk. `everybody` is the population itself, if it is known.
+    `more` are quasi-identifiers that only the release has; the population then has no classes of its own.
     """
-    if not released.rows or not names:
+    more = more or {}
+    if not released.rows or not (names or more):
         return None
-    columns = [_codes(released.columns[name]) for name in names]
+    columns = [_codes(column) for column in (*(released.columns[name] for name in names), *more.values())]
     classes = EquivalenceClasses.by(columns, released.rows)
     own = weights is None and population is not None
     each = np.full(released.rows, max(1.0, (population or 0) / released.rows)) if own else weights
     individual = None if each is None else individual_risk(classes, each)
-    people, shares = (None, None) if everybody is None else _in_population(released, names, classes, everybody)
+    people, shares = (None, None) if everybody is None or more else _in_population(released, names, classes, everybody)
     risks = class_risks(classes, people)
     assert risks is not None  # noqa: S101 - there are records
     basis: Basis = "release" if people is None else "population"
@@ -105,7 +108,7 @@ def release_criteria(
         estimates = PopulationEstimates(population, *found)
     sizes_as_any = compatible_sizes(columns, released.rows)
     return ReleaseCriteria(
-        names=tuple(names),
+        names=(*names, *more),
         classes=classes,
         suppressed=float(np.mean([float((codes < 0).mean()) for codes in columns])),
         k_as_any=None if sizes_as_any is None else int(sizes_as_any.min()),
