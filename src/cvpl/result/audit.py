@@ -39,11 +39,13 @@ class PolicyOutcome(Section):
     """The outcome of a policy: which bound of which figure is compared with `max`, and whether it is met.
 
     `reasons` lists why it is not met. `attacker` is the attacker that `value` belongs to; null if no attacker has one.
+    The figure `k` has a smallest value `min` instead; then `max` is null.
     """
 
     figure: str
     bound: str
-    max: Number
+    max: Number | None
+    min: Number | None = None
     value: Number | None
     met: bool
     reasons: list[str]

@@ -8,6 +8,7 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
 from cvpl.assessment.disclosure import few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.gate import TableFigures
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
@@ -34,6 +35,15 @@ class Assessment:
     findings: list[out.Finding]
     policies: list[out.PolicyOutcome]
     disclosure: Disclosure
+
+
+def table_figures(found: Diagnostics, inputs: Inputs, disclosure: Disclosure) -> TableFigures:
+    """The figures of a gate that belong to the release, as they are published."""
+    singled = disclosure.published_or_none(singling_out(found.singling_out, inputs))
+    return TableFigures(
+        k=None if found.criteria is None else found.criteria.classes.k,
+        singled_out=None if singled is None else singled.rate,
+    )
 
 
 def audit_result(
