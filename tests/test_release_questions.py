@@ -87,7 +87,7 @@ def test_singling_out_is_told_with_the_control(tables, exact):
 
 
 def test_published_figures_are_rounded_and_k_is_exact(tables, exact):
-    """k is a property of the release that everyone can count; shares are multiples of ten people."""
+    """The k is a property of the release that everyone can count; shares are multiples of ten people."""
     found = audited(tables)
     assert found.criteria.k == exact.criteria.k
     step = 0.05  # the smallest of 1, 2 and 5 times a power of ten that is at least 10 / 240
