@@ -27,6 +27,8 @@ FIGURES: Mapping[str, str] = {
     "power_at_10": "the power at a false-positive rate of 10%",
     "top1_hit_rate": "the top-1 hit rate",
     "maximum_subgroup_rate": "the largest rate of a subgroup",
+    "singled_out_rate": "the singled-out rate",
+    "k": "k, the size of the smallest class of the release,",
 }
 """The phrase for each figure that a policy can bound."""
 _NOTHING = 1e-12

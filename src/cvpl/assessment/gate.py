@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -19,7 +20,7 @@ from cvpl.evaluation.contradictions import (
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.policy import FALSE_RATE_OF, Figure, judge
+from cvpl.evaluation.policy import AT_LEAST, FALSE_RATE_OF, Figure, judge
 from cvpl.evaluation.risk import best_candidate
 from cvpl.result.published import Disclosure
 
@@ -44,19 +45,25 @@ def gate(
     people: Mapping[str, Subgroups | None],
     findings: Sequence[out.Finding],
     disclosure: Disclosure,
+    tables: TableFigures | None = None,
 ) -> list[out.PolicyOutcome]:
     """One outcome for each policy, those that are not met first; all must be met.
 
     The risk, power and top-1 are the largest over all attackers that count, with intervals that hold simultaneously.
     Rates at the threshold are those of the headline or, if none was picked, the largest over all attackers that have
-    one. `fail_above` replaces a single policy's maximum; with several policies, or a preset, it is an additional policy
-    on the risk. `people` has the rates by subgroup of each attacker that needs them. A finding in `findings` that
-    closes the gate closes it for every policy. Figures are compared as they are published, rounded up.
+    one. `fail_above` replaces a single policy's maximum; with several policies, a preset or a policy on k, it is an
+    additional policy on the risk. `people` has the rates by subgroup of each attacker that needs them. A finding in
+    `findings` that closes the gate closes it for every policy. Figures are compared as they are published, rounded up.
+    `tables` has the figures that no attacker gives.
     """
     closing = [f"before the attack: {finding.message}" for finding in findings if finding.closes_gate]
     outcomes = []
     for one in _policies(policy, fail_above):
-        exact, attacker, unknown = _value(ensemble, headline, one, people)
+        exact, attacker, unknown = (
+            _table_value(tables or TableFigures(), one)
+            if one.figure in ("k", "singled_out_rate")
+            else _value(ensemble, headline, one, people)
+        )
         plain = attacker is not None and ensemble.outcomes[attacker].measured.threshold is None
         value = _rounded_up(exact, one, disclosure.among(without_threshold=int(plain)))
         found = (
@@ -64,12 +71,13 @@ def gate(
             *doubts(ensemble, headline, one.figure),
             *_without_control(ensemble, headline, one, disclosure),
         )
-        judged = judge(one.figure, one.bound, one.max, value, found, unknown)
+        judged = judge(one.figure, one.bound, one.limit, value, found, unknown)
         outcomes.append(
             out.PolicyOutcome(
                 figure=one.figure,
                 bound=one.bound,
                 max=one.max,
+                min=one.min,
                 value=judged.value,
                 attacker=attacker,
                 met=judged.met,
@@ -78,6 +86,24 @@ def gate(
             )
         )
     return sorted(outcomes, key=lambda outcome: outcome.met)
+
+
+@dataclass(frozen=True)
+class TableFigures:
+    """The figures of a gate that belong to the release, not to an attacker; the rate is as it is published."""
+
+    k: int | None = None
+    singled_out: out.SingledOutRate | None = None
+
+
+def _table_value(tables: TableFigures, policy: PolicyConfig) -> tuple[float | None, str | None, str]:
+    """The figure that a policy checks, and why it is unknown, if so; no attacker gives it."""
+    if policy.figure == "k":
+        return tables.k, None, "the release has no quasi-identifier, or this is a quick look"
+    found = tables.singled_out
+    if found is None:
+        return None, None, "it was not measured; set `singling_out: true`"
+    return found.estimate if policy.bound == "estimate" else found.high, None, "there are too few predicates"
 
 
 def _rounded_up(value: float | None, policy: PolicyConfig, disclosure: Disclosure) -> float | None:
@@ -92,7 +118,7 @@ def _policies(policy: PolicyConfig | tuple[PolicyConfig, ...] | None, fail_above
     written = list(policy) if isinstance(policy, tuple) else [] if policy is None else [policy]
     if fail_above is None:
         return written
-    if isinstance(policy, PolicyConfig) and policy.preset is None:
+    if isinstance(policy, PolicyConfig) and policy.preset is None and policy.figure not in AT_LEAST:
         return [policy.model_copy(update={"max": fail_above})]
     return [*written, PolicyConfig(figure="risk", max=fail_above)]
 
@@ -183,7 +209,7 @@ def _without_control(
     ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig, disclosure: Disclosure
 ) -> tuple[str, ...]:
     """Doubts without a control: a rate misses releases of equal records, so the top-1 hit rate must be low too."""
-    if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate"):
+    if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate", "k", "singled_out_rate"):
         return ()
     best = ensemble.best_candidate
     if best is None:
@@ -192,7 +218,7 @@ def _without_control(
     if interval.high is None:
         return ("there is no control, and the top-1 hit rate has no interval",)
     hits = disclosure.grid(_PEOPLE["top1_hit_rate"]).up(estimate if policy.bound == "estimate" else interval.high)
-    if hits <= policy.max:
+    if policy.max is None or hits <= policy.max:
         return ()
     return (f"there is no control, and the top-1 hit rate of up to {hits:.1%} is above the limit",)
 

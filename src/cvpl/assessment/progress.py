@@ -35,6 +35,8 @@ class Phase(StrEnum):
     SENSITIVITY = "sensitivity"
     LADDER = "progressive evaluation"
     SUBGROUPS = "who is at risk"
+    SINGLING_OUT = "singling out"
+    CRITERIA = "formal criteria"
     UTILITY = "utility"
     WRITING = "writing the page"
 

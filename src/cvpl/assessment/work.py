@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from math import comb
 
 from cvpl.assessment import screening
 from cvpl.assessment.attack_cost import AttackCosts, Compared, Cost, SharedCosts, cores
@@ -15,6 +16,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
+from cvpl.evaluation.singling_out.column_sets import LARGEST, MOST_VISITS
 from cvpl.tables.pair import Inputs
 
 # Seconds of the reference core.
@@ -25,6 +27,9 @@ _CHECK_CELL, _LIKENESS = 0.4e-6, 0.25
 """A cell in the checks before the attack, and the comparison of the control with the originals."""
 _SUBGROUPS, _SUBGROUP_PERSON = 0.2, 15e-6
 """Subgroups, and writing the result."""
+_SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
+"""Predicates; a record of a set of columns; and a cell of the columns that are sorted for predicates."""
+_CRITERIA_CELL = 0.4e-6
 _PAGE = 2.0
 """Drawing the charts of the page."""
 
@@ -139,7 +144,24 @@ class Work:
             self._beside(Phase.SENSITIVITY, drops + contributions, varied),
             self._step(Phase.LADDER, self._mean(running, self._ladder)),
             self._step(Phase.SUBGROUPS, Cost(people)),
+            self._step(Phase.SINGLING_OUT, self._singling_out()),
+            self._step(Phase.CRITERIA, self._criteria()),
         ]
+
+    def _singling_out(self) -> Cost:
+        """Every set of up to three columns, and predicates."""
+        if not self._resolved.runs_singling_out:
+            return Cost()
+        records = self._costs.rows + self._costs.released
+        sets = sum(comb(self._columns, size) for size in range(1, LARGEST + 1))
+        asked = self._columns * (records + self._costs.control)
+        seconds = _SINGLED + _SET_RECORD * min(sets * records, MOST_VISITS) + _ASKED_CELL * asked
+        return Cost(seconds * self._speed.plain)
+
+    def _criteria(self) -> Cost:
+        """The classes of the release."""
+        cells = 0 if self._resolved.quick else self._columns * self._costs.released
+        return Cost(_CRITERIA_CELL * cells * self._speed.plain)
 
     def compared(self) -> list[Step]:
         """The steps of one of several releases that are compared."""

@@ -71,6 +71,8 @@ class ResolvedConfig:
     levers: Levers
     groups: tuple[str, ...] = ()
     subgroups: tuple[ColumnSpec, ...] = ()
+    sensitive: tuple[ColumnSpec, ...] = ()
+    """Columns whose values the release should not give away."""
     drawn: tuple[str, ...] = ()
     """The names of those attackers that were drawn beyond the configuration."""
     quick: bool = False
@@ -107,6 +109,17 @@ class ResolvedConfig:
     def runs_sensitivity(self) -> bool:
         """Whether alternative choices are tried: as set, or by default in the family."""
         return not self.quick and (self.is_family if self.config.sensitivity is None else self.config.sensitivity)
+
+    @property
+    def runs_singling_out(self) -> bool:
+        """Whether sets of columns and predicates are tried: as set, or by default in the family."""
+        return not self.quick and (self.is_family if self.config.singling_out is None else self.config.singling_out)
+
+    @property
+    def weights(self) -> ColumnSpec | None:
+        """The column of the release with sampling weights; None if there is none."""
+        name = self.config.criteria.weights
+        return None if name is None else ColumnSpec(name, "ignore", "numeric")
 
     @property
     def first_vectorization(self) -> Vectorization:
@@ -281,6 +294,11 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         problems.append(Problem(name, what, cure))
     levers = _levers(config, name, problems)
     subgroups = _subgroups(config, base, name, problems)
+    sensitive = tuple(
+        _spec(column, _typed(entry), base, name, problems)
+        for column, entry in config.columns.items()
+        if entry.role == "sensitive"
+    )
     if problems:
         raise InputError(problems)
     return ResolvedConfig(
@@ -295,6 +313,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         levers=levers,
         groups=tuple(column for column, entry in config.columns.items() if entry.role == "group"),
         subgroups=subgroups,
+        sensitive=sensitive,
     )
 
 
@@ -313,9 +332,13 @@ def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Proble
             cure = did_you_mean(column, config.columns) or "Declare it under `columns`, with any role."
             problems.append(Problem(name, what, cure, column))
             continue
-        typed = entry if entry.type is not None else entry.model_copy(update={"type": "category"})
-        found.append(_spec(column, typed, base, name, problems))
+        found.append(_spec(column, _typed(entry), base, name, problems))
     return tuple(found)
+
+
+def _typed(entry: ColumnConfig) -> ColumnConfig:
+    """The column with a type: without one it is read as a category."""
+    return entry if entry.type is not None else entry.model_copy(update={"type": "category"})
 
 
 def _levers(config: AuditConfig, name: str, problems: list[Problem]) -> Levers:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from cvpl.config.shorthands import RuleForm, one_of
 from cvpl.config.sizes import LEAST, MOST, parse_size
 from cvpl.config.written_attacker import AttackerForm, ThresholdForm
 from cvpl.evaluation.intervals.intervals import Method
-from cvpl.evaluation.policy import PRESETS, Bound, Figure
+from cvpl.evaluation.policy import AT_LEAST, PRESETS, Bound, Figure
 from cvpl.operators.threshold import DEFAULT, Grid
 from cvpl.operators.vectorization import Encoding as ColumnEncoding
 from cvpl.operators.vectorization import Feature
@@ -130,13 +130,37 @@ def _number(value: object) -> object:
     return value
 
 
+def _count(value: object) -> object:
+    """The smallest class is a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("write a whole number, such as 5")  # noqa: TRY004 - reported by pydantic
+    return value
+
+
 class PolicyConfig(Settings):
-    """A gate: the audit fails if `bound` of `figure` is above `max`. `preset` names the source of the limit."""
+    """A gate: the audit fails if `bound` of `figure` is above `max`. `preset` names the source of the limit.
+
+    The figure `k` has a smallest value `min` instead of `max`.
+    """
 
     figure: Figure = "risk"
     bound: Bound = "high"
-    max: Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
+    max: Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)] | None = None
+    min: Annotated[int, BeforeValidator(_count), Field(ge=1)] | None = None
     preset: str | None = None
+
+    @model_validator(mode="after")
+    def _has_its_limit(self) -> Self:
+        wanted, other = ("min", self.max) if self.figure in AT_LEAST else ("max", self.min)
+        if getattr(self, wanted) is None or other is not None:
+            kind = "a whole number from 1 on" if wanted == "min" else "a number from 0 to 1"
+            raise ValueError(f"the figure {self.figure} has a limit `{wanted}`, {kind}, and no other limit")
+        return self
+
+    @property
+    def limit(self) -> float:
+        """The smallest or the largest value that is allowed."""
+        return float(self.min or 0) if self.max is None else self.max
 
 
 def _one_policy(value: object) -> object:
@@ -177,6 +201,12 @@ class ReportConfig(Settings):
 
     subgroups: tuple[str, ...] = ()
     suppress_below: Annotated[int, Field(ge=1)] = SUPPRESS_BELOW
+
+
+class CriteriaConfig(Settings):
+    """Formal criteria of the release. `weights` names a column of the release with sampling weights, 1 or more."""
+
+    weights: str | None = None
 
 
 class ProtectConfig(Settings):
@@ -227,5 +257,7 @@ class AuditConfig(Settings):
     report: ReportConfig = ReportConfig()
     canaries: bool | None = None
     sensitivity: bool | None = None
+    singling_out: bool | None = None
+    criteria: CriteriaConfig = CriteriaConfig()
     population: PopulationForm | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

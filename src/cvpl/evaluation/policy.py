@@ -22,9 +22,13 @@ Figure = Literal[
     "power_at_10",
     "top1_hit_rate",
     "maximum_subgroup_rate",
+    "singled_out_rate",
+    "k",
 ]
 Bound = Literal["high", "estimate"]
 
+AT_LEAST: tuple[Figure, ...] = ("k",)
+"""Figures with a smallest allowed value; all others have a largest one."""
 FALSE_RATE_OF: Mapping[Figure, float] = {"power_at_1": 0.01, "power_at_5": 0.05, "power_at_10": 0.10}
 """The false-positive rate at which the power figures are read."""
 
@@ -89,12 +93,16 @@ def judge(
 ) -> PolicyDecision:
     """Compare a figure's `bound` with `limit`; a doubt about the figures, or a missing figure, also closes the gate.
 
-    `unknown` says why there is no value, if that is known.
+    A figure of `AT_LEAST` must not be below the limit, the others not above it. `unknown` says why there is no value,
+    if that is known.
     """
     reasons = list(doubts)
-    name = f"the upper interval end of {FIGURES[figure]}" if bound == "high" else FIGURES[figure]
+    ends = bound == "high" and figure not in AT_LEAST
+    name = f"the upper interval end of {FIGURES[figure]}" if ends else FIGURES[figure]
     if value is None:
         reasons.append(f"{name} is not known" + (f": {unknown}" if unknown else ""))
-    elif value > limit:
+    elif figure in AT_LEAST and value < limit:
+        reasons.append(f"{name} is {value:,.0f}, below the limit of {limit:,.0f}")
+    elif figure not in AT_LEAST and value > limit:
         reasons.append(f"{name} is {percent(value)}, above the limit of {percent(limit)}")
     return PolicyDecision(figure, bound, limit, value, tuple(reasons))

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
+from cvpl.result.criteria import Criteria
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import FROM_FILE, Document, refused_as_invalid
 from cvpl.result.earlier import upgraded, with_interval_fields
@@ -29,6 +30,7 @@ from cvpl.result.people import AtRisk
 from cvpl.result.population import Population
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
+from cvpl.result.singling_out import SinglingOut
 from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
 from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
 
@@ -37,11 +39,13 @@ class PolicyOutcome(Section):
     """The outcome of a policy: which bound of which figure is compared with `max`, and whether it is met.
 
     `reasons` lists why it is not met. `attacker` is the attacker that `value` belongs to; null if no attacker has one.
+    The figure `k` has a smallest value `min` instead; then `max` is null.
     """
 
     figure: str
     bound: str
-    max: Number
+    max: Number | None
+    min: Number | None = None
     value: Number | None
     met: bool
     reasons: list[str]
@@ -114,6 +118,8 @@ class AuditResult(Document):
     control_likeness: ControlLikeness | None = None
     sensitivity: Sensitivity | None = None
     at_risk: AtRisk | None = None
+    singling_out: SinglingOut | None = None
+    criteria: Criteria | None = None
     assumptions: Assumptions | None = None
     quick: bool = False
     suppress_below: Whole = 1

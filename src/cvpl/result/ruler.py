@@ -85,7 +85,7 @@ def _references(result: AuditResult, found: Headline) -> list[Mark]:
 
 
 def _limit(result: AuditResult, figure: str) -> list[Mark]:
-    limits = [policy.max for policy in result.policies if policy.figure == figure]
+    limits = [policy.max for policy in result.policies if policy.figure == figure and policy.max is not None]
     return [Mark("limit", "policy limit", _within(min(limits)), percent(min(limits)))] if limits else []
 
 

@@ -23,14 +23,16 @@ class EvaluationOnly:
     """The true matches, the unit at risk, and columns of the originals that only evaluation reads.
 
     `matches` is None where no match is known. `columns` holds each column for the originals and, if it has the column,
-    for the control: subgroups by which rates are split, or sensitive values that an attacker might infer.
+    for the control: subgroups by which rates are split. `released` holds columns of the release that no attacker
+    compares: sensitive values, sampling weights, and quasi-identifiers that the originals lack.
     """
 
     matches: TrueMatches | None = None
     unit: Unit = EACH_ROW
     columns: Mapping[str, tuple[ColumnData, ColumnData | None]] = field(default_factory=dict)
+    released: Mapping[str, ColumnData] = field(default_factory=dict)
 
     def parted(self, matches: TrueMatches, stay: NDArray[np.intp], leave: NDArray[np.intp]) -> EvaluationOnly:
         """Return the data after a split of the originals: rows `stay` remain, rows `leave` become the control."""
         columns = {name: (column.take(stay), column.take(leave)) for name, (column, _) in self.columns.items()}
-        return EvaluationOnly(matches, self.unit.parted(stay, leave), columns)
+        return EvaluationOnly(matches, self.unit.parted(stay, leave), columns, self.released)

@@ -22,6 +22,7 @@ from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, 
 from cvpl.tables.measured_notice import MeasuredNotice
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
+from cvpl.tables.released_columns import released_columns
 from cvpl.tables.separator import other_separators
 from cvpl.tables.source import Source, display_name, is_whole, open_source
 from cvpl.tables.unit import Unit, read_unit
@@ -74,6 +75,8 @@ def read_inputs(
     declared: Sequence[str] = (),
     groups: Sequence[str] = (),
     subgroups: Sequence[ColumnSpec] = (),
+    sensitive: Sequence[ColumnSpec] = (),
+    weights: ColumnSpec | None = None,
     memory: int | None = None,
     threads: int | None = None,
     place: Callable[[Mapping[str, int]], Place] | None = None,
@@ -86,9 +89,10 @@ def read_inputs(
 
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that undeclared ones can
     be reported. `groups` names columns whose equal values put rows in one unit (a household, an account); the identity
-    of the originals does the same. `subgroups` are columns by which rates are split. A declared column that one table
-    lacks is left out with a notice; one that both lack is a problem, as are unreadable cells. Raises InputError with
-    every problem of every file.
+    of the originals does the same. `subgroups` are columns by which rates are split. `sensitive` columns and the
+    sampling `weights` are read of the release, for its formal criteria. A declared column that one table lacks is left
+    out with a notice; one that both lack is a problem, as are unreadable cells. Raises InputError with every problem of
+    every file.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -123,10 +127,11 @@ def read_inputs(
             unit = _unit(con, reader, sources, identity, groups)
             evaluated = ColumnReader(con, reading, problems, [])
             columns = _evaluation_columns(evaluated, sources, subgroups, problems, named)
+            released = released_columns(con, reading, sources[1], sensitive, weights, problems)
             matched = matches is not None and len(matches.original) > 0
             whole = WholeTableFacts()
             if not problems:
-                whole = whole_table_facts(con, sources, reading, specs, identity, matched=matched)
+                whole = whole_table_facts(con, sources, reading, specs, identity, matched=matched, sensitive=sensitive)
         except duckdb.Error as error:
             _refuse(con, sources, error)
         problems = _changed(sources) or [*problems, *_no_control(sources)]
@@ -136,6 +141,8 @@ def read_inputs(
         kept = [spec for spec in kept if spec.name not in empty]
         texts = free_texts(kept, read, notices)
         kept = [spec for spec in kept if spec.name not in texts]
+        # What the originals lack still tells released records apart.
+        released |= _released_alone(con, reading, sources[1], specs, kept)
     finally:
         con.close()
     read_tables = [
@@ -150,7 +157,7 @@ def read_inputs(
             tuple(notices),
             tuple(measured),
         ),
-        EvaluationOnly(matches, unit, columns),
+        EvaluationOnly(matches, unit, columns, released),
         _descriptions(tables, sources),
         whole,
     )
@@ -296,6 +303,18 @@ def _evaluation_columns(
         columns = reader.read(spec, there)
         found[spec.name] = columns[0], columns[1] if len(columns) > 1 else None
     return found
+
+
+def _released_alone(
+    con: duckdb.DuckDBPyConnection,
+    reading: Reading,
+    released: Source,
+    specs: Sequence[ColumnSpec],
+    kept: Sequence[ColumnSpec],
+) -> dict[str, ColumnData]:
+    """Read the quasi-identifiers of the release that are left out of the comparison."""
+    alone = [spec for spec in specs if spec.role == "quasi_identifier" and spec not in kept]
+    return released_columns(con, reading, released, alone, None, [])
 
 
 def _unit(

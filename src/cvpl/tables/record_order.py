@@ -22,6 +22,7 @@ def in_record_order(inputs: Inputs) -> Inputs:
         name: (mine.take(order["original"]), None if other is None else other.take(order["control"]))
         for name, (mine, other) in evaluation.columns.items()
     }
+    released = {name: column.take(order["protected"]) for name, column in evaluation.released.items()}
     matches = None if evaluation.matches is None else evaluation.matches.kept_in(order)
     return replace(
         inputs,
@@ -31,7 +32,7 @@ def in_record_order(inputs: Inputs) -> Inputs:
             protected=pair.protected.kept(order["protected"]),
             control=None if pair.control is None else pair.control.kept(order["control"]),
         ),
-        evaluation=EvaluationOnly(matches, evaluation.unit.ordered(order), columns),
+        evaluation=EvaluationOnly(matches, evaluation.unit.ordered(order), columns, released),
         whole=inputs.whole.ordered(order),
         order=order,
     )

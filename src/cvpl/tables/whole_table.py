@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.equal_rows import equal_row_keys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.reading_settings import Reading
@@ -29,33 +30,38 @@ class WholeTableFacts:
 
     `lacking` names the columns to compare that a table does not have, `present` all columns of a table. `identifying`
     are columns of the release that identify people directly, `shared_rows` the row keys over all columns that original
-    and release share (empty if these are all compared), `records` the keys of whole records of each table.
+    and release share (empty if these are all compared), `equal_rows` those over the declared facts about people that
+    both have, `records` the keys of whole records of each table.
     """
 
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     present: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     identifying: tuple[IdentifyingColumn, ...] = ()
     shared_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
+    equal_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
     records: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
 
     def parted(self, stay: Rows, leave: Rows) -> WholeTableFacts:
         """Return the facts after a split of the originals; the control has the original's columns."""
-        rows = self.shared_rows
-        if "original" in rows:
-            rows = {**rows, "original": rows["original"][stay], "control": rows["original"][leave]}
-        else:
-            rows = {}
         return replace(
             self,
             lacking={**self.lacking, "control": self.lacking.get("original", ())},
             present={**self.present, "control": self.present.get("original", ())},
-            shared_rows=rows,
+            shared_rows=_parted(self.shared_rows, stay, leave),
+            equal_rows=_parted(self.equal_rows, stay, leave),
         )
 
     def ordered(self, order: Mapping[str, NDArray[np.int64]]) -> WholeTableFacts:
         """Return the facts of records that are kept in another order; their keys have done their work."""
-        rows = {table: keys[order[table]] for table, keys in self.shared_rows.items()}
-        return replace(self, shared_rows=rows, records={})
+        both = self.shared_rows, self.equal_rows
+        rows, equal = ({table: keys[order[table]] for table, keys in found.items()} for found in both)
+        return replace(self, shared_rows=rows, equal_rows=equal, records={})
+
+
+def _parted(rows: Mapping[str, NDArray[np.uint64]], stay: Rows, leave: Rows) -> Mapping[str, NDArray[np.uint64]]:
+    if "original" not in rows:
+        return {}
+    return {**rows, "original": rows["original"][stay], "control": rows["original"][leave]}
 
 
 def whole_table_facts(
@@ -66,6 +72,7 @@ def whole_table_facts(
     identity: IdentityKeys | None,
     *,
     matched: bool,
+    sensitive: Sequence[ColumnSpec] = (),
 ) -> WholeTableFacts:
     """Collect the facts from every column of the opened tables; `matched` if `identity` has found true matches."""
     keys = () if identity is None else (identity.original, identity.protected)
@@ -76,5 +83,6 @@ def whole_table_facts(
         present={source.table: tuple(source.types) for source in sources},
         identifying=identifying_columns(con, sources, reading, keys[1] if keys and matched else None),
         shared_rows=shared_row_keys(con, sources, [spec.name for spec in specs], keys),
+        equal_rows=equal_row_keys(con, sources, [spec.name for spec in (*specs, *sensitive)]),
         records={source.table: record_keys(con, source) for source in sources},
     )

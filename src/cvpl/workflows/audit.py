@@ -27,7 +27,7 @@ from cvpl.assessment.progress import (
 )
 from cvpl.assessment.resources import ResourceEstimate, check_embeddings, estimate_resources, place_for
 from cvpl.assessment.screening import quick_look
-from cvpl.assessment.sections.audit import Assessment, audit_result
+from cvpl.assessment.sections.audit import Assessment, audit_result, table_figures
 from cvpl.assessment.speed import measure_speed
 from cvpl.assessment.verdict import verdict
 from cvpl.assessment.work import Work
@@ -162,7 +162,14 @@ def audit(
         disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
         diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole, disclosure.k)
         policies = gate(
-            ensemble, measured, resolved.config.policy, fail_above, diagnosed.subgroups, findings, disclosure
+            ensemble,
+            measured,
+            resolved.config.policy,
+            fail_above,
+            diagnosed.subgroups,
+            findings,
+            disclosure,
+            table_figures(diagnosed, inputs, disclosure),
         )
         assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies, disclosure)
         result = audit_result(assessment, resolved, inputs, drawn, assumptions)
@@ -292,6 +299,8 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         declared=resolved.declared,
         groups=resolved.groups,
         subgroups=resolved.subgroups,
+        sensitive=resolved.sensitive,
+        weights=resolved.weights,
         memory=resolved.budget.memory,
         threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),

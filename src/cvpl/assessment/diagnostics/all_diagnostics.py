@@ -8,14 +8,17 @@ from functools import partial
 
 from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
+from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import Progressive, climb
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, leave_one_out
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity, sensitivity
+from cvpl.assessment.diagnostics.singling_out import SinglingOut, singling_out
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.measurement import Measurement
 from cvpl.randomness import stream
@@ -29,7 +32,7 @@ class Diagnostics:
     """The results of all diagnostics.
 
     `self_linkage` is by table, `subgroups` by attacker. `sensitivity` belongs to the attacker `varied`; both are None
-    if the variations were not run.
+    if the variations were not run. `singling_out` and `criteria` are None in a quick look.
     """
 
     self_linkage: Mapping[str, SelfLinkage]
@@ -38,6 +41,8 @@ class Diagnostics:
     subgroups: Mapping[str, Subgroups | None]
     varied: str | None
     sensitivity: Sensitivity | None
+    singling_out: SinglingOut | None = None
+    criteria: ReleaseCriteria | None = None
 
 
 def run_diagnostics(
@@ -71,7 +76,11 @@ def run_diagnostics(
         if name == ensemble.headline or (ensemble.among == 1 and resolved.bounds_subgroups)
     ]
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
-    return Diagnostics(linkage, contributions, ladder, groups, varied, found)
+    progress(Phase.SINGLING_OUT, None)
+    singled = singling_out(resolved, inputs) if resolved.runs_singling_out else None
+    progress(Phase.CRITERIA, None)
+    criteria = None if resolved.quick else formal_criteria(resolved, inputs)
+    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria)
 
 
 def run_contributions(

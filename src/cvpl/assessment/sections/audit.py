@@ -8,10 +8,13 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
 from cvpl.assessment.disclosure import few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.gate import TableFigures
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.population import population
+from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
@@ -32,6 +35,15 @@ class Assessment:
     findings: list[out.Finding]
     policies: list[out.PolicyOutcome]
     disclosure: Disclosure
+
+
+def table_figures(found: Diagnostics, inputs: Inputs, disclosure: Disclosure) -> TableFigures:
+    """The figures of a gate that belong to the release, as they are published."""
+    singled = disclosure.published_or_none(singling_out(found.singling_out, inputs))
+    return TableFigures(
+        k=None if found.criteria is None else found.criteria.classes.k,
+        singled_out=None if singled is None else singled.rate,
+    )
 
 
 def audit_result(
@@ -84,6 +96,8 @@ def audit_result(
         control_likeness=diagnostics.likeness(judged.likeness),
         sensitivity=diagnostics.sensitivity(found.varied, found.sensitivity),
         at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
+        singling_out=singling_out(found.singling_out, inputs),
+        criteria=criteria(found.criteria),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
         lower_bound=not done.exact,

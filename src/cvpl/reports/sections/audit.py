@@ -14,6 +14,7 @@ from cvpl.reports.sections.figures import (
     roc_section,
     thresholds_section,
 )
+from cvpl.reports.sections.formal_criteria import criteria_section
 from cvpl.reports.sections.limits import limits
 from cvpl.reports.sections.matches import matches_section, similarities_section
 from cvpl.reports.sections.next_steps import next_steps
@@ -35,6 +36,7 @@ from cvpl.reports.sections.section import (
     Section,
     Table,
 )
+from cvpl.reports.sections.singling_out import singling_out_section
 from cvpl.reports.sections.top import (
     answer_section,
     checks_section,
@@ -61,6 +63,8 @@ def audit_sections(result: AuditResult) -> list[Section]:
         warnings_section([warning_item(warning) for warning in result.warnings]),
         people_section(result),
         columns_section(result),
+        singling_out_section(result),
+        criteria_section(result),
         steps_section(next_steps(result), REPORTS),
         _reviewers(result),
         checks_section(result),

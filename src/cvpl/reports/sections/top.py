@@ -119,6 +119,10 @@ def policy_sentence(policy: PolicyOutcome) -> str:
 
 def policy_comparison(policy: PolicyOutcome) -> str:
     """The figure that a policy bounds, its limit and its value."""
+    name = FIGURES.get(policy.figure, printable(policy.figure))
+    if policy.min is not None:
+        found = "is not known" if policy.value is None else f"is {policy.value:,.0f}"
+        return f"{name} must be at least {policy.min:,.0f} and {found}"
     end = "the upper interval end of " if policy.bound == "high" else ""
-    rule = f"{end}{FIGURES.get(policy.figure, printable(policy.figure))} must be at most {percent(policy.max)}"
+    rule = f"{end}{name} must be at most {percent(policy.max)}"
     return f"{rule} and {'is not known' if policy.value is None else f'is {percent(policy.value)}'}"

@@ -246,12 +246,13 @@ def _policies(ran: Ran, found: out.TrialResult) -> list[out.PolicyOutcome]:
         elif policy.figure in FALSE_RATE_OF and (power := found.power_at(FALSE_RATE_OF[policy.figure])) is not None:
             value = power.high if policy.bound == "high" else power.power
         unknown = "a trial reads the risk and the power only"
-        decided = judge(policy.figure, policy.bound, policy.max, value, unknown=unknown)
+        decided = judge(policy.figure, policy.bound, policy.limit, value, unknown=unknown)
         outcomes.append(
             out.PolicyOutcome(
                 figure=policy.figure,
                 bound=policy.bound,
                 max=policy.max,
+                min=policy.min,
                 value=value,
                 met=decided.met,
                 reasons=list(decided.reasons),

@@ -48,7 +48,7 @@ def _risk(result: AuditResult) -> Card:
         reason = "There is no control." if result.control is None else "The control gives no valid base rate."
         return Card(name, NOT_MEASURED, "", meaning, f"{reason} Look-alikes cannot be told from links.")
     least = "at least " if result.lower_bound else ""
-    limits = [policy.max for policy in result.policies if policy.figure == "risk"]
+    limits = [policy.max for policy in result.policies if policy.figure == "risk" and policy.max is not None]
     ends = scale_ends(result)
     reference = NO_REFERENCE
     if ends is not None and risk is result.risk:
@@ -69,7 +69,7 @@ def _best(result: AuditResult) -> Card:
         return Card(name, NOT_MEASURED, "", meaning, "The true matches are not known.")
     rows = result.inputs["protected"].rows
     least = "at least " if result.lower_bound else ""
-    limits = [policy.max for policy in result.policies if policy.figure == "top1_hit_rate"]
+    limits = [policy.max for policy in result.policies if policy.figure == "top1_hit_rate" and policy.max is not None]
     reference = f"Policy limit: {percent(min(limits))}." if limits else f"A blind guess: 1 in {max(1, rows):,}."
     return Card(name, f"{least}{percent(best.estimate, k=k)}", span(best.low, best.high), meaning, reference)
 

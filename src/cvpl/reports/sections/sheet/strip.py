@@ -67,6 +67,8 @@ def _policy(result: AuditResult, state: State) -> list[str]:
         return [f"{sentence(policy_comparison(first))} Met under the stated attackers.{more if others else ''}"]
     first, *others = [policy for policy in policies if not policy.met]
     more = f" {sentence(counted(len(others), 'other policy is', 'other policies are') + ' not met')}" if others else ""
-    exceeded = first.value is not None and first.value > first.max
+    exceeded = first.value is not None and (
+        (first.max is not None and first.value > first.max) or (first.min is not None and first.value < first.min)
+    )
     reasons = "" if exceeded or not first.reasons else f" {sentence(printable(first.reasons[0]))}"
     return [f"{sentence(policy_comparison(first))}{reasons}{more}"]

@@ -1,0 +1,91 @@
+"""Formal criteria of the release: k, l, t, and the risks by class size."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, Section, Table
+from cvpl.result import AuditResult, Criteria, SensitiveCriteria
+from cvpl.wording import UNKNOWN, count_in_words, counted, named, percent
+
+_BASES = {
+    "release": "the population is not known, so journalist and marketer have the prosecutor's risk",
+    "estimated": "journalist and marketer are estimated under the Poisson-gamma model",
+    "population": "journalist and marketer are counted in the known population",
+}
+
+
+def criteria_section(result: AuditResult) -> Section:
+    """A sentence on k, the risks, and each sensitive column; nothing if there are no quasi-identifiers."""
+    found = result.criteria
+    if found is None:
+        return Section("criteria", "Formal criteria")
+    return Section(
+        "criteria",
+        "Formal criteria",
+        sentences=(Remark(_sentence(found, result)),),
+        tables=tuple(
+            table for table in (_figures(found, result), _sensitive(found), _sizes(found, result)) if table.rows
+        ),
+        notes=(
+            "The criteria describe the release alone. They do not tell what an attacker achieves: the risk above does.",
+        ),
+        outputs=SCREENS,
+    )
+
+
+def _sentence(found: Criteria, result: AuditResult) -> str:
+    names = counted(len(found.quasi_identifiers), "quasi-identifier")
+    unique = percent(found.unique, k=result.suppress_below)
+    other = ""
+    if found.k_suppressed_as_any not in (None, found.k):
+        other = f" ({found.k_suppressed_as_any:,} if a suppressed cell matches every value, as in sdcMicro)"
+    return (
+        f"By {names} the release has k = {found.k:,}{other}: its smallest equivalence class has "
+        f"{counted(found.k, 'record')}. {unique} of the released records are unique."
+    )
+
+
+def _figures(found: Criteria, result: AuditResult) -> Table:
+    k, risk = result.suppress_below, found.risk
+    rows = [
+        ("prosecutor", percent(risk.prosecutor_maximum), percent(risk.prosecutor_average, k=k)),
+        ("journalist", percent(risk.journalist_maximum), percent(risk.journalist_average, k=k)),
+        ("marketer", UNKNOWN, percent(risk.marketer, k=k)),
+    ]
+    if (uniques := found.population_uniques) is not None:
+        for name, value in (("Zayatz", uniques.zayatz), ("Pitman", uniques.pitman)):
+            told = UNKNOWN if value is None else count_in_words(value, k)
+            rows.append((f"people unique in the population, {name}", "", told))
+    if found.presence is not None:
+        rows.append(("δ-presence", percent(found.presence.high), f"least {percent(found.presence.low)}"))
+    heads = (Column("attacker", "left"), Column("largest"), Column("average"))
+    return Table(f"Risk by class size; {_BASES.get(risk.basis, risk.basis)}", heads, tuple(rows))
+
+
+def _sensitive(found: Criteria) -> Table:
+    heads = (
+        Column("sensitive column", "left"),
+        Column("distinct l"),
+        Column("entropy l"),
+        Column("c of (c, l)"),
+        Column("t, equal distance"),
+        Column("t, ordered distance"),
+    )
+    return Table("Sensitive columns", heads, tuple(_row(item) for item in found.sensitive))
+
+
+def _row(item: SensitiveCriteria) -> tuple[str, ...]:
+    numbers = (item.entropy_l, item.recursive_c, item.t_equal, item.t_ordered)
+    texts = (UNKNOWN if number is None else f"{number:.3g}" for number in numbers)
+    return (named(item.column), f"{item.distinct_l:,}", *texts)
+
+
+def _sizes(found: Criteria, result: AuditResult) -> Table:
+    heads = (Column("records in a class", "left"), Column("share of the records"))
+    rows = tuple(
+        (
+            f"{item.first} or more" if item.last is None else f"{item.first} to {item.last}",
+            percent(item.share, k=result.suppress_below),
+        )
+        for item in found.class_sizes
+    )
+    return Table("Class sizes", heads, rows, outputs=PAGE)
