@@ -13,6 +13,7 @@ from cvpl.result.benchmark import (
     benchmark_schema,
 )
 from cvpl.result.comparison import (
+    ComparedDraws,
     ComparedRelease,
     ComparedUtility,
     ComparisonResult,
@@ -112,6 +113,7 @@ __all__ = [
     "Canaries",
     "Canary",
     "ColumnLikeness",
+    "ComparedDraws",
     "ComparedRelease",
     "ComparedUtility",
     "ComparisonResult",

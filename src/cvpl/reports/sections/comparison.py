@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
-from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.comparison_draws import draws_section, repeat_section
+from cvpl.reports.sections.provenance import configuration_section, inputs_table, versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -66,13 +67,14 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         _each_release(result),
         _frontier(result),
         _differences(result),
+        draws_section(result),
         _attackers(result),
         _columns(result),
         _utility(result),
         warnings_section(warnings),
         steps_section(_steps(result)),
         _provenance(result),
-        Section("repeat", REPRODUCE, level=3, sentences=(Remark(f"{SAME}:"),), code=_command(result)),
+        repeat_section(result),
         configuration_section(result.provenance.config),
         Section(CLOSING, sentences=(Remark(closing, "quiet"),), outputs=REPORTS),
     ]
@@ -338,15 +340,6 @@ def _provenance(result: ComparisonResult) -> Section:
     return Section(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )
-
-
-def _command(result: ComparisonResult) -> str:
-    """The command that reproduces the comparison, with the configuration saved as audit.yaml."""
-    words = ["cvpl", "compare", result.inputs["original"].name, *(release.name for release in result.releases)]
-    words += ["--config", "audit.yaml"]
-    if "control" in result.inputs:
-        words += ["--control", result.inputs["control"].name]
-    return shell(words)
 
 
 def _setting(result: ComparisonResult) -> str:
