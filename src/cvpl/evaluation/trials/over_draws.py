@@ -20,7 +20,7 @@ from cvpl.evaluation.intervals.coverage import OVER_DRAWS
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.intervals.paired import FigureEstimate
 from cvpl.evaluation.trials.rounds_error import FEWEST_ROUNDS, Floats, Ints, TwoWayError, numbered, two_way_error
-from cvpl.evaluation.trials.two_way import powers_and_parts
+from cvpl.evaluation.trials.two_way import FEWEST_UNITS, powers_and_parts
 
 Groups = tuple[Ints, Ints | None]
 """The units of the rows of originals and of the control, in one numbering."""
@@ -86,6 +86,10 @@ def power_over_draws(originals: Floats, controls: Floats, false_rate: float, gro
     inside = np.zeros(scores.shape, dtype=bool)
     inside[:count] = True
     unit = numbered(_joined(groups), len(scores))
+    for table, rows in (("originals", slice(None, count)), ("controls", slice(count, None))):
+        fewest = min(len(np.unique(unit[rows][~np.isnan(column)])) for column in scores[rows].T)
+        if fewest < FEWEST_UNITS:
+            raise ValueError(f"a draw has scores for {fewest} {table}; at least {FEWEST_UNITS} are needed")
     by_draw, deviations = powers_and_parts(scores, inside, unit, false_rate)
     error = two_way_error(by_draw, deviations, unit, ~np.isnan(scores) & inside)
     mean = deviations.mean(axis=1)
