@@ -16,6 +16,7 @@ import yaml
 
 import cvpl
 from cvpl.cli.main import run
+from cvpl.evaluation.intervals import coverage
 from cvpl.evaluation.intervals.paired import correlation, difference
 from cvpl.evaluation.trials.over_draws import power_over_draws, share_over_draws
 from cvpl.result import comparison_schema
@@ -116,6 +117,8 @@ def test_the_variance_of_a_difference_is_that_of_plain_loops():
     x, y = one.high - first.estimate, second.estimate - other.low
     assert found.interval.high == pytest.approx(found.estimate + math.sqrt(x * x + y * y - 2 * together * x * y))
     assert found.interval.method == "paired, people and draws"
+    # Printed by docs/measurements/draws_coverage.py; an interval is offered from 0.93 on.
+    assert found.interval.coverage.at_95 >= coverage.ENOUGH
 
 
 def test_a_share_over_draws_is_that_of_plain_loops():
@@ -308,6 +311,27 @@ def test_the_attacker_is_the_strongest_on_average_and_intervals_allow_for_the_pi
     assert alone.risk.high - alone.risk.low < found.risk.high - found.risk.low
 
 
+def test_a_mechanism_that_destroys_everything_is_not_assessable_and_comes_last(place):
+    def constants(table, rng):
+        return pd.read_csv(table).assign(city="a", age=40, pay=float(rng.normal(100, 1)))
+
+    found = compared(place, {"constants": constants, "noise": program(place, more="3")}, draws=2)
+    assert [item.name for item in found.releases] == ["noise", "constants"]
+    last = found.releases[1]
+    assert not last.assessable and last.reasons and last.risk is None and last.risk_places is None
+    assert last.verdict.kind == "not_assessable" and last.verdict.sentence.startswith("Over 2 draws: the risk of")
+    assert last.draws.risks == [] and last.draws.deviation is None and last.draws.count == 2
+    assert last.on_frontier is None and found.differences == []
+    assert "not assessable" in found.to_html()
+
+
+def test_with_too_small_a_control_the_risk_of_a_mechanism_is_unknown(place):
+    drawn(2).head(12).to_csv(place / "control.csv", index=False)
+    (found,) = compared(place, {"noise": program(place, more="3")}, draws=2).releases
+    assert found.risk is None and found.power is None and found.draws.risks == [] and found.assessable
+    assert found.verdict.kind == "undetermined" and found.top1_hit_rate > 0.3
+
+
 def test_the_figures_of_draws_are_rounded(place):
     found = compared(place, {"noise": program(place, more="4")}, config=CONFIG, draws=3)
     (item,) = found.releases
@@ -393,7 +417,7 @@ def test_the_command_compares_mechanisms_beside_releases(place, capsys):
         (["--mechanism", "python noise.py {input} {output}"], "has no name"),
         (["--mechanism", "a=perturbation low", "--mechanism", "a=perturbation high"], "used twice"),
         (["people.csv", "--draws", "3"], "for mechanisms"),
-        ([], "no release to compare"),
+        ([], "at least one RELEASE"),
     ],
 )
 def test_calls_that_make_no_sense_are_refused(place, capsys, more, told):

@@ -78,6 +78,8 @@ def command(
     """
     allowed, files = memory_bytes(memory), releases or []
     mechanisms = _mechanisms(mechanism or [])
+    if not files and not mechanisms:
+        raise UsageError("nothing to compare: name at least one RELEASE, or a mechanism with --mechanism NAME=COMMAND.")
     if not mechanisms and (draws is not None or timeout is not None):
         raise UsageError("--draws and --timeout are for mechanisms. Name one with --mechanism, or leave them out.")
     if out is not None:

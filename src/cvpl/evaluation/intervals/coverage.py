@@ -79,7 +79,7 @@ The power with the own match left out has no interval over groups, and so no dif
 """
 
 
-OVER_DRAWS = LowestCoverage(0.0, 0.0)
+OVER_DRAWS = LowestCoverage(0.945, 0.995)
 """The same for a power over several draws of a mechanism, and for its difference to another mechanism or to a release
 (docs/measurements/draws_coverage.py)."""
 

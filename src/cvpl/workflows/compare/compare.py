@@ -72,7 +72,7 @@ def compare(
     aside = None if folder is None else Path(folder) / FAILED
     mechanisms_of = named_mechanisms(mechanisms, given, config, timeout, draws, aside)
     if not given and not mechanisms_of:
-        raise UsageError("there is no release to compare; name at least one, or two to compare them")
+        raise UsageError("there is no release to compare; name at least one, or two to compare them, or mechanisms")
     resolved = resolve(original, given, config, control, memory, attackers)
     if mechanisms_of and control is None and resolved.control is None:
         raise UsageError("mechanisms are compared by their power over draws, which needs a control. Pass one.")
