@@ -14,6 +14,8 @@ from cvpl.attack.attack import _known_people
 from cvpl.config import resolved
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
 from cvpl.evaluation.control import power_at
+from cvpl.evaluation.intervals.bounds import Sample
+from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.reports.page import report_page
 
 SIZE = 450
@@ -135,6 +137,26 @@ def test_two_members_that_each_see_a_part_are_stronger_together():
     alone = max(power_at(originals[:, k], controls[:, k], 0.05) for k in range(2))
     joined = power_at(*cross_fitted(originals, controls, assign_folds(2_000, 2_000, rng)), 0.05)
     assert joined > alone + 0.08
+
+
+@pytest.mark.parametrize("lift", [0.0, 1.2], ids=["nothing to find", "two members see"])
+def test_the_interval_holds_the_power_that_such_models_have_on_fresh_people(lift):
+    """At a nominal 95%, over 120 draws of 17 members; a regression that knew its people would be far too high."""
+    rng, lifts = np.random.default_rng(12), np.r_[lift, lift, np.zeros(15)]
+    fresh, held = [], 0
+    for _ in range(20):
+        fitted = rng.normal(size=(160, 17)) + lifts, rng.normal(size=(160, 17))
+        weights = logistic_regression(np.vstack(fitted), np.repeat([1.0, 0.0], 160))[1:]
+        mine, base = rng.normal(size=(5_000, 17)) + lifts, rng.normal(size=(5_000, 17))
+        fresh.append(power_at(mine @ weights, base @ weights, 0.05))
+    truth = float(np.mean(fresh))
+    for _ in range(120):
+        mine, base = rng.normal(size=(200, 17)) + lifts, rng.normal(size=(200, 17))
+        scores = cross_fitted(mine, base, assign_folds(200, 200, rng))
+        interval = Uncertainty(Sample(scores[0]), Sample(scores[1]), "control").powers([0.05])[0]
+        held += interval.low <= truth <= interval.high
+    # With a coverage of 95%, 106 or fewer have a chance of 1 in 360.
+    assert held >= 107
 
 
 def test_the_audit_has_one_more_attacker(audited):

@@ -10,8 +10,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from cvpl.cli.main import app
+from cvpl.reports.brief import LINES
 from cvpl.reports.sections.next_steps import next_steps
-from cvpl.reports.summary import LINES
 from cvpl.reports.terminal import show
 from cvpl.reports.text_ruler import ruler_lines
 from cvpl.result.ruler import Mark, Ruler

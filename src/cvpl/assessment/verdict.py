@@ -59,18 +59,23 @@ def best_candidate_section(ensemble: EnsembleOutcome) -> out.BestCandidate | Non
 def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosure: Disclosure) -> out.Verdict:
     """The verdict on the release, from its figures as they are published."""
     small = [finding.message for finding in findings if finding.check == TOO_FEW]
-    copies = [_copies(finding, disclosure.k) for finding in findings if finding.check in COPIES and finding.closes_gate]
     figures = out.VerdictFigures(
         reasons=[*ensemble.reasons, *small],
         risk=disclosure.published_or_none(risk_section(ensemble.risk, ensemble)),
         certain=disclosure.published_or_none(risk_section(ensemble.certain, ensemble)),
         best_candidate=disclosure.published_or_none(best_candidate_section(ensemble)),
         missing=missing(ensemble),
-        copies=copies[0] if copies else None,
+        copies=copied_rows(findings, disclosure.k),
         control_fault=control_fault(findings),
         lower_bound=not ensemble.chosen.measured.attack.exact,
     )
     return out.verdict_of(figures)
+
+
+def copied_rows(findings: Sequence[out.Finding], k: int) -> str | None:
+    """Which rows of originals are in the release beyond chance, by the first finding that says so; None if none."""
+    found = [finding for finding in findings if finding.check in COPIES and finding.closes_gate]
+    return _copies(found[0], k) if found else None
 
 
 def control_fault(findings: Sequence[out.Finding]) -> str | None:

@@ -106,7 +106,7 @@ def _marks(result: AuditResult, x: alt.X, y: alt.Y, end: float) -> Iterator[tupl
     below = risk.power > 0.5
     text = here.mark_text(align="left", dx=6, dy=16 if below else -14, fontSize=TEXT, color=INK, fontWeight="bold")
     yield text.encode(x=x, y=y, text="label:N"), ""
-    limits = [policy.max for policy in result.policies if policy.figure == "risk"]
+    limits = [policy.max for policy in result.policies if policy.figure == "risk" and policy.max is not None]
     if limits:
         allowed = risk.false_rate + (1 - risk.false_rate) * min(limits)
         words = f"policy limit: power {percent(allowed)} at {risk.false_rate:.0%}"

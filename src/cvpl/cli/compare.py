@@ -8,6 +8,7 @@ import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
 from cvpl.cli.values import DETAILS, ORIGINAL_HELP, OVERWRITE, memory_bytes
+from cvpl.errors import UsageError
 from cvpl.files import check_outputs
 
 FILES = ("comparison.json", "comparison.html")
@@ -20,8 +21,11 @@ EXIT_CODES = (
 
 def command(
     original: Path = typer.Argument(metavar="ORIGINAL", help=ORIGINAL_HELP, show_default=False),
-    releases: list[Path] = typer.Argument(
-        metavar="RELEASE...", help="The released tables, each made in a different way.", show_default=False
+    releases: list[Path] | None = typer.Argument(
+        None,
+        metavar="[RELEASE...]",
+        help="The released tables, each made in a different way. With --mechanism there may be none.",
+        show_default=False,
     ),
     config: Path = typer.Option(
         ..., "--config", "-c", metavar="FILE", help="The audit.yaml; `cvpl init` writes a first one."
@@ -31,6 +35,26 @@ def command(
         metavar="FILE",
         help="People like the originals who are known to be absent from all releases. Without them, or true matches, "
         "releases cannot be ranked.",
+    ),
+    mechanism: list[str] | None = typer.Option(
+        None,
+        "--mechanism",
+        "-m",
+        metavar="NAME=COMMAND",
+        help="Compare a mechanism over several draws. A command has {input}, {output} and, if it takes one, {seed} in "
+        "it, such as 'noise=python noise.py {input} {output} {seed}', and runs without a shell. Or one of `cvpl "
+        "protect` with its strength, such as 'coarse=mondrian 10'. Name several by repeating the option.",
+        show_default=False,
+    ),
+    draws: int | None = typer.Option(
+        None,
+        metavar="NUMBER",
+        min=2,
+        help="Releases of each mechanism, each with its own seed; 5 if not given. More give narrower intervals.",
+        show_default=False,
+    ),
+    timeout: float | None = typer.Option(
+        None, metavar="SECONDS", help="The longest that a command may take for a release."
     ),
     out: Path | None = typer.Option(
         None,
@@ -49,22 +73,40 @@ def command(
     details: bool = DETAILS,
     as_json: bool = typer.Option(False, "--json", help="Print the content of comparison.json instead of the summary."),
 ) -> None:
-    """Compare several releases of ORIGINAL: risk, utility, their ranking, and which are efficient."""
-    allowed = memory_bytes(memory)
+    """Compare several releases of ORIGINAL: risk, utility, their ranking, and which are efficient.
+
+    With --mechanism, mechanisms are compared over several draws each, beside releases that are given.
+    """
+    allowed, files = memory_bytes(memory), releases or []
+    mechanisms = _mechanisms(mechanism or [])
+    if not files and not mechanisms:
+        raise UsageError("nothing to compare: name at least one RELEASE, or a mechanism with --mechanism NAME=COMMAND.")
+    if not mechanisms and (draws is not None or timeout is not None):
+        raise UsageError("--draws and --timeout are for mechanisms. Name one with --mechanism, or leave them out.")
     if out is not None:
         from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
 
         check_folder(out, "--out")
-        read = [original, *releases, control, *named_files(config)]
+        read = [original, *files, control, *named_files(config)]
         check_outputs([out / name for name in FILES], read, overwrite=overwrite)
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.workflows.compare.compare import compare  # noqa: PLC0415
+    from cvpl.workflows.compare.compare import DRAWS, compare  # noqa: PLC0415
 
     with Progress() as progress:
         result = compare(
-            original, releases, config, control=control, attackers=chosen, memory=allowed, progress=progress
+            original,
+            files,
+            config,
+            control=control,
+            mechanisms=mechanisms,
+            draws=DRAWS if draws is None else draws,
+            timeout=timeout,
+            folder=out,
+            attackers=chosen,
+            memory=allowed,
+            progress=progress,
         )
     path = page_at = None
     if out is not None:
@@ -82,3 +124,19 @@ def command(
         show(result, page(), details=details, most=LINES if path is None else LINES - 3)
         if path is not None:
             typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
+
+
+def _mechanisms(texts: list[str]) -> dict[str, str]:
+    """The mechanisms by their names. Raises UsageError for a text without a name, and for a name used twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, separator, what = (part.strip() for part in text.partition("="))
+        if not separator or not name or not what or any(sign in name for sign in " {}"):
+            raise UsageError(
+                "--mechanism: the mechanism has no name. Write NAME=COMMAND, such as 'noise=python noise.py {input} "
+                "{output} {seed}'; a name has no spaces."
+            )
+        if name in found:
+            raise UsageError(f"--mechanism: the name '{name}' is used twice. Give each mechanism its own.")
+        found[name] = what
+    return found

@@ -30,7 +30,7 @@ def show_assumptions(guessed: Proposal, *, details: bool) -> int:
 
 def show_within(result: AuditResult, told: list[str], *, details: bool, used: int) -> None:
     """Print the summary and what else is told in the lines that are left of a screen, or everything."""
-    from cvpl.reports.summary import LINES  # noqa: PLC0415
+    from cvpl.reports.brief import LINES  # noqa: PLC0415
     from cvpl.reports.terminal import show  # noqa: PLC0415
 
     console = page()

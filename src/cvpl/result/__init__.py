@@ -13,6 +13,7 @@ from cvpl.result.benchmark import (
     benchmark_schema,
 )
 from cvpl.result.comparison import (
+    ComparedDraws,
     ComparedRelease,
     ComparedUtility,
     ComparisonResult,
@@ -131,6 +132,7 @@ __all__ = [
     "ClassRisk",
     "ClassSizeShare",
     "ColumnLikeness",
+    "ComparedDraws",
     "ComparedRelease",
     "ComparedUtility",
     "ComparisonResult",

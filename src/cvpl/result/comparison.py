@@ -27,6 +27,7 @@ from cvpl.result.marks import (
 )
 from cvpl.result.section import Section
 from cvpl.result.setting import Contributions, Input
+from cvpl.result.trial import Deviation, TrialMechanism
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import UtilityFigures
 from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
@@ -54,6 +55,23 @@ class ComparedUtility(UtilityFigures):
     reason: str | None = None
 
 
+class ComparedDraws(Section):
+    """The draws of a mechanism: how many, the risk of each, and how much one differs from the next.
+
+    `deviation` is the standard deviation of the risk between draws beyond what people explain. `people_error` and
+    `draws_error` are the two standard errors of the mean, `degrees` the degrees of freedom of its interval. They are
+    null, and `risks` is empty, if no attacker counts.
+    """
+
+    mechanism: TrialMechanism
+    count: Whole
+    risks: list[OfRisk] = Field(default_factory=list)
+    deviation: Deviation | None = None
+    people_error: Deviation | None = None
+    draws_error: Deviation | None = None
+    degrees: Whole
+
+
 class ComparedRelease(Section):
     """One release: the headline attacker's figures, the utility, and its places in the rankings.
 
@@ -61,8 +79,13 @@ class ComparedRelease(Section):
     with the reason in `unranked`, if the risk is measured differently from that of the other releases. `utility_places`
     counts from the highest utility. `on_frontier` is null if risk or utility cannot be compared. `beaten_by` lists the
     releases with no more risk and no less utility, `clearly_beaten_by` those of them whose risk is lower beyond error.
-    `policies` are the outcomes of the configuration's policies, without those on the largest rate of a subgroup, which
-    a comparison does not measure.
+    `policies` are the outcomes of the configuration's policies, without those on figures that a comparison does not
+    measure: the largest rate of a subgroup, k and the singled-out rate.
+
+    With `draws` it is a mechanism. `attacker` is the strongest on average; `risk`, `power`, `top1_hit_rate` and
+    `utility` are means over draws, with intervals over people and draws, and so are `verdict` and `best_candidate`. All
+    other figures are those of the first draw. Without `draws` it is one release: how much another draw of the same
+    mechanism would differ is unknown.
     """
 
     name: str
@@ -97,6 +120,7 @@ class ComparedRelease(Section):
     preflight: list[Finding] = Field(default_factory=list)
     unranked: str | None = None
     policies: list[PolicyOutcome] = Field(default_factory=list)
+    draws: ComparedDraws | None = None
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:

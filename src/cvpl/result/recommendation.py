@@ -97,7 +97,8 @@ def limit_shown(result: ComparisonResult) -> float | None:
     if len(kinds) != 1:
         return None
     figure = _POLICY_ON[kinds.pop()]
-    limits = [item.max for release in result.releases for item in release.policies if item.figure == figure]
+    policies = [item for release in result.releases for item in release.policies]
+    limits = [item.max for item in policies if item.figure == figure and item.max is not None]
     return min(limits, default=None)
 
 
@@ -158,7 +159,9 @@ def _named(figure: ReleaseFigure) -> str:
 
 def _limits(policies: Sequence[PolicyOutcome]) -> str:
     return ", ".join(
-        f"{FIGURES[item.figure].removeprefix('the ')} at most {limit_in_words(item.max)}" for item in policies
+        f"{FIGURES[item.figure].removeprefix('the ')} at most {limit_in_words(item.max)}"
+        for item in policies
+        if item.max is not None
     )
 
 

@@ -79,6 +79,11 @@ The power with the own match left out has no interval over groups, and so no dif
 """
 
 
+OVER_DRAWS = LowestCoverage(0.945, 0.995)
+"""The same for a power over several draws of a mechanism, and for its difference to another mechanism or to a release
+(docs/measurements/draws_coverage.py)."""
+
+
 @dataclass(frozen=True)
 class IntervalOffer:
     """The measured coverage of an offered interval, or the reason for a refusal."""
@@ -114,6 +119,11 @@ def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> IntervalOffer:
     if lowest.at_95 < ENOUGH:
         return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
     return IntervalOffer(lowest)
+
+
+def offer_over_draws() -> IntervalOffer:
+    """The interval of a difference if a figure is a mean over draws; the two figures' own intervals are offered."""
+    return IntervalOffer(OVER_DRAWS)
 
 
 def _refused(why: str) -> IntervalOffer:

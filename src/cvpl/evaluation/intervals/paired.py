@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cvpl.evaluation.control import Basis, Roc, attributable_rate
 from cvpl.evaluation.groups.units import Kind
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Ends, Sample, attributable_parts, power_parts
-from cvpl.evaluation.intervals.coverage import Figure, offer_difference
+from cvpl.evaluation.intervals.coverage import Figure, offer_difference, offer_over_draws
 from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, sampling_design
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
@@ -44,6 +44,7 @@ class FigureEstimate:
 
     `originals` and `controls` have an entry for every row of the tables, 0 for rows that were not searched; they are
     known up to a common factor. `variance` is the figure's variance in its interval, in the square of that factor.
+    `draws` is the number of draws of a mechanism over which the figure is a mean; 1 for a release.
     """
 
     figure: Figure
@@ -54,6 +55,7 @@ class FigureEstimate:
     originals: Floats
     controls: Floats
     variance: float
+    draws: int = 1
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,8 @@ def difference(
     """The difference of a figure between two releases of the same people.
 
     `groups` are the units of the tables' rows, originals and control, if rows belong together. Refused if either
-    figure's own interval is refused, if the two have different bases, or if its measured coverage is too low.
+    figure's own interval is refused, if the two have different bases, or if its measured coverage is too low. A figure
+    over several draws of a mechanism has the variance of both; draws of two mechanisms are independent.
     """
     estimate = first.estimate - second.estimate
     if first.basis != second.basis:
@@ -210,13 +213,16 @@ def difference(
     for item in alone:
         if item.refused is not None:
             return Difference(estimate, refused_interval(item.refused), confidence)
-    offered = offer_difference([(item.figure, item.kind) for item in (first, second)])
+    over_draws = first.draws > 1 or second.draws > 1
+    offered = (
+        offer_over_draws() if over_draws else offer_difference([(one.figure, one.kind) for one in (first, second)])
+    )
     if offered.refused is not None:
         return Difference(estimate, refused_interval(offered.refused), confidence)
     together = correlation(first, second, groups)
     ends = [(item.low, item.high) for item in alone if item.low is not None and item.high is not None]
     low, high = difference_bounds((first.estimate, ends[0]), (second.estimate, ends[1]), together)
-    kinds = dict.fromkeys((first.kind, second.kind))
+    kinds = dict.fromkeys((first.kind, second.kind, *(["draws"] if over_draws else [])))
     return Difference(
         estimate, Interval(low, high, f"paired, {' and '.join(kinds)}", offered.coverage), confidence, together
     )

@@ -83,7 +83,20 @@ def power_over_rounds(
     rounds = scores.shape[1]
     if rounds < FEWEST_ROUNDS:
         raise ValueError(f"{rounds} round: the spread over draws needs at least {FEWEST_ROUNDS} rounds")
-    unit, scored = numbered(units, len(scores)), ~np.isnan(scores)
+    unit = numbered(units, len(scores))
+    by_round, deviations = powers_and_parts(scores, inside, unit, false_rate)
+    error = two_way_error(by_round, deviations, unit, ~np.isnan(scores) & inside)
+    power = TrialEstimate(float(by_round.mean()), *error.ends(float(by_round.mean()), confidence))
+    risk = TrialEstimate(*(_attributable(figure, false_rate) for figure in (power.estimate, power.low, power.high)))
+    return TrialPower(false_rate, power, risk, tuple(map(float, by_round)), error, confidence)
+
+
+def powers_and_parts(scores: Floats, inside: Bools, unit: Ints, false_rate: float) -> tuple[Floats, Floats]:
+    """The power of every round, and each person's part in its deviation, people x rounds.
+
+    0 for people who were not scored. Raises ValueError if fewer than 20 units are in or out in a round.
+    """
+    rounds, scored = scores.shape[1], ~np.isnan(scores)
     by_round, deviations = np.empty(rounds), np.zeros(scores.shape)
     for number in range(rounds):
         is_in, is_out = (scored[:, number] & (inside[:, number] == side) for side in (True, False))
@@ -97,10 +110,7 @@ def power_over_rounds(
         by_round[number] = roc.power(false_rate)
         parts = power_parts(mine, base, false_rate, CONFIDENCE, roc)
         deviations[is_in, number], deviations[is_out, number] = (part.deviation for part in parts)
-    error = two_way_error(by_round, deviations, unit, scored & inside)
-    power = TrialEstimate(float(by_round.mean()), *error.ends(float(by_round.mean()), confidence))
-    risk = TrialEstimate(*(_attributable(figure, false_rate) for figure in (power.estimate, power.low, power.high)))
-    return TrialPower(false_rate, power, risk, tuple(map(float, by_round)), error, confidence)
+    return by_round, deviations
 
 
 def _attributable(power: float, false_rate: float) -> float:

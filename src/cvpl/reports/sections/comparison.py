@@ -10,7 +10,8 @@ from cvpl.reports.sections.comparison_details import (
     score_in_words,
     utility_section,
 )
-from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.comparison_draws import draws_section, repeat_section
+from cvpl.reports.sections.provenance import configuration_section, inputs_table, versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -64,6 +65,7 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         pointer_section([warning for release in result.releases for warning in release.warnings], len(warnings)),
         _order(result),
         _map(result),
+        draws_section(result),
         _steps_section(_steps(result)),
         _columns(result),
         releases_section(result),
@@ -72,7 +74,7 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         attackers_section(result),
         differences_section(result),
         _provenance(result),
-        Section("repeat", REPRODUCE, level=3, sentences=(Remark(f"{SAME}:"),), code=_command(result)),
+        repeat_section(result),
         configuration_section(result.provenance.config),
         Section(CLOSING, sentences=(Remark(f"{NO_GUARANTEE} {multiple}", "quiet"),), outputs=REPORTS),
     ]
@@ -230,15 +232,6 @@ def _provenance(result: ComparisonResult) -> Section:
     return Section(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )
-
-
-def _command(result: ComparisonResult) -> str:
-    """The command that reproduces the comparison, with the configuration saved as audit.yaml."""
-    words = ["cvpl", "compare", result.inputs["original"].name, *(release.name for release in result.releases)]
-    words += ["--config", "audit.yaml"]
-    if "control" in result.inputs:
-        words += ["--control", result.inputs["control"].name]
-    return shell(words)
 
 
 def _setting(result: ComparisonResult) -> str:

@@ -1,17 +1,12 @@
-"""The comparison of several releases of one original: risk, utility and ranking."""
+"""The comparison of several releases of one original, or of mechanisms over draws: risk, utility and ranking."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from cvpl import result as out
-from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
-from cvpl.assessment.diagnostics.compared_control import compare_control
-from cvpl.assessment.diagnostics.release_utility import release_utility
-from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
-from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
-from cvpl.assessment.gate import gate
-from cvpl.assessment.preflight import preflight
+from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.progress import (
     Phase,
     ProgressCallback,
@@ -21,31 +16,22 @@ from cvpl.assessment.progress import (
     parts,
     prefix_progress,
 )
-from cvpl.assessment.provenance import described, provenance
-from cvpl.assessment.sections import diagnostics, measurements
-from cvpl.assessment.sections.attackers import attacker_rows
-from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
-from cvpl.assessment.warnings import notices
+from cvpl.assessment.provenance import provenance
 from cvpl.assessment.work import Work
 from cvpl.config.resolved import ConfigLike, ResolvedConfig
-from cvpl.config.written import PolicyConfig
+from cvpl.errors import UsageError
 from cvpl.evaluation.control import FALSE_RATE
-from cvpl.evaluation.intervals.paired import (
-    FigureEstimate,
-    SearchedRows,
-    attributable_by_power,
-    attributable_estimate,
-    power_estimate,
-)
-from cvpl.evaluation.measurement import Measurement
-from cvpl.result.figures import power_at
-from cvpl.result.verdict import TOO_FEW
+from cvpl.files import private_folder
 from cvpl.search.blas_threads import one_blas_thread
-from cvpl.tables.pair import Inputs
-from cvpl.utility import Utility
-from cvpl.workflows.audit import read_tables
-from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named
+from cvpl.workflows.compare.draws import MechanismRun, measure_mechanism
+from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named, resolve
+from cvpl.workflows.compare.mechanisms import named_mechanisms
+from cvpl.workflows.compare.one_release import AttackedRelease, control_likeness, measure_release, published
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+
+FAILED = "failed"
+"""The folder in `folder` for what failed commands printed."""
+DRAWS = 5
 
 
 def compare(
@@ -54,6 +40,10 @@ def compare(
     config: ConfigLike,
     *,
     control: object | None = None,
+    mechanisms: Mapping[str, object] | None = None,
+    draws: int = DRAWS,
+    timeout: float | None = None,
+    folder: str | Path | None = None,
     attackers: Sequence[str] | None = None,
     memory: int | None = None,
     progress: ProgressCallback | None = None,
@@ -64,28 +54,48 @@ def compare(
     verdict. Differences between two releases are paired by person; two releases whose difference may be 0 are tied.
     `releases` are tables as in `cvpl.audit`, or a mapping from names to tables. They are read twice, so a table that
     can be read only once does not work. The other arguments are those of `cvpl.audit`. Policies in the configuration
-    are applied to each release, except those on subgroups. Raises InputError with the problems of all releases.
-    `progress` is called with what is being done and the share of the whole comparison that is done; each release is an
-    equal part. The same inputs and seed give the same result.
+    are applied to each release, except those on figures that a comparison does not measure: subgroups, k and the
+    singled-out rate. Raises InputError with the problems of all releases. `progress` is called with what is being done
+    and the share of the whole comparison that is done; each release is an equal part. The same inputs and seed give
+    the same result.
+
+    `mechanisms` are compared over draws: a mapping from names to commands with `{input}`, `{output}` and, if it takes
+    one, `{seed}`; to functions from the path of a table to a release, as in `cvpl.trial`; or to built-in mechanisms
+    with their strength, such as "mondrian 10". Each makes `draws` releases of all originals, each with its own seed.
+    Its risk is the mean over draws, by the attacker that is strongest on average, with an interval over people and
+    draws. `releases` may be empty; each counts as one draw, and its spread over draws is unknown. Mechanisms need a
+    control. A command may take `timeout` seconds for a release. Raises UsageError if a mechanism fails in a draw,
+    LimitError if it takes too long; what a failing command printed is kept in `folder`.
     """
     whole = RisingProgress(progress or ignore_progress)
     whole(Phase.READING, None)
     given = named(releases)
-    checked = check_releases(original, given, config, control, memory, attackers)
-    resolved, found = checked.resolved, []
-    with one_blas_thread():
-        for one, part in zip(given, parts(whole, [1] * len(given)), strict=True):
-            its_progress = WholeProgress(prefix_progress(part, one.name) if len(given) > 1 else part)
-            its_progress(Phase.READING, None)
-            inputs = read_tables(original, one.table, resolved, control)
-            if progress is not None:
-                its_progress.expect(Work(resolved, inputs).compared())
-            found.append(_measure(one, resolved, inputs, its_progress))
-            its_progress.finish()
+    aside = None if folder is None else Path(folder) / FAILED
+    mechanisms_of = named_mechanisms(mechanisms, given, config, timeout, draws, aside)
+    if not given and not mechanisms_of:
+        raise UsageError("there is no release to compare; name at least one, or two to compare them, or mechanisms")
+    resolved = resolve(original, given, config, control, memory, attackers)
+    if mechanisms_of and control is None and resolved.control is None:
+        raise UsageError("mechanisms are compared by their power over draws, which needs a control. Pass one.")
+    found: list[ReleaseFigures] = []
+    with one_blas_thread(), private_folder() as work:
+        runs = []
+        for number, mechanism in enumerate(mechanisms_of):
+            whole(f"{mechanism.name}: making the release", None)
+            run = MechanismRun(mechanism, original, control, resolved, draws, work / f"{number + 1}")
+            runs.append((run, run.make(0)))
+        inputs = check_releases(original, [*given, *(first for _, first in runs)], resolved, control)
+        sizes = [1.0] * len(given) + [float(draws)] * len(runs)
+        tells = parts(whole, sizes)
+        for one, part in zip(given, tells, strict=False):
+            its_progress = WholeProgress(prefix_progress(part, one.name) if len(sizes) > 1 else part)
+            found.append(_measure(one, resolved, original, control, its_progress, told=progress is not None))
+        for (run, first), part in zip(runs, tells[len(given) :], strict=True):
+            found.append(measure_mechanism(run, first, prefix_progress(part, run.mechanism.name)))
     order = ranked(found)
     return out.ComparisonResult(
         schema="cvpl/compare/1",
-        inputs=checked.inputs,
+        inputs=inputs,
         false_rate=FALSE_RATE,
         releases=order.releases,
         differences=order.differences,
@@ -96,111 +106,22 @@ def compare(
     )
 
 
-def _measure(one: NamedRelease, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback) -> ReleaseFigures:
-    """Attack one release, and compute its utility and what is needed to compare it."""
+def _measure(
+    one: NamedRelease,
+    resolved: ResolvedConfig,
+    original: object,
+    control: object | None,
+    progress: WholeProgress,
+    *,
+    told: bool,
+) -> ReleaseFigures:
+    """Read, attack and measure one release; its tables are freed afterwards. `told` says that progress is shown."""
+    progress(Phase.READING, None)
+    inputs = one.read(original, resolved, control)
+    if told:
+        progress.expect(Work(resolved, inputs).compared())
     ensemble = run_attackers(resolved, inputs, progress)
-    measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-    done, pair = measured.attack, inputs.pair
-    contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
-    disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
-    likeness = compare_control(inputs, done.seed, disclosure_of(resolved, inputs))
-    progress(Phase.UTILITY, None)
-    # All releases use one vectorization, whichever attacker is strongest against each.
-    kept = release_utility(inputs, resolved.first_vectorization, done.seed)
-    findings = preflight(resolved, inputs, likeness)
-    decided = verdict(ensemble, findings, disclosure)
-    assessable = decided.kind != "not_assessable"
-    warned = [*notices(measured, ensemble, inputs, likeness, disclosure), *few_people(resolved, inputs)]
-    asked = SearchedRows(
-        done.people, done.control_rows, (pair.original.rows, 0 if pair.control is None else pair.control.rows)
-    )
-    rate = ensemble.reading.false_rate
-    risk = None
-    if rate is not None and assessable and measured.has_control:
-        power = power_estimate(measured.spread, asked, rate)
-        risk = None if power is None else attributable_by_power(power, rate)
-    groups = None
-    if inputs.evaluation.unit.codes is not None:
-        groups = inputs.evaluation.unit.codes["original"], inputs.evaluation.unit.codes.get("control")
-    section = _section(one, measured, ensemble, inputs, kept, contribution, diagnostics.warnings(warned))
-    section = section.model_copy(
-        update={
-            "assessable": assessable,
-            "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
-            "verdict": decided,
-            "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
-            "best_candidate": best_candidate_section(ensemble),
-            "preflight": findings,
-            "policies": gate(ensemble, measured, _policies(resolved), None, {}, findings, disclosure),
-        }
-    )
-    # Releases are ranked by what is published, so that their order tells no more than their figures.
-    section = disclosure.published(section)
-    return ReleaseFigures(section, risk, _attributable(measured, asked), asked, ensemble.among, groups, disclosure)
-
-
-def _policies(resolved: ResolvedConfig) -> tuple[PolicyConfig, ...]:
-    """The policies that a comparison can judge: it does not measure the rates of subgroups."""
-    policy = resolved.config.policy
-    written = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
-    return tuple(one for one in written if one.figure != "maximum_subgroup_rate")
-
-
-def _attributable(measured: Measurement, asked: SearchedRows) -> FigureEstimate | None:
-    """The attributable rate at the threshold, the paper's figure; None for a score without a threshold."""
-    if measured.attributable is None or measured.threshold is None:
-        return None
-    return attributable_estimate(measured.spread, asked, measured.threshold)
-
-
-def _section(
-    release: NamedRelease,
-    measured: Measurement,
-    ensemble: EnsembleOutcome,
-    inputs: Inputs,
-    kept: Utility,
-    contribution: out.Contributions,
-    warnings: list[out.Warning_],
-) -> out.ComparedRelease:
-    """The figures of one release alone; the rest is filled in once all are done."""
-    truth, top1 = measured.truth, measured.top1_interval
-    row = measurements.attacker_row(ensemble.headline, measured, (), None)
-    return out.ComparedRelease(
-        name=release.name,
-        input=described(inputs)["protected"],
-        scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
-        assessable=not ensemble.reasons,
-        reasons=list(ensemble.reasons),
-        attacker=ensemble.headline,
-        threshold=measured.threshold,
-        asked=measured.attack.original.rows,
-        power=power_at(measurements.power(measured), FALSE_RATE),
-        attributable_rate=row.attributable_rate,
-        linkage_rate=row.linkage_rate,
-        control_rate=row.control_rate,
-        top1_hit_rate=row.top1_hit_rate,
-        top1_low=None if truth is None or top1 is None else top1.low,
-        top1_high=None if truth is None or top1 is None else top1.high,
-        picked=ensemble.picked,
-        utility=out.ComparedUtility(
-            score=None,
-            correlation_preservation=kept.correlation.figure,
-            marginal_similarity=kept.marginal.figure,
-            downstream_accuracy_ratio=kept.downstream.figure,
-            distance_preservation=kept.distance.figure,
-            distance_basis=kept.distance.basis,
-            accuracy_of_originals=kept.downstream.original,
-            accuracy_of_release=kept.downstream.protected,
-            accuracy_of_guessing=kept.downstream.commonest,
-            columns=[spec.name for spec in inputs.pair.original.specs],
-        ),
-        risk_places=None,
-        utility_places=None,
-        on_frontier=None,
-        beaten_by=[],
-        clearly_beaten_by=[],
-        feature_contribution=contribution,
-        attackers=attacker_rows(ensemble),
-        lower_bound=not measured.attack.exact,
-        warnings=warnings,
-    )
+    attacked = AttackedRelease(one, resolved, inputs, ensemble, control_likeness(resolved, inputs))
+    found = published(measure_release(attacked, progress))
+    progress.finish()
+    return found

@@ -10,6 +10,7 @@ from cvpl import result as out
 from cvpl.assessment.provenance import described
 from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
 from cvpl.errors import InputError, Problem, UsageError
+from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import Inputs, check_files
 from cvpl.tables.source import display_name
 from cvpl.workflows.audit import read_tables
@@ -20,10 +21,11 @@ _ROLE = "protected"
 
 @dataclass(frozen=True, eq=False)
 class NamedRelease:
-    """A release and its name."""
+    """A release and its name. `identity` are its own identity keys, if it numbers people by row."""
 
     name: str
     table: object
+    identity: IdentityKeys | None = None
 
     @property
     def label(self) -> str:
@@ -31,21 +33,22 @@ class NamedRelease:
         file = display_name(self.table, self.name)
         return self.name if Path(self.name).name == file else f"{file} ({self.name})"
 
+    def read(self, original: object, resolved: ResolvedConfig, control: object | None) -> Inputs:
+        """The tables of its audit."""
+        return read_tables(original, self.table, self.resolved(resolved), control)
 
-@dataclass(frozen=True, eq=False)
-class CheckedInputs:
-    """The plan, and the tables that all releases share."""
-
-    resolved: ResolvedConfig
-    inputs: dict[str, out.Input]
+    def resolved(self, resolved: ResolvedConfig) -> ResolvedConfig:
+        """The configuration with the release's own identity keys."""
+        if self.identity is None:
+            return resolved
+        identity = replace(self.identity, simulated=resolved.identity is not None and resolved.identity.simulated)
+        return replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
 
 
 def named(releases: Sequence[object] | Mapping[str, object]) -> list[NamedRelease]:
     """The releases, each with a name: the mapping's, the file's (with folders if needed to be unique), or a number."""
     if isinstance(releases, str | Path):
         raise UsageError("releases is one path; give a list of tables, or a mapping from names to tables")
-    if not len(releases):
-        raise UsageError("there is no release to compare; name at least one, or two to compare them")
     if isinstance(releases, Mapping):
         return [NamedRelease(str(name), table) for name, table in releases.items()]
     parts = [Path(release).parts if isinstance(release, str | Path) else None for release in releases]
@@ -60,18 +63,15 @@ def named(releases: Sequence[object] | Mapping[str, object]) -> list[NamedReleas
     return [NamedRelease(name, table) for name, table in zip(names, releases, strict=True)]
 
 
-def check_releases(
+def resolve(
     original: object,
     releases: Sequence[NamedRelease],
     config: ConfigLike,
     control: object | None,
     memory: int | None,
     attackers: Sequence[str] | None,
-) -> CheckedInputs:
-    """Read every table once, and report the problems of all of them.
-
-    Problems are those of an audit, and also a duplicate release, or a release without a column that others have.
-    """
+) -> ResolvedConfig:
+    """The configuration of a comparison; its problems are reported with those of the files."""
     try:
         resolved = load(config).within(memory)
     except InputError as error:
@@ -79,19 +79,27 @@ def check_releases(
         raise InputError([*error.problems, *files]) from None
     if control is None:
         resolved.refuse_absent("a comparison")
-    if attackers is not None:
-        resolved = resolved.only(attackers)
+    return resolved if attackers is None else resolved.only(attackers)
+
+
+def check_releases(
+    original: object, releases: Sequence[NamedRelease], resolved: ResolvedConfig, control: object | None
+) -> dict[str, out.Input]:
+    """Read every table once, report the problems of all of them, and describe those that all releases share.
+
+    Problems are those of an audit, and also a duplicate release, or a release without a column that others have.
+    """
     seen: list[_Seen] = []
     faults: list[tuple[NamedRelease, tuple[Problem, ...]]] = []
     for one in releases:
         try:
-            seen.append(_Seen.of(one, read_tables(original, one.table, resolved, control)))
+            seen.append(_Seen.of(one, one.read(original, resolved, control)))
         except InputError as error:
             faults.append((one, error.problems))
     problems = _distinct(faults, len(releases)) + _twice(releases, seen) + _other_columns(seen)
     if problems:
         raise InputError(problems)
-    return CheckedInputs(resolved, {role: item for role, item in seen[0].inputs.items() if role != _ROLE})
+    return {role: item for role, item in seen[0].inputs.items() if role != _ROLE}
 
 
 @dataclass(frozen=True, eq=False)

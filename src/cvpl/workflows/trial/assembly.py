@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from cvpl import result as out
+from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.provenance import provenance
 from cvpl.assessment.sections import diagnostics
-from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control import FALSE_RATES
-from cvpl.evaluation.policy import FALSE_RATE_OF, judge
 from cvpl.evaluation.trials.exposure import RATE_BINS, exposure
 from cvpl.evaluation.trials.spread import spread_over_draws
 from cvpl.evaluation.trials.two_way import TrialPower
@@ -87,7 +86,9 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
         suppress_below=disclosure.k,
     )
     published = disclosure.published(found)
-    return published.model_copy(update={"policies": _policies(ran, published)}), strongest
+    # A trial closes no gate.
+    policies = draw_policies(ran.trial.resolved.config.policy, published.risk, published.power_at, published.attacker)
+    return published.model_copy(update={"policies": policies}), strongest
 
 
 def _disclosure(ran: Ran) -> Disclosure:
@@ -232,34 +233,6 @@ def _planted(ran: Ran, headline: str, strongest: Strongest) -> out.TrialPlanted 
     return out.TrialPlanted(
         planted=count, power=power, low=low, high=high, everybody=strongest.powers[headline].power.estimate
     )
-
-
-def _policies(ran: Ran, found: out.TrialResult) -> list[out.PolicyOutcome]:
-    """The configuration's policies as the trial reads them; a trial closes no gate."""
-    written = ran.trial.resolved.config.policy
-    listed: Sequence[PolicyConfig] = () if written is None else written if isinstance(written, tuple) else (written,)
-    outcomes = []
-    for policy in listed:
-        value = None
-        if policy.figure == "risk" and found.risk is not None:
-            value = found.risk.high if policy.bound == "high" else found.risk.estimate
-        elif policy.figure in FALSE_RATE_OF and (power := found.power_at(FALSE_RATE_OF[policy.figure])) is not None:
-            value = power.high if policy.bound == "high" else power.power
-        unknown = "a trial reads the risk and the power only"
-        decided = judge(policy.figure, policy.bound, policy.limit, value, unknown=unknown)
-        outcomes.append(
-            out.PolicyOutcome(
-                figure=policy.figure,
-                bound=policy.bound,
-                max=policy.max,
-                min=policy.min,
-                value=value,
-                met=decided.met,
-                reasons=list(decided.reasons),
-                attacker=found.attacker,
-            )
-        )
-    return outcomes
 
 
 def _warnings(ran: Ran, strongest: Strongest, disclosure: Disclosure) -> list[AuditWarning]:

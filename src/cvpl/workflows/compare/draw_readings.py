@@ -1,0 +1,159 @@
+"""What the draws of a mechanism say together: who counts, and the strongest attacker on average."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cvpl import result as out
+from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.risk import Reading, Risk, certain_risk
+from cvpl.evaluation.trials.over_draws import Groups, OverDraws, power_over_draws, share_over_draws
+from cvpl.evaluation.trials.rounds_error import Floats
+from cvpl.result.published import Disclosure
+from cvpl.workflows.compare.one_release import AttackedRelease, utility_section
+
+
+@dataclass(frozen=True, eq=False)
+class DrawFindings:
+    """What one draw found out, by attacker; arrays have an entry for every row, NaN for rows that do not count.
+
+    `originals` and `controls` are scores, `hits` say how far the best candidate is the right person. `faults` say why
+    an attacker's representation is not valid for this release, `canary_faults` why its canaries fail. `certain` is a
+    risk of people who are linked for certain in this draw, corrected for the number of draws.
+    """
+
+    originals: Mapping[str, Floats]
+    controls: Mapping[str, Floats]
+    hits: Mapping[str, Floats]
+    faults: Mapping[str, tuple[str, ...]]
+    canary_faults: Mapping[str, tuple[str, ...]]
+    reading: Reading
+    certain: Risk | None
+    utility: out.ComparedUtility
+    preflight: Sequence[out.Finding]
+    disclosure: Disclosure
+    exact: bool
+
+    @classmethod
+    def of(cls, attacked: AttackedRelease, draws: int) -> DrawFindings:
+        """What is kept of a draw; its tables are not."""
+        ensemble, pair = attacked.ensemble, attacked.inputs.pair
+        strangers = 0 if pair.control is None else pair.control.rows
+        originals, controls, hits = {}, {}, {}
+        for name, outcome in ensemble.outcomes.items():
+            measured, done = outcome.measured, outcome.measured.attack
+            if measured.has_control and measured.base_scores is not None:
+                originals[name] = _placed(done.scores, done.people, pair.original.rows)
+                controls[name] = _placed(measured.base_scores, done.control_rows, strangers)
+            if measured.truth is not None and measured.truth.has_match.any():
+                hit = np.where(measured.truth.has_match, measured.truth.hit, np.nan)
+                hits[name] = _placed(hit, done.people, pair.original.rows)
+        rate, certain = ensemble.reading.false_rate, None
+        if rate is not None and ensemble.qualified:
+            certain = certain_risk(ensemble.counted, "", rate, ensemble.among * draws)
+        return cls(
+            originals=originals,
+            controls=controls,
+            hits=hits,
+            faults={name: item.valid.reasons for name, item in ensemble.outcomes.items() if item.valid.reasons},
+            canary_faults={
+                name: item.canaries.faults
+                for name, item in ensemble.outcomes.items()
+                if item.canaries is not None and item.canaries.faults
+            },
+            reading=ensemble.reading,
+            certain=certain,
+            utility=utility_section(attacked),
+            preflight=attacked.findings,
+            disclosure=attacked.disclosure,
+            exact=all(item.measured.attack.exact for item in ensemble.outcomes.values()),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DrawsReading:
+    """The attackers that count with their power over draws, and their top-1 hit rates if true matches are known.
+
+    Intervals have the confidence 1 - 0.05 / K over K attackers. `refused` are the others, with the reasons.
+    `false_rate` is None, with the reason in `unread`, if the control is too small in some draw.
+    """
+
+    false_rate: float | None
+    unread: str
+    powers: Mapping[str, OverDraws]
+    hits: Mapping[str, OverDraws]
+    refused: Mapping[str, tuple[str, ...]]
+
+    @property
+    def headline(self) -> str | None:
+        """The attacker with the largest mean power; the first of several; None if none counts."""
+        return max(self.powers, key=lambda name: self.powers[name].estimate) if self.powers else None
+
+    @property
+    def among(self) -> int:
+        """The number of attackers that the headline was picked from."""
+        return max(1, len(self.powers))
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of the headline's interval, corrected for the pick."""
+        return 1 - (1 - CONFIDENCE) / self.among
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the mechanism is not assessable; empty if an attacker counts, or if the control is only too small."""
+        if self.powers or self.false_rate is None:
+            return []
+        return list(dict.fromkeys(reason for reasons in self.refused.values() for reason in reasons))
+
+
+def read_draws(found: Sequence[DrawFindings], groups: Groups | None) -> DrawsReading:
+    """The power of every attacker that counts, at the largest false-positive rate that a draw needs."""
+    names = tuple(dict.fromkeys(name for item in found for name in (*item.originals, *item.hits)))
+    refused = {name: reasons for name in names if (reasons := _faults(name, found))}
+    able = [name for name in names if name not in refused]
+    rates = [item.reading.false_rate for item in found]
+    known = [rate for rate in rates if rate is not None]
+    rate = max(known) if len(known) == len(found) else None
+    unread = next((item.reading.refused for item in found if item.reading.false_rate is None), "")
+    powers = {}
+    for name in able if rate is not None else ():
+        if not all(name in item.originals for item in found):
+            continue
+        mine, base = (
+            np.stack([getattr(item, side)[name] for item in found], axis=1) for side in ("originals", "controls")
+        )
+        try:
+            powers[name] = power_over_draws(mine, base, rate or 0.0, groups)
+        except ValueError as error:
+            refused[name] = (str(error),)
+    hits = {
+        name: share_over_draws(np.stack([item.hits[name] for item in found], axis=1), groups)
+        for name in able
+        if all(name in item.hits for item in found)
+    }
+    return DrawsReading(rate, unread, powers, hits, refused)
+
+
+def _faults(name: str, found: Sequence[DrawFindings]) -> tuple[str, ...]:
+    """Why an attacker does not count; empty if it does, as in a trial.
+
+    It must run in every draw. It does not count if its canaries fail, or if in most draws its representation is not
+    valid.
+    """
+    ran = sum(name in item.originals or name in item.hits for item in found)
+    if ran < len(found):
+        return (f"attacker '{name}' could run in {ran} of {len(found)} draws only",)
+    canary = [text for item in found for text in item.canary_faults.get(name, ())]
+    listed = [texts for item in found if (texts := item.faults.get(name, ()))]
+    return tuple(dict.fromkeys((*canary, *(listed[0] if len(listed) > len(found) / 2 else ()))))
+
+
+def _placed(values: Floats, rows: np.ndarray, count: int) -> Floats:
+    """The values at their rows of a table, NaN elsewhere."""
+    found = np.full(count, np.nan)
+    found[rows] = values
+    return found

@@ -1,0 +1,115 @@
+"""The mechanisms of a comparison: commands, functions or built-in ones, each drawn several times."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cvpl.config.resolved import ConfigLike, ResolvedConfig
+from cvpl.errors import LimitError, UsageError
+from cvpl.randomness import stream
+from cvpl.tables.staged_table import stage
+from cvpl.wording import stopped
+from cvpl.workflows.command_mechanism import is_command, keep_output
+from cvpl.workflows.compare.inputs import NamedRelease
+from cvpl.workflows.protect import FAMILIES, Strength
+from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed, find_mechanism
+
+FEWEST_DRAWS, MOST_DRAWS = 2, 1000
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMechanism:
+    """A mechanism and its name. Each draw is made from a copy of the original, with a seed of its own.
+
+    What a failing command prints is kept in a folder in `aside`, which only this user can enter.
+    """
+
+    name: str
+    mechanism: Mechanism
+    aside: Path | None = None
+
+    def draw(self, number: int, original: object, resolved: ResolvedConfig, folder: Path) -> NamedRelease:
+        """The release of a draw, counted from 0, made in a new folder in `folder`.
+
+        The seed follows from the configuration's, the mechanism's name and the draw, so that other mechanisms change
+        nothing. Raises UsageError if there is no release, and LimitError if the command took too long.
+        """
+        place = folder / f"{number + 1}"
+        (place / "in").mkdir(parents=True, mode=0o700)
+        table = stage(original, resolved.reading, place / "in")
+        if table.parent != place / "in":
+            # The mechanism gets a copy, so that it cannot change the original.
+            table = Path(shutil.copyfile(table, place / "in" / table.name))
+        kept = None if self.aside is None else self.aside / f"{self.name}_draw_{number + 1:02d}"
+        if kept is not None:
+            # What an earlier run kept says nothing about this one.
+            shutil.rmtree(kept, ignore_errors=True)
+        seed = int(stream(resolved.config.seed, f"compare {self.name} {number}").integers(2**31 - 1))
+        try:
+            made = self.mechanism.make(Draw(table, place, seed, threading.Event()))
+        except RoundFailed as failed:
+            keep_output(place, kept)
+            raise self._failure(failed, number, kept) from failed
+        if isinstance(made, str | Path) and Path(made).is_file() and not Path(made).is_relative_to(place):
+            # A function may write every release to the same file.
+            made = Path(shutil.copyfile(made, place / Path(made).name))
+        shutil.rmtree(place / "in")
+        return NamedRelease(self.name, made, self.mechanism.identity)
+
+    def _failure(self, failed: RoundFailed, number: int, kept: Path | None) -> UsageError | LimitError:
+        text = f"mechanism '{self.name}', draw {number + 1}: {stopped(str(failed))}"
+        if self.mechanism.kind == "command" and kept is None:
+            text += " To keep what the command prints, name a folder with --out (in Python folder=...)."
+        elif kept is not None and kept.is_dir():
+            text += f" What the command printed is in {kept}; it may contain cells of the table."
+        return LimitError(text) if failed.timed_out else UsageError(text)
+
+
+def named_mechanisms(
+    mechanisms: Mapping[str, object] | None,
+    releases: Sequence[NamedRelease],
+    config: ConfigLike,
+    timeout: float | None,
+    draws: int,
+    aside: Path | None,
+) -> list[NamedMechanism]:
+    """The mechanisms that a caller names. Raises UsageError if one is none, or has the name of another release.
+
+    A mechanism is a command, a function, or a built-in one with its strength, such as "mondrian 10".
+    """
+    if not mechanisms:
+        return []
+    if not isinstance(mechanisms, Mapping):
+        raise UsageError("mechanisms: give a mapping from names to commands or functions, such as {'noise': command}.")
+    if not FEWEST_DRAWS <= draws <= MOST_DRAWS:
+        raise UsageError(f"draws is {draws}; allowed is a whole number from {FEWEST_DRAWS} to {MOST_DRAWS:,}.")
+    taken = {release.name for release in releases}
+    found = []
+    for name, mechanism in mechanisms.items():
+        if not isinstance(name, str) or not name.strip() or "/" in name:
+            raise UsageError("mechanisms: each needs a name without a slash, such as noise.")
+        if name in taken:
+            raise UsageError(f"mechanisms: a release has the name '{name}' too. Choose another name.")
+        text, strength = _with_strength(mechanism)
+        found.append(NamedMechanism(name, find_mechanism(text, strength, config, timeout), aside))
+    return found
+
+
+def _with_strength(mechanism: object) -> tuple[object, Strength | None]:
+    """A built-in mechanism and its strength, which follows the name; everything else as it is."""
+    if not isinstance(mechanism, str) or is_command(mechanism):
+        return mechanism, None
+    first, _, rest = mechanism.strip().partition(" ")
+    method = first.replace("_", "-")
+    if method not in FAMILIES or not rest.strip():
+        return mechanism, None
+    value = rest.strip()
+    try:
+        number = float(value)
+    except ValueError:
+        return method, value
+    return method, int(number) if number == int(number) and "." not in value else number

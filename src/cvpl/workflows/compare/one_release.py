@@ -1,0 +1,199 @@
+"""One release of a comparison, attacked and measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from cvpl import result as out
+from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
+from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.diagnostics.release_utility import release_utility
+from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
+from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.gate import gate
+from cvpl.assessment.preflight import preflight
+from cvpl.assessment.progress import Phase, ProgressCallback
+from cvpl.assessment.provenance import described
+from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
+from cvpl.assessment.warnings import notices
+from cvpl.config.resolved import ResolvedConfig
+from cvpl.config.written import PolicyConfig
+from cvpl.evaluation.control import FALSE_RATE
+from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.intervals.paired import (
+    FigureEstimate,
+    SearchedRows,
+    attributable_by_power,
+    attributable_estimate,
+    power_estimate,
+)
+from cvpl.evaluation.measurement import Measurement
+from cvpl.result.figures import power_at
+from cvpl.result.published import Disclosure
+from cvpl.result.verdict import TOO_FEW
+from cvpl.tables.pair import Inputs
+from cvpl.utility import Utility
+from cvpl.workflows.compare.inputs import NamedRelease
+from cvpl.workflows.compare.ranking import Ints, ReleaseFigures
+
+NOT_MEASURED = ("maximum_subgroup_rate", "k", "singled_out_rate")
+"""Figures of policies that a comparison does not measure."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttackedRelease:
+    """A release with its tables and its attacks; what is computed from them is computed once.
+
+    `resolved` is the configuration for this release. `likeness` says whether the control is like the originals.
+    """
+
+    one: NamedRelease
+    resolved: ResolvedConfig
+    inputs: Inputs
+    ensemble: EnsembleOutcome
+    likeness: ControlLikeness | None
+
+    @cached_property
+    def findings(self) -> list[out.Finding]:
+        """The findings of the checks before the attack."""
+        return preflight(self.resolved, self.inputs, self.likeness)
+
+    @cached_property
+    def utility(self) -> Utility:
+        """The utility. All releases use one vectorization, whichever attacker is strongest against each."""
+        return release_utility(self.inputs, self.resolved.first_vectorization, self.resolved.config.seed)
+
+    @cached_property
+    def disclosure(self) -> Disclosure:
+        """How the figures are rounded."""
+        return disclosure_of_attacks(self.resolved, self.inputs, self.ensemble)
+
+    @property
+    def groups(self) -> tuple[Ints, Ints | None] | None:
+        """The units of originals and controls; None if no rows belong together."""
+        codes = self.inputs.evaluation.unit.codes
+        return None if codes is None else (codes["original"], codes.get("control"))
+
+    @property
+    def asked(self) -> SearchedRows:
+        """The rows that the headline attacker searched for."""
+        done, pair = self.ensemble.chosen.measured.attack, self.inputs.pair
+        rows = pair.original.rows, 0 if pair.control is None else pair.control.rows
+        return SearchedRows(done.people, done.control_rows, rows)
+
+
+def control_likeness(resolved: ResolvedConfig, inputs: Inputs) -> ControlLikeness | None:
+    """Whether the control is like the originals; None without a control."""
+    return compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
+
+
+def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> ReleaseFigures:
+    """The figures of one release, not yet rounded, and what is needed to compare it."""
+    resolved, inputs, ensemble = attacked.resolved, attacked.inputs, attacked.ensemble
+    measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
+    contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
+    progress(Phase.UTILITY, None)
+    findings, disclosure, asked = attacked.findings, attacked.disclosure, attacked.asked
+    decided = verdict(ensemble, findings, disclosure)
+    assessable = decided.kind != "not_assessable"
+    warned = [
+        *notices(measured, ensemble, inputs, attacked.likeness, disclosure),
+        *few_people(resolved, inputs),
+    ]
+    rate = ensemble.reading.false_rate
+    risk = None
+    if rate is not None and assessable and measured.has_control:
+        power = power_estimate(measured.spread, asked, rate)
+        risk = None if power is None else attributable_by_power(power, rate)
+    section = _section(attacked, measured, contribution, diagnostics.warnings(warned)).model_copy(
+        update={
+            "assessable": assessable,
+            "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
+            "verdict": decided,
+            "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
+            "best_candidate": best_candidate_section(ensemble),
+            "preflight": findings,
+            "policies": gate(ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure),
+        }
+    )
+    attributable = _attributable(measured, asked)
+    return ReleaseFigures(section, risk, attributable, asked, ensemble.among, attacked.groups, disclosure)
+
+
+def judged_policies(resolved: ResolvedConfig) -> tuple[PolicyConfig, ...]:
+    """The policies that a comparison can judge."""
+    policy = resolved.config.policy
+    written = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
+    return tuple(one for one in written if one.figure not in NOT_MEASURED)
+
+
+def published(found: ReleaseFigures) -> ReleaseFigures:
+    """The figures rounded. Releases are ranked by these, so that their order tells no more than their figures."""
+    return replace(found, section=found.disclosure.published(found.section))
+
+
+def _attributable(measured: Measurement, asked: SearchedRows) -> FigureEstimate | None:
+    """The attributable rate at the threshold, the paper's figure; None for a score without a threshold."""
+    if measured.attributable is None or measured.threshold is None:
+        return None
+    return attributable_estimate(measured.spread, asked, measured.threshold)
+
+
+def _section(
+    attacked: AttackedRelease,
+    measured: Measurement,
+    contribution: out.Contributions,
+    warnings: list[out.Warning_],
+) -> out.ComparedRelease:
+    """The figures of one release alone; the rest is filled in once all are done."""
+    ensemble, inputs = attacked.ensemble, attacked.inputs
+    truth, top1 = measured.truth, measured.top1_interval
+    row = measurements.attacker_row(ensemble.headline, measured, (), None)
+    return out.ComparedRelease(
+        name=attacked.one.name,
+        input=described(inputs)["protected"],
+        scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
+        assessable=not ensemble.reasons,
+        reasons=list(ensemble.reasons),
+        attacker=ensemble.headline,
+        threshold=measured.threshold,
+        asked=measured.attack.original.rows,
+        power=power_at(measurements.power(measured), FALSE_RATE),
+        attributable_rate=row.attributable_rate,
+        linkage_rate=row.linkage_rate,
+        control_rate=row.control_rate,
+        top1_hit_rate=row.top1_hit_rate,
+        top1_low=None if truth is None or top1 is None else top1.low,
+        top1_high=None if truth is None or top1 is None else top1.high,
+        picked=ensemble.picked,
+        utility=utility_section(attacked),
+        risk_places=None,
+        utility_places=None,
+        on_frontier=None,
+        beaten_by=[],
+        clearly_beaten_by=[],
+        feature_contribution=contribution,
+        attackers=attacker_rows(ensemble),
+        lower_bound=not measured.attack.exact,
+        warnings=warnings,
+    )
+
+
+def utility_section(attacked: AttackedRelease) -> out.ComparedUtility:
+    """The utility of a release; its score follows once all releases are done."""
+    kept = attacked.utility
+    return out.ComparedUtility(
+        score=None,
+        correlation_preservation=kept.correlation.figure,
+        marginal_similarity=kept.marginal.figure,
+        downstream_accuracy_ratio=kept.downstream.figure,
+        distance_preservation=kept.distance.figure,
+        distance_basis=kept.distance.basis,
+        accuracy_of_originals=kept.downstream.original,
+        accuracy_of_release=kept.downstream.protected,
+        accuracy_of_guessing=kept.downstream.commonest,
+        columns=[spec.name for spec in attacked.inputs.pair.original.specs],
+    )
