@@ -64,7 +64,7 @@ def test_the_page_tells_of_every_release_and_why_some_have_no_figure(chromium, p
         answer = seen.page.locator(".answer").inner_text()
         assert answer.startswith("7 releases of 2 data sets. The risk is highest in 'sample' of second: 100.0%.")
         assert answer.endswith("Without figures: 1 not assessable, 1 could not be audited.")
-        assert seen.page.locator("figure svg").count() == 4
+        assert seen.page.locator("figure > svg").count() == 4
         first = seen.page.locator("main table:visible").first.inner_text()
         assert "not assessable" in first and "failed" in first
         assert "found text where a number or an interval is declared" in seen.page.locator("main ul").first.inner_text()

@@ -235,6 +235,6 @@ def test_the_summary_is_at_most_40_lines_and_counts_what_it_leaves_out(compared)
     assert "more below: `--details`." in text and "`--details`" in text.split("Warnings")[1]
     assert "a_release_with_a_name_29" in text and "a_release_with_a_name_0 " not in text
     whole = screen(found, details=True)
-    assert whole.count("\n") > 100 and whole.count("Warning 11") == 1 and "Each release on its own" in whole
+    assert whole.count("\n") > 100 and whole.count("Warning 11") == 1 and "The strongest attacker per release" in whole
     shown = int(re.search(r"(\d+) more below", text)[1])
     assert shown + len(re.findall(r"^a_release", text, re.MULTILINE)) == 30

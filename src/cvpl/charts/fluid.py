@@ -11,7 +11,7 @@ from html import escape
 from typing import Literal
 
 from cvpl.charts.drawing import Drawing
-from cvpl.charts.style import FAINT, INK, MUTED
+from cvpl.charts.style import FAINT, INK, MUTED, unique_labels
 
 Side = Literal["start", "middle", "end"]
 
@@ -88,6 +88,12 @@ def tick_label(words: str, share: float, x: str, y: float) -> str:
 def wide(words: str, size: int = SIZE) -> float:
     """The width of a text in pixels, rather too wide than too narrow."""
     return _LETTER * size * len(words)
+
+
+def short_labels(names: Sequence[str], longest: int) -> list[str]:
+    """Unique labels of at most `longest` letters; a number behind equal ones takes five of them."""
+    found = unique_labels(names, longest)
+    return found if max(map(len, found), default=0) <= longest else unique_labels(names, longest - 5)
 
 
 def nice_end(value: float) -> float:

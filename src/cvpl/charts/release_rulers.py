@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl.charts.drawing import Drawing
-from cvpl.charts.fluid import at, finished, line, nice_end, placed, text, tick_label, titled
-from cvpl.charts.style import BLUE, FAINT, INK, MUTED, PALE, RED, unique_labels
+from cvpl.charts.fluid import at, finished, line, nice_end, placed, short_labels, text, tick_label, titled
+from cvpl.charts.style import BLUE, FAINT, INK, MUTED, PALE, RED
 from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
 from cvpl.wording import counted, printable
 
@@ -33,7 +33,7 @@ def release_rulers(
     if not known:
         return None
     end = nice_end(max([*(_largest(figure) for figure in known), 1.2 * (limit or 0.0)]))
-    labels = unique_labels([printable(figure.name) for figure in figures], _LONGEST)
+    labels = short_labels([printable(figure.name) for figure in figures], _LONGEST)
     height = _TOP + _ROW * len(figures) + _BOTTOM
     parts = [] if limit is None else [text(f"limit {limit_in_words(limit)}", "100%", 12, "end", RED, bold=True)]
     for number, (label, figure) in enumerate(zip(labels, figures, strict=True)):

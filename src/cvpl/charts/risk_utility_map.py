@@ -7,33 +7,57 @@ from dataclasses import dataclass
 from itertools import pairwise, product, starmap
 
 from cvpl.charts.drawing import Drawing
-from cvpl.charts.fluid import NARROWEST, SIZE, Side, at, box, finished, line, nice_end, placed, text, titled, wide
-from cvpl.charts.style import BLUE, GREY, INK, MUTED, PAPER, RED, SHADES, unique_labels
+from cvpl.charts.fluid import (
+    NARROWEST,
+    SIZE,
+    Side,
+    at,
+    box,
+    finished,
+    line,
+    nice_end,
+    placed,
+    short_labels,
+    text,
+    titled,
+    wide,
+)
+from cvpl.charts.style import BLUE, GREY, INK, MUTED, PAPER, RED, SHADES
 from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
 from cvpl.wording import UNKNOWN, counted, printable
 
 _LEFT, _RIGHT = 0.11, 0.97
 _TOP, _HEIGHT, _BOTTOM = 26, 240, 44
-_LONGEST = 24
-_MOST_LINES = 12
-"""A label is moved up or down by at most this many lines."""
+_LONGEST = 20
+"""Letters of a label: on the narrowest page there is room for them on one side of every point."""
+_LETTERING = 15
+"""The height of a line of labels, in pixels."""
 _EFFICIENT = f'<circle r="6.5" fill="{BLUE}"/>'
 _BEATEN = f'<rect x="-5" y="-5" width="10" height="10" fill="{GREY}"/>'
 
 
 @dataclass(frozen=True)
 class _Box:
-    """A rectangle in pixels on a page of the narrowest width."""
+    """A rectangle in pixels on a page of the narrowest width.
+
+    `starts` and `ends` are the positions on the axis to which its left and right sides are fixed: on a wider page the
+    sides keep their distance from them.
+    """
 
     left: float
     top: float
     right: float
     bottom: float
+    starts: float
+    ends: float
 
     def meets(self, other: _Box) -> bool:
-        return (
-            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
-        )
+        """Whether the two overlap, on this page or on a wider one."""
+        high = self.top < other.bottom and other.top < self.bottom
+        return high and not (self._stays_left_of(other) or other._stays_left_of(self))
+
+    def _stays_left_of(self, other: _Box) -> bool:
+        return self.right <= other.left and self.ends <= other.starts
 
 
 @dataclass(frozen=True)
@@ -58,7 +82,7 @@ def risk_utility_map(
     end = nice_end(max([*(max(item.estimate or 0.0, item.high or 0.0) for item in known), 1.2 * (limit or 0.0)]))
     height = max(_HEIGHT, 26 * len(known))
     bottom, top = _utility_axis([figure.utility or 0.0 for figure in known])
-    labels = unique_labels([printable(figure.name) for figure in known], _LONGEST)
+    labels = short_labels([printable(figure.name) for figure in known], _LONGEST)
     points = [
         _Point(
             figure,
@@ -190,12 +214,13 @@ def _room(point: _Point, taken: Sequence[_Box], steps: Sequence[_Box], height: f
     """The side and the shift at which a label meets nothing, or at least no label and no mark."""
     here = _pixel(point.x)
     length = wide(point.label)
-    shifts = sorted((sign * 15 * step for step in range(_MOST_LINES) for sign in (-1, 1)), key=abs)
+    lines = int(height / _LETTERING) + 1
+    shifts = sorted((sign * _LETTERING * step for step in range(lines) for sign in (-1, 1)), key=abs)
     free = []
     for shift, side in product(dict.fromkeys(shifts), ("start", "end")):
         left = here + 10 if side == "start" else here - 10 - length
         middle = point.y + shift
-        place = _Box(left, middle - 7, left + length, middle + 7)
+        place = _Box(left, middle - 7, left + length, middle + 7, here, here)
         inside = left >= 0 and left + length <= NARROWEST and _TOP - 8 <= middle <= _TOP + height - 8
         if inside and not any(place.meets(other) for other in taken):
             free.append((side, float(shift), place))
@@ -212,7 +237,8 @@ def _pixel(share: float) -> float:
 def _along(one: tuple[float, float], other: tuple[float, float]) -> _Box:
     """The space that a step takes."""
     (x1, y1), (x2, y2) = one, other
-    return _Box(min(_pixel(x1), _pixel(x2)) - 1, min(y1, y2) - 1, max(_pixel(x1), _pixel(x2)) + 1, max(y1, y2) + 1)
+    left, right = sorted((_pixel(x1), _pixel(x2)))
+    return _Box(left - 1, min(y1, y2) - 1, right + 1, max(y1, y2) + 1, left, right)
 
 
 def _reach(point: _Point, end: float) -> _Box:
@@ -224,7 +250,7 @@ def _reach(point: _Point, end: float) -> _Box:
 
 def _around(point: _Point) -> _Box:
     here = _pixel(point.x)
-    return _Box(here - 7, point.y - 7, here + 7, point.y + 7)
+    return _Box(here - 7, point.y - 7, here + 7, point.y + 7, here, here)
 
 
 def _escaped(words: str) -> str:
