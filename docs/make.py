@@ -7,6 +7,7 @@ pictures of the report that it writes; then checks that every link between pages
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
 import sys
@@ -72,6 +73,8 @@ releases:
 def pictures() -> None:
     """All pictures, of one demo."""
     (DOCS / "images").mkdir(exist_ok=True)
+    # The same pictures on every day.
+    os.environ.setdefault("SOURCE_DATE_EPOCH", "1780185600")
     with tempfile.TemporaryDirectory() as folder:
         if run(["demo", "--out", folder]) != 0:
             sys.exit("the demo failed")

@@ -53,6 +53,33 @@ BEYOND = """() => [...document.querySelectorAll('svg.chart text')].filter(it => 
 }).map(it => it.textContent)"""
 """Labels that leave the window."""
 
+TEXT_SIZES = """() => [...new Set([...document.querySelectorAll('svg.chart:not(.ruler) text')].map(it => {
+  const m = it.getScreenCTM();
+  return (parseFloat(getComputedStyle(it).fontSize) * Math.hypot(m.c, m.d)).toFixed(1);
+}))]"""
+"""The sizes of the text in charts as they appear, in pixels."""
+CONTRASTS = """() => {
+  const parts = colour => (colour.match(/[0-9.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const page = light(parts(getComputedStyle(document.body).backgroundColor));
+  const against = colour => { const own = light(parts(colour));
+    return (Math.max(own, page) + 0.05) / (Math.min(own, page) + 0.05); };
+  const found = [];
+  for (const it of document.querySelectorAll('svg.chart text, svg.chart [fill], svg.chart [stroke]')) {
+    const style = getComputedStyle(it), text = it.tagName === 'text';
+    if (it.closest('defs, clipPath') || Math.min(style.opacity, style.fillOpacity) < 0.5) continue;
+    for (const side of text ? ['fill'] : ['fill', 'stroke']) {
+      const colour = style[side];
+      if (!it.hasAttribute(side) || !colour.startsWith('rgb(')) continue;
+      found.push([text ? 'text' : 'mark', it.getAttribute(side), against(colour)]);
+    }
+  }
+  return found;
+}"""
+"""The contrast of every text and mark of a chart with the page, with the colour as it is written."""
+
 
 @dataclass
 class OpenPage:

@@ -453,3 +453,76 @@ def test_without_a_telling_column_a_common_group_blames_none(result):
     found = grouped(result, "rarity, by tenths", "4", (50, 450), contribution("a", 0.001, -0.01, 0.01))
     steps = " ".join(next_steps(judged(found, risk=risk(0.3, 0.2, 0.4))))
     assert "coarsen the columns that give most away for everyone" in steps
+
+
+# What each chart says
+
+
+def layer(chart, mark):
+    """The rows of the layers with this mark."""
+    drawn = chart.to_dict()
+    found = [item for item in drawn["layer"] if item["mark"]["type"] == mark]
+    return [row for item in found for row in drawn["datasets"][item["data"]["name"]]], drawn
+
+
+def test_the_roc_curve_is_logarithmic_and_has_chance_and_the_limit(result):
+    limit = {"figure": "risk", "bound": "high", "max": 0.1, "value": 0.5, "met": False, "reasons": []}
+    found = judged(changed(result, policies=[limit]), risk=risk(0.3, 0.2, 0.4))
+    chart = charts.roc(found)
+    ticks, drawn = layer(chart, "tick")
+    assert [(row["at"], row["power"]) for row in ticks] == [(0.05, pytest.approx(0.05 + 0.95 * 0.1))]
+    lines, _ = layer(chart, "line")
+    assert all(row["power"] == row["at"] for row in lines if row["series"] == "chance")
+    assert {item["encoding"]["x"]["scale"]["type"] for item in drawn["layer"]} == {"log"}
+    dots = [row for row in layer(chart, "point")[0] if "label" in row]
+    assert [(row["at"], row["label"]) for row in dots] == [(0.05, "power 33.5% at 5%")]
+    assert charts.numbers(chart).title == "ROC curve"
+    assert "a risk of 10.0%, a power of 14.5%" in charts.numbers(chart).description
+    own = [(row["at"], row["power"]) for row in lines if row["series"] != "chance"]
+    assert own == sorted(own) and (0.01, result.power_at(0.01).power) in own
+    assert "policy limit" not in charts.numbers(charts.roc(judged(result, risk=risk(0.3, 0.2, 0.4)))).description
+
+
+def test_columns_are_shown_by_what_is_linked_without_them(result):
+    power = [{"false_rate": 0.05, "power": 0.77, "low": 0.7, "high": 0.8}]
+    columns = contribution("a", 0.05, -0.01, 0.11), contribution("time", 0.50, 0.45, 0.55)
+    chart = charts.contributions(changed(contributed(result, *columns), power=power))
+    dots, _ = layer(chart, "point")
+    assert [(row["name"], row["before"], pytest.approx(row["after"])) for row in dots] == [
+        ("time", 0.77, 0.27),
+        ("a", 0.77, 0.72),
+    ]
+    assert [row["label"] for row in layer(chart, "text")[0]] == ["77.0% → 27.0%", "within error"]
+    assert "<title>77.0% → 27.0% without time</title>" in charts.svg(chart)
+
+
+def test_where_every_effect_lies_within_error_a_sentence_takes_the_place_of_the_chart(result):
+    found = contributed(result, contribution("a", 0.05, -0.01, 0.11), contribution("b", 0.01, 0.0, 0.02))
+    assert charts.contributions(found) is None
+    assert "the change of the power at 5% lies within error" in words(report_page(found))
+    assert "lies within error" not in words(report_page(contributed(result, contribution("a", 0.05, 0.01, 0.11))))
+
+
+def test_the_funnel_ends_at_the_right_best_candidate(result):
+    assert [row[0] for row in charts.numbers(charts.funnel(result)).rows] == [
+        "have a match",
+        "share a block with it",
+        "best candidate is right",
+    ]
+
+
+def test_changes_are_in_points_and_shares_in_percent(result):
+    """A head names points, and its cells have no sign of percent; all other cells of figures have one."""
+    page = html5lib.parse(report_page(result), namespaceHTMLElements=False)
+    seen = 0
+    for table in page.iter("table"):
+        heads = ["".join(head.itertext()) for head in table.iter("th")]
+        for row in list(table.iter("tr"))[1:]:
+            for head, cell in zip(heads, row.iter("td"), strict=True):
+                text = "".join(cell.itertext())
+                if "points" in head:
+                    seen += 1
+                    assert "%" not in text
+                elif re.fullmatch(r"[-+]\d+\.\d", text):
+                    pytest.fail(f"{head}: a change without its unit")
+    assert seen

@@ -7,7 +7,20 @@ import pandas as pd
 import pytest
 
 import cvpl
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, schemes, serious_faults, views  # noqa: F401 - a fixture
+from browser import (  # noqa: F401 - one is a fixture
+    CONTRASTS,
+    SCHEMES,
+    SIZES,
+    TEXT_SIZES,
+    check,
+    chromium,
+    needs_browser,
+    opened,
+    schemes,
+    serious_faults,
+    views,
+)
+from cvpl.charts.style import DARK, FAINT, PALE, SHADES, TEXT
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -102,6 +115,65 @@ def test_the_contents_stay_in_view(chromium, pages, width):  # noqa: F811
             assert 0 <= box["y"] < 50 and box["height"] <= 900
             links = seen.page.locator(".contents a").evaluate_all("all => all.filter(it => it.offsetHeight).length")
             assert links >= 3
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("width", SIZES)
+def test_text_in_charts_has_one_size_at_every_width(chromium, pages, name, width):  # noqa: F811
+    with opened(chromium, pages[name], width) as seen:
+        assert seen.page.evaluate(TEXT_SIZES) == [f"{TEXT:.1f}"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_charts_stand_out_from_the_page(chromium, pages, scheme):  # noqa: F811
+    """Text by 4.5 to 1, marks by 3 to 1; grid lines and the background of the ruler are no marks."""
+    quiet = {FAINT, PALE}
+    for name in ("family", "policy"):
+        with opened(chromium, pages[name], scheme=scheme) as seen:
+            found = seen.page.evaluate(CONTRASTS)
+        assert {kind for kind, *_ in found} == {"text", "mark"}
+        weak = {
+            (kind, colour, round(contrast, 2))
+            for kind, colour, contrast in found
+            if contrast < {"text": 4.5, "mark": 3.0}[kind] and (kind == "text" or colour not in quiet)
+        }
+        assert weak == set()
+
+
+def test_a_stronger_shade_is_further_from_the_page_in_both_schemes():
+    def light(colour):
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+    bright, dark = [light(shade) for shade in SHADES], [light(DARK.get(shade, shade)) for shade in SHADES]
+    assert bright == sorted(bright, reverse=True) and dark == sorted(dark)
+
+
+def test_marks_have_titles(chromium, pages):  # noqa: F811
+    with opened(chromium, pages["family"]) as seen:
+        untitled = seen.page.locator("figure svg.chart:not(:has(title))")
+        named = untitled.evaluate_all("all => all.map(it => it.closest('figure').innerText.split('\\n')[0])")
+        # A curve of a histogram is one mark; its numbers are in the table below it.
+        assert set(named) <= {"Evidence for a link", "True pairs and wrong pairs"}
+        titles = seen.page.locator("figure svg.chart title").all_text_contents()
+        assert any("without purchase_time" in title for title in titles)
+        assert any(title.startswith("power ") and title.endswith(" at 5%") for title in titles)
+
+
+def test_tables_become_cards_on_a_phone_and_the_sheet_breaks_no_name(chromium, pages):  # noqa: F811
+    broken = """() => [...document.querySelectorAll('.actions td.name, .cards td.name')].filter(it => {
+      const range = document.createRange(); range.selectNodeContents(it);
+      return it.offsetHeight && /^[A-Za-z_]{1,34}$/.test(it.textContent) && range.getClientRects().length > 1;
+    }).map(it => it.textContent)"""
+    wide = "() => [...document.querySelectorAll('table')].filter(it => it.scrollWidth > innerWidth - 20).length"
+    for width in SIZES:
+        with opened(chromium, pages["family"], width) as seen:
+            seen.page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
+            assert seen.page.evaluate(broken) == []
+            assert seen.page.evaluate(wide) == 0
+            shown = seen.page.locator("table.cards thead").first.evaluate("it => getComputedStyle(it).display")
+            assert (shown == "none") == (width == 390)
 
 
 def test_a_page_is_small(pages):

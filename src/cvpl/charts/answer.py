@@ -27,7 +27,7 @@ from cvpl.result.scale import scale_ends
 from cvpl.wording import percent, span
 
 _FALSE_RATE = 0.05
-_STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240)
+_STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240, columns=2)
 
 
 def scale(result: AuditResult) -> Chart | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from math import log
+from typing import Any, Literal
 
 import altair as alt
 
@@ -47,7 +48,7 @@ def roc(result: AuditResult) -> Chart | None:
     x = alt.X(
         "at:Q",
         scale=alt.Scale(type="log", domain=[_LEAST, end], nice=False),
-        axis=percent_axis(f"false-positive rate: share of {group} linked", values=ticks, labelOverlap=False),
+        axis=percent_axis("false-positive rate", values=ticks, labelOverlap=False),
     )
     y = alt.Y("power:Q", scale=alt.Scale(domain=[0, 1]), axis=percent_axis("share of originals linked", tickCount=5))
     used = {_OWN: BLUE, _CHANCE: GREY}
@@ -83,14 +84,20 @@ def roc(result: AuditResult) -> Chart | None:
 
 
 def _points(result: AuditResult) -> list[dict[str, Any]]:
-    """The points of the curve with a false-positive rate of 1% or more, from left to right."""
+    """The points of the curve with a false-positive rate of 1% or more, from left to right.
+
+    They are those of the risk curve, and the power at 1%, 5% and 10%: thresholds may reach no small rate.
+    """
+    known = {(_rate(point), point.linkage_rate): (point.low, point.high) for point in result.risk_curve}
+    known |= {
+        (item.false_rate, item.power): (item.low, item.high) for item in result.power or () if item.low is not None
+    }
     found = []
-    for point in result.risk_curve:
-        at = _rate(point)
+    for (at, power), (low, high) in known.items():
         if at is not None and at >= _LEAST:
-            linked = percent(point.linkage_rate, k=result.suppress_below)
+            linked = percent(power, k=result.suppress_below)
             title = title_of(f"{linked} linked at a false-positive rate of {percent(at)}")
-            found.append({"at": at, "power": point.linkage_rate, "low": point.low, "high": point.high, "title": title})
+            found.append({"at": at, "power": power, "low": low, "high": high, "title": title})
     return sorted(found, key=lambda row: (row["at"], row["power"]))
 
 
@@ -104,7 +111,11 @@ def _marks(result: AuditResult, x: alt.X, y: alt.Y, end: float) -> Iterator[tupl
     dot = here.mark_point(filled=True, size=110, opacity=1, color=BLUE)
     yield dot.encode(x=x, y=y, description=titled()), f" The dot is the headline: {words}."
     below = risk.power > 0.5
-    text = here.mark_text(align="left", dx=6, dy=16 if below else -14, fontSize=TEXT, color=INK, fontWeight="bold")
+    # The label stays inside the plot, wherever the mark is.
+    right = log(risk.false_rate / _LEAST) > log(end / _LEAST) / 2
+    side: Literal["left", "right"] = "right" if right else "left"
+    down = 16 if below else -14
+    text = here.mark_text(align=side, dx=-6 if right else 6, dy=down, fontSize=TEXT, color=INK, fontWeight="bold")
     yield text.encode(x=x, y=y, text="label:N"), ""
     limits = [policy.max for policy in result.policies if policy.figure == "risk" and policy.max is not None]
     if limits:

@@ -74,7 +74,7 @@ def columns_section(result: AuditResult) -> Section:
     known = [measure for measure in _MEASURES if any(measure.value(item) is not None for item in found.columns)]
     figure = Figure(chart_of("contributions", result), tabled=bool(known))
     within = (
-        "No chart: whichever single column is left out, the change of the power at 5% lies within error."
+        "Whichever single column is left out, the change of the power at 5% lies within error."
         if any(item.power_drop is not None for item in found.columns)
         else ""
     )

@@ -10,6 +10,7 @@ from cvpl.result.comparison_group import comparison_group
 from cvpl.wording import named, percent, points
 
 MOST = 3
+WITHIN_ERROR = "Whichever single column is left out, the change of the power at 5% lies within error."
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,9 @@ def actions(result: AuditResult) -> Actions:
     telling = telling_columns(result) if assessable and result.verdict.kind != "indistinguishable_from_zero" else []
     if not telling:
         found = column_steps(result) if assessable else next_steps(result)
-        unknown = "How much each column gives away was not measured."
-        return Actions((), "", tuple(found[:1]) or (unknown,))
+        known = any(item.power_drop is not None for item in result.feature_contribution.columns)
+        nothing = WITHIN_ERROR if known else "How much each column gives away was not measured."
+        return Actions((), "", tuple(found[:1]) or (nothing,))
     rows = tuple(
         Action(
             named(item.column),
