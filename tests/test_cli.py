@@ -292,8 +292,8 @@ def test_the_gate_closes_above_its_limit(files, policy, options, code, wide, cap
     out = files.folder / "out"
     assert run(files.audit("--out", out, *options, config=config)) == code
     shown = capsys.readouterr().out
-    assert ("Policy not met" in shown) == (code == 10)
-    assert ("Policy met under the stated attackers" in shown) == (code == 0)
+    assert ("POLICY NOT MET." in shown) == (code == 10)
+    assert ("POLICY MET." in shown) == (code == 0)
     assert json.loads((out / "result.json").read_text())["policy"]["met"] == (code == 0)
 
 
@@ -307,7 +307,7 @@ def test_the_originals_as_their_own_release_close_every_gate(files, policy, opti
     out = files.folder / "out"
     assert run(files.audit("--out", out, *options, released=files.original, config=config)) == 10
     shown = capsys.readouterr()
-    assert "Policy not met" in shown.out and "Before the attack: " in shown.err
+    assert "POLICY NOT MET." in shown.out and "Before the attack: " in shown.err
     found = json.loads((out / "result.json").read_text())
     assert not found["policy"]["met"] and found["policy"]["reasons"][0].startswith("before the attack: ")
     assert any(finding["closes_gate"] and finding["check"] == "same_file" for finding in found["preflight"])
@@ -319,7 +319,8 @@ def test_a_result_that_is_not_assessable_closes_the_gate(files, wide, capsys):
     call = files.audit("--fail-above", "1", original=table, released=table, config=config)
     assert run(call) == 10
     shown = capsys.readouterr().out
-    assert "The risk of this release is not assessable:" in shown and "Policy not met" in shown
+    assert "The risk of this release is not assessable:" in shown
+    assert "NOT ASSESSABLE." in shown and "No policy can be" in shown
 
 
 def test_a_closed_gate_tells_its_reason_on_standard_error_when_the_page_is_json(files, capsys):
@@ -639,7 +640,7 @@ def test_a_proposed_configuration_can_be_audited_untouched(files, monkeypatch, c
     assert call == ["cvpl", "audit", "original.csv", "released.csv", "--config", "audit.yaml"]
     assert run(call[1:]) == 0
     shown = capsys.readouterr()
-    assert "linkage rate" in shown.out
+    assert "Linkage audit: released.csv against original.csv" in shown.out and "Risk" in shown.out
     # The incomes of this release are unchanged: what names people is told before the attack, and nothing else.
     assert shown.err.startswith("Before the attack: column 'income': nearly every value is unique")
     assert len(shown.err.splitlines()) == 1
@@ -685,7 +686,7 @@ def test_the_call_that_init_proposes_survives_blanks_in_names(files, monkeypatch
     assert call in capsys.readouterr().out.splitlines()
 
 
-def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, monkeypatch, capsys):
+def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, capsys):
     out = tmp_path / "shown"
     assert run(["demo", "--out", str(out), "--records", "150"]) == 0
     text = capsys.readouterr().out
@@ -696,10 +697,7 @@ def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, mon
     assert call[:2] == ["cvpl", "audit"]
     assert run(call[1:]) == 0
     assert (out / "result.json").read_bytes() == first
-    # An earlier demo's files may be replaced; one attacker is enough to see it.
-    monkeypatch.setattr(import_module("cvpl.cli.demo"), "CONFIG", CONFIG)
-    assert run(["demo", "--out", str(out), "--records", "100"]) == 0
-    assert (out / "result.json").read_bytes() != first
+    assert run(["demo", "--out", str(out), "--records", "150"]) == 0  # an earlier demo's files may be replaced
 
 
 @pytest.mark.parametrize("name", DEMO_FILES)

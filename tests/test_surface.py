@@ -200,7 +200,7 @@ def test_of_several_draws_the_one_with_the_largest_risk_counts_and_all_must_be_s
     ]
     assert seeds[0] == settings["seed"]
     for at, row in enumerate(several.settings):
-        assert row.draws[0] == alone[0].settings[at].risk.estimate
+        assert row.draws == [item.settings[at].risk.estimate for item in alone]
         assert len(set(row.draws)) > 1 and row.risk.estimate == max(row.draws)
         assert row.safe <= alone[0].settings[at].safe
     assert not alone[0].settings[0].draws and "widened to all draws" in several.to_html()
@@ -324,16 +324,21 @@ def test_a_target_is_held_against_the_risk_and_not_against_the_rate_at_the_thres
     assert found.target.weakest is None or found.target.weakest.strength == 1.0
 
 
-def test_without_a_target_nothing_is_called_safe(people):
-    found = cvpl.surface(people[0], "perturbation", ["low", "high"], config(), control=people[1])
+@pytest.fixture(scope="module")
+def swept(people):
+    return cvpl.surface(people[0], "perturbation", ["low", "high"], config(), control=people[1])
+
+
+def test_without_a_target_nothing_is_called_safe(swept):
+    found = swept
     assert found.target is None
     assert {row.safe for row in found.settings} == {None}
     assert {cell.safe for row in found.settings for cell in row.cells} == {None}
     assert "At low, the weakest," in answer(found)
 
 
-def test_steep_cells_are_marked_by_the_judged_rate(people):
-    found = cvpl.surface(people[0], "perturbation", ["low", "high"], config(), control=people[1])
+def test_steep_cells_are_marked_by_the_judged_rate(swept):
+    found = swept
     rates = [[cell.attributable_rate for cell in row.cells] for row in found.settings]
     marks = [[cell.steep for cell in row.cells] for row in found.settings]
     assert marks == steep_cells(rates, HIGH_SENSITIVITY) and any(map(any, marks))
