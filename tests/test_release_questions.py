@@ -127,7 +127,7 @@ def test_every_output_has_the_sections(tables, exact):
     """Page and terminal show them, with k and the sensitive column, and no cell."""
     page, sections = report_page(exact), audit_sections(exact)
     assert "Singling out" in page and "Formal criteria" in page and f"k = {exact.criteria.k}" in page
-    assert {"singling-out", "criteria"} <= {section.anchor for section in sections}
+    assert {"singling_out", "criteria"} <= {section.anchor for section in sections}
     assert "yes" not in {cell for section in sections for table in section.tables for row in table.rows for cell in row}
     assert sections_markdown(sections)
 

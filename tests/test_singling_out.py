@@ -243,7 +243,7 @@ class Met:
     def __init__(self, rows, counts):
         self.rows, self.counts = rows, counts
 
-    def meeting(self, predicate):
+    def meeting(self, predicate, most=None):
         return np.arange(self.counts[predicate])
 
 
@@ -263,7 +263,7 @@ def test_a_larger_control_is_thinned(people_asked):
 def test_predicates_on_the_same_person_are_one_unit():
     """Two predicates that single out record 0 share a unit; a miss is its own."""
     table = AskedTable.__new__(AskedTable)
-    table.meeting = lambda predicate: np.array({0: [0], 1: [0], 2: [3], 3: [], 4: [1, 2]}[predicate], dtype=int)
+    table.meeting = lambda predicate, most: np.array({0: [0], 1: [0], 2: [3], 3: [], 4: [1, 2]}[predicate], dtype=int)
     hits, units = singled_out(range(5), table)
     assert hits.tolist() == [1, 1, 1, 0, 0]
     assert units[0] == units[1] and len(set(units.tolist())) == 4

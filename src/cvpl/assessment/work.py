@@ -144,14 +144,12 @@ class Work:
             self._beside(Phase.SENSITIVITY, drops + contributions, varied),
             self._step(Phase.LADDER, self._mean(running, self._ladder)),
             self._step(Phase.SUBGROUPS, Cost(people)),
-            self._step(Phase.SINGLING_OUT, self._singling_out()),
-            self._step(Phase.CRITERIA, self._criteria()),
+            *([self._step(Phase.SINGLING_OUT, self._singling_out())] if self._resolved.runs_singling_out else ()),
+            *(() if self._resolved.quick else [self._step(Phase.CRITERIA, self._criteria())]),
         ]
 
     def _singling_out(self) -> Cost:
         """Every set of up to three columns, and predicates."""
-        if not self._resolved.runs_singling_out:
-            return Cost()
         records = self._costs.rows + self._costs.released
         sets = sum(comb(self._columns, size) for size in range(1, LARGEST + 1))
         asked = self._columns * (records + self._costs.control)
@@ -160,8 +158,7 @@ class Work:
 
     def _criteria(self) -> Cost:
         """The classes of the release."""
-        cells = 0 if self._resolved.quick else self._columns * self._costs.released
-        return Cost(_CRITERIA_CELL * cells * self._speed.plain)
+        return Cost(_CRITERIA_CELL * self._columns * self._costs.released * self._speed.plain)
 
     def compared(self) -> list[Step]:
         """The steps of one of several releases that are compared."""

@@ -76,10 +76,13 @@ def run_diagnostics(
         if name == ensemble.headline or (ensemble.among == 1 and resolved.bounds_subgroups)
     ]
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
-    progress(Phase.SINGLING_OUT, None)
-    singled = singling_out(resolved, inputs) if resolved.runs_singling_out else None
-    progress(Phase.CRITERIA, None)
-    criteria = None if resolved.quick else formal_criteria(resolved, inputs)
+    singled, criteria = None, None
+    if resolved.runs_singling_out:
+        progress(Phase.SINGLING_OUT, None)
+        singled = singling_out(resolved, inputs)
+    if not resolved.quick:
+        progress(Phase.CRITERIA, None)
+        criteria = formal_criteria(resolved, inputs)
     return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria)
 
 

@@ -7,6 +7,7 @@ it allows no leaf that the other does not allow.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -21,6 +22,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 Relation = Literal["=", "<=", ">=", "missing"]
+_AT_ONCE = 1 << 16
+"""Records that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class AskedColumn:
         if condition.relation == "missing":
             return np.isnan(low)
         if self._groups is not None:
-            return np.isin(low, self._groups.meeting(int(condition.low)))
+            codes = self._groups.meeting(int(condition.low))
+            return low == codes[0] if len(codes) == 1 else np.isin(low, codes)
         first, last = _ends(condition)
         return (low >= first) & (high <= last)
 
@@ -66,9 +70,11 @@ class AskedColumn:
         known = self._sorted[: self._known]
         return [slice(int(np.searchsorted(known, first, "left")), int(np.searchsorted(known, last, "right")))]
 
-    def rows(self, places: list[slice]) -> Rows:
-        """The records at places in the sorted order."""
-        return np.concatenate([self._order[:0], *(self._order[place] for place in places)])
+    def rows(self, places: list[slice]) -> Iterator[Rows]:
+        """The records at places in the sorted order, some at a time."""
+        for place in places:
+            for start in range(place.start, place.stop, _AT_ONCE):
+                yield self._order[start : min(start + _AT_ONCE, place.stop)]
 
 
 def _ends(condition: Condition) -> tuple[float, float]:

@@ -97,7 +97,7 @@ def singled_out(predicates: Sequence[Predicate], table: AskedTable) -> tuple[Flo
 
     Predicates that single out the same person are one unit; every other predicate is a unit of its own.
     """
-    found = [table.meeting(predicate) for predicate in predicates]
+    found = [table.meeting(predicate, 1) for predicate in predicates]
     hits = np.array([float(len(rows) == 1) for rows in found])
     person = np.array([rows[0] if len(rows) == 1 else -1 - at for at, rows in enumerate(found)], dtype=np.int64)
     return hits, np.unique(person, return_inverse=True)[1].astype(np.int64).reshape(len(found))
@@ -110,8 +110,9 @@ def among_as_many(predicates: Sequence[Predicate], table: AskedTable, people: in
     c λ (1 - λ)^(c - 1). A smaller table is taken as it is: a predicate that few people meet then singles one out less
     often than in a larger table, so the rate of the control is too low rather than too high.
     """
-    met = np.array([len(table.meeting(predicate)) for predicate in predicates], dtype=np.float64)
-    if table.rows <= people:
+    smaller = table.rows <= people
+    met = np.array([len(table.meeting(item, 1 if smaller else None)) for item in predicates], dtype=np.float64)
+    if smaller:
         return np.asarray(met == 1, dtype=np.float64)
     share = people / table.rows
     kept: Floats = np.where(met > 0, met * share * (1 - share) ** np.maximum(met - 1, 0), 0.0)

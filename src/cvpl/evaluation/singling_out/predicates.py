@@ -40,14 +40,19 @@ class AskedTable:
         self.rows = table.rows
         self.columns = [AskedColumn(table.columns[name], group) for name, group in zip(names, groups, strict=True)]
 
-    def meeting(self, predicate: Predicate) -> Rows:
-        """The records that meet every condition."""
+    def meeting(self, predicate: Predicate, most: int | None = None) -> Rows:
+        """The records that meet every condition; with `most`, the search ends when more than so many are found."""
         found = [(condition, self.columns[condition.column].candidates(condition)) for condition in predicate]
         first, places = min(found, key=lambda item: sum(place.stop - place.start for place in item[1]))
-        rows = self.columns[first.column].rows(places)
-        for condition in predicate:
-            rows = rows[self.columns[condition.column].meets(rows, condition)]
-        return rows
+        met: list[Rows] = [np.zeros(0, dtype=np.intp)]
+        for rows in self.columns[first.column].rows(places):
+            left = rows
+            for condition in predicate:
+                left = left[self.columns[condition.column].meets(left, condition)]
+            met.append(left)
+            if most is not None and sum(map(len, met)) > most:
+                break
+        return np.concatenate(met)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +105,7 @@ def write_predicates(release: Release, columns: int, wanted: int, rng: np.random
         row = int(rng.integers(release.tested.rows))
         chosen = sorted(rng.choice(available, columns, replace=False).tolist())
         predicate = tuple(release.condition(column, row) for column in chosen)
-        if predicate not in found and len(release.tested.meeting(predicate)) == 1:
+        if predicate not in found and len(release.tested.meeting(predicate, 1)) == 1:
             found[predicate] = None
             drawn += 1
     return list(found)
@@ -121,7 +126,7 @@ def _of_uniques(release: Release, columns: int, wanted: int, rng: np.random.Gene
         at = int(np.searchsorted(ends, place, side="right"))
         row = int(unique[at][place - int(ends[at])])
         predicate = tuple(release.condition(column, row, equal=True) for column in sets[at])
-        if len(release.tested.meeting(predicate)) == 1:
+        if len(release.tested.meeting(predicate, 1)) == 1:
             kept.append(predicate)
     return kept
 
@@ -158,6 +163,6 @@ def _of_one_column(release: Release, wanted: int, rng: np.random.Generator) -> l
     for place in rng.permutation(len(asked)).tolist():
         if len(kept) == wanted:
             break
-        if len(release.tested.meeting((asked[place],))) == 1:
+        if len(release.tested.meeting((asked[place],), 1)) == 1:
             kept.append((asked[place],))
     return kept

@@ -14,9 +14,9 @@ def singling_out_section(result: AuditResult) -> Section:
     """The rate of predicates, then unique records; nothing if it was not measured."""
     found = result.singling_out
     if found is None:
-        return Section("singling-out", "Singling out")
+        return Section("singling_out", "Singling out")
     return Section(
-        "singling-out",
+        "singling_out",
         "Singling out",
         sentences=tuple(Remark(text) for text in (_rate(found, result), _exact(found, result)) if text),
         tables=tuple(table for table in (_predicates(found, result), _uniques(found, result)) if table.rows),
