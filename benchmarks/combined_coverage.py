@@ -41,7 +41,7 @@ from cvpl.randomness import stream
 from cvpl.workflows.simulate import CONFIG
 
 MEMBERS, RATE, FRESH, MODELS = 17, 0.05, 20_000, 60
-RUNS = {"scores": 300, "audits": 60}
+RUNS = {"scores": 300, "audits": 100}
 SIZES = ((200, 200), (600, 600), (600, 300))
 PEOPLE = 600
 EXACT = {"report": {"suppress_below": 1}, "canaries": False, "sensitivity": False}
