@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.attack.tolerances import find_tolerances
+from cvpl.attack.tolerances import _best_cut, find_tolerances
 from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import AgreementScorer, Rarity, RaritySettings
@@ -335,3 +335,24 @@ def test_a_density_of_many_columns_neither_overflows_nor_vanishes(monkeypatch):
 def test_density_asks_for_agreement_over_the_whole_release(unfit):
     with pytest.raises(ValidationError, match="`blocking: none`"):
         Attacker(evidence="density", **unfit)
+
+
+def test_values_that_are_copied_or_near_by_dependence_have_no_tolerance():
+    """As in records that a tree draws: one age in eight is copied, and others are near since columns go together."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        released = np.round(rng.gamma(6, 6.5, 20_000)).clip(17, 90)
+        asked, kind = rng.choice(released, 230), rng.random(230)
+        near = np.abs(asked - rng.choice(released, 230))
+        near = np.where(kind < 0.4, np.abs(np.round(rng.normal(0, 3, 230))), near)
+        near = np.where(kind < 0.12, 0.0, near)
+        assert _best_cut(asked, near, released, float(released.std())) == 0.0
+
+
+def test_noise_without_copies_has_a_tolerance():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        released = np.round(rng.gamma(6, 6.5, 20_000)).clip(17, 90)
+        asked = rng.choice(released, 230)
+        near = np.abs(np.round(rng.normal(0, 3, 230)))
+        assert _best_cut(asked, near, released, float(released.std())) > 0

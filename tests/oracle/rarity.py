@@ -104,7 +104,7 @@ def tolerance(original, released, name, meanwhile, spread):
         share = (sum(1 for d in near if d <= within) + 0.5) / (len(near) + 1)
         information.append(divergence(share, (pairs + 0.5) / (len(asked) * len(there) + 1)))
     best = information.index(max(information))
-    return CUTS[best] * spread if information[best] > 1.25 * information[0] + 0.05 else 0.0
+    return CUTS[best] * spread if information[best] > 2 * information[0] + 0.05 else 0.0
 
 
 def divergence(share, chance):
