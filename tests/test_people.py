@@ -105,6 +105,9 @@ def test_tenths_by_rarity_are_a_curve_in_their_order():
     picture = charts.svg(chart)
     assert 'fill="url(#by-rarity-hatch)"' in picture and "<title>9: at least 40.0% linked</title>" in picture
     assert charts.rarity(risk()) is None
+    hidden = [{**EMPTY, "label": str(at), "groups": 1, "records": 100, "at_least": 0.9} for at in range(1, 11)]
+    alone = charts.svg(charts.rarity(risk(tables=[{"name": "rarity, by tenths", "rows": hidden}])))
+    assert ">share linked<" in alone and ">100%<" in alone
 
 
 def test_a_figure_that_does_not_apply_is_not_hidden():

@@ -60,9 +60,10 @@ def rarity(result: AuditResult) -> Chart | None:
         grid=False,
     )
     x = alt.X("tenth:Q", scale=alt.Scale(domain=[0.5, last + 0.5], nice=False), axis=axis)
-    y = alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=percent_axis("share linked", tickCount=5))
-    low = alt.Y("low:Q", scale=alt.Scale(domain=[0, 1]))
-    layers: list[Any] = [_average(found, y=True)]
+    shares = percent_axis("share linked", tickCount=5)
+    y = alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=shares)
+    low = alt.Y("low:Q", scale=alt.Scale(domain=[0, 1]), axis=shares)
+    layers: list[Any] = [_average(found, alt.Y("rate:Q", axis=shares))]
     ranges = [row | {"left": row["tenth"] - _HALF, "right": row["tenth"] + _HALF} for row in known if row["hidden"]]
     if ranges:
         bars = alt.Chart(data(ranges)).mark_rect(fill=HATCHED, stroke=BLUE, strokeWidth=1)
@@ -103,7 +104,7 @@ def at_risk(result: AuditResult, grouping: str | None = None) -> Chart | None:
     y = alt.Y("label:N", sort=names, axis=alt.Axis(title=None))
     x = alt.X("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked", values=[0, 0.5, 1]))
     low = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked", values=[0, 0.5, 1]))
-    layers: list[Any] = [_average(found, y=False)]
+    layers: list[Any] = [_average(found, alt.X("rate:Q", axis=full_percent_axis("share linked", values=[0, 0.5, 1])))]
     ranges = [row for row in drawn_rows if row["hidden"]]
     if ranges:
         bars = alt.Chart(data(ranges)).mark_bar(height=BAR // 2, fill=HATCHED, stroke=BLUE, strokeWidth=1)
@@ -167,12 +168,11 @@ def _row(row: GroupRate, found: AtRisk) -> dict[str, Any]:
     }
 
 
-def _average(found: AtRisk, *, y: bool) -> alt.Chart:
+def _average(found: AtRisk, side: alt.X | alt.Y) -> alt.Chart:
     """The average as a dashed line."""
     text = f"average: {percent(found.average, k=found.suppress_below)}"
     rule = alt.Chart(data([{"rate": found.average, "title": title_of(text)}]))
     drawn = rule.mark_rule(color=ORANGE, strokeDash=[6, 3], strokeWidth=2)
-    side: Any = alt.Y("rate:Q") if y else alt.X("rate:Q")
     encoded: alt.Chart = drawn.encode(side, description=titled())
     return encoded
 

@@ -56,7 +56,10 @@ def show_table(table: Table, console: Console) -> None:
         column = table.columns[at]
         name = str(at) if numbered and at else heads[at]
         justify: Literal["left", "right"] = "right" if column.side == "right" else "left"
-        grid.add_column(Text(name), justify=justify, no_wrap=column.side != "left", overflow="fold")
+        # The unit of a column goes below its name: the figures are narrower.
+        grid.add_column(
+            Text(name.replace(", points", ",\npoints")), justify=justify, no_wrap=column.side != "left", overflow="fold"
+        )
     for row in table.rows:
         grid.add_row(*(Text(plain(row[at])) for at in kept))
     console.print(grid)
