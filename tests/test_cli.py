@@ -201,7 +201,7 @@ def test_an_interrupted_audit_exits_with_5_and_says_that_no_result_was_written(f
 
 
 def test_an_interruption_after_the_result_was_written_names_it(files, monkeypatch, capsys):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     out = files.folder / "out"
@@ -213,7 +213,7 @@ def test_an_interruption_after_the_result_was_written_names_it(files, monkeypatc
 
 
 def test_a_fault_after_the_result_was_written_names_it(files, monkeypatch, capsys):
-    def broken(*_):
+    def broken(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device", "report.html")
 
     out = files.folder / "out"

@@ -84,7 +84,15 @@ def test_approximate_search_that_looks_at_every_list_is_exact(tables, exact):
 def test_a_lower_bound_closes_the_gate_and_the_page_calls_it_one(tables, capsys):
     audited(tables, LEVERS["sample"])
     arguments = ["audit", *(str(tables / name) for name in ("original.csv", "released.csv"))]
-    arguments += ["--config", str(tables / "audit.yaml"), "--fail-above", "1", "--out", str(tables / "out")]
+    arguments += [
+        "--config",
+        str(tables / "audit.yaml"),
+        "--fail-above",
+        "1",
+        "--out",
+        str(tables / "out"),
+        "--details",
+    ]
     assert run(arguments) == 10
     page = " ".join(capsys.readouterr().out.split())
     assert "this attacker links at least" in page and "originals with a candidate (a lower bound)" in page

@@ -223,7 +223,7 @@ STEPS = ("unlink", "replace", "fsync")
 def test_a_page_never_stands_beside_the_result_of_another_run(results, pages, there, tmp_path, monkeypatch):
     """The writer stops at every step; the page that is there, if any, is the page of the result that is there."""
     real, states, made_again = {name: getattr(os, name) for name in STEPS}, set(), set()
-    monkeypatch.setattr("cvpl.reports.files.report_page", lambda result: pages[result.to_json()])
+    monkeypatch.setattr("cvpl.reports.files.report_page", lambda result, **_: pages[result.to_json()])
     for at in range(1, 100):
         folder = tmp_path / str(at)
         if there:
@@ -265,7 +265,7 @@ def test_a_page_never_stands_beside_the_result_of_another_run(results, pages, th
 
 def test_a_result_is_kept_without_a_page_that_cannot_be_made(results, tmp_path, monkeypatch):
     write_result(results[0], tmp_path, "report.html")
-    monkeypatch.setattr("cvpl.reports.files.report_page", lambda _: 1 / 0)
+    monkeypatch.setattr("cvpl.reports.files.report_page", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_result(results[1], tmp_path, "report.html")
     assert [file.name for file in tmp_path.iterdir()] == ["result.json"]

@@ -196,7 +196,7 @@ def call(folder, *more):
 @pytest.mark.parametrize(
     ("written", "code", "text"),
     [
-        ("{figure: linkage_rate, bound: estimate, max: 1}", 0, "Policy met under the stated attacker"),
+        ("{figure: linkage_rate, bound: estimate, max: 1}", 0, "POLICY MET. The linkage rate at the threshold"),
         (
             "[{figure: linkage_rate, bound: estimate, max: 1}, cell-size-20]",
             10,

@@ -28,9 +28,10 @@ from cvpl.reports.sections.reviewers import requirements
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
-OTHERS = ("Chart", "Numbers", "numbers", "png", "svg")
+OTHERS = ("Chart", "Drawing", "Numbers", "drawing", "numbers", "png", "svg")
 OF_OTHER_RESULTS = (
     "compared_contributions",
+    "compared_rulers",
     "frontier",
     "heat_map",
     "release_risks",
@@ -300,7 +301,9 @@ def test_without_a_control_the_verdict_points_at_the_right_persons_found(result)
     inputs = {role: load for role, load in json.loads(result.to_json())["inputs"].items() if role != "control"}
     evidence = json.loads(result.to_json())["evidence"] | {"controls": None, "controls_without": None}
     found = judged(result, best_candidate=best(0.42, 0.4, 0.45))
-    found = changed(found, attributable_rate=rate, control=None, inputs=inputs, evidence=evidence, warnings=[])
+    found = changed(
+        found, attributable_rate=rate, control=None, inputs=inputs, evidence=evidence, warnings=[], singling_out=None
+    )
     assert found.verdict.sentence == (
         "The risk of this release cannot be told: there is no control; by the true matches the best candidate is "
         "right for 42 in 100 people in it (40 to 45)."

@@ -23,6 +23,7 @@ CONFIG = {
         "brand_product": {"role": "attribute", "type": "category"},
     },
     "attacker": "default",
+    "report": {"suppress_below": 1},
     "seed": 7,
 }
 PEOPLE, LARGE, RECORDS, ASKED = 1_500, 500, 200, 400
