@@ -10,7 +10,7 @@ import cvpl
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.preflight.copies import beyond_error
+from cvpl.assessment.preflight.copies import _message, beyond_error
 from cvpl.workflows.audit import read_plan
 from examples import examples
 
@@ -402,3 +402,13 @@ def test_rows_of_one_group_do_not_make_a_control_unlike():
     config = CONFIG | {"columns": CONFIG["columns"] | {"home": {"role": "group"}}}
     found = findings(people(0), numbers(2, 300), config, people(100))
     assert "control_unlike" not in found
+
+
+def test_a_hidden_count_is_not_contradicted_by_its_share():
+    """A few of 3,000 are fewer than 10, and their share, which is rounded up to whole tens, is an upper limit."""
+    message = _message("near_copies", 0, 10, 0.005, 0.0, True, True, "")
+    assert (
+        message.startswith("the rows of fewer than 10 originals are in the release")
+        and ": at most 0.5%, and" in message
+    )
+    assert ": 4.0%, and" in _message("near_copies", 120, 10, 0.04, 0.01, True, True, "")

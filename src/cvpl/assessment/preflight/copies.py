@@ -182,7 +182,8 @@ def _message(
     people = f"row of {people} is" if count == 1 else f"rows of {people} are"
     others = "of the control" if with_control else "expected by chance"
     verdict = "" if closes else ", which is within error"
-    shares = f"{percent(share, k=k)}, and {percent(expected, k=k)}"
+    least = "at most " if count == 0 < share else ""  # the share is rounded up, and the count hidden
+    shares = f"{least}{percent(share, k=k)}, and {percent(expected, k=k)}"
     return f"the {people} in the release {what}: {shares} {others}{verdict}"
 
 
