@@ -14,6 +14,7 @@ from cvpl.charts.people_grid import people_grid_svg
 from cvpl.charts.ruler import ruler_svg
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.sheet.sheet import SIGNED, audit_sheet
+from cvpl.reports.sections.top import policies_section
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 from cvpl.result.headline import Headline, headline
 from cvpl.result.hundred_people import hundred_people
@@ -73,7 +74,12 @@ def sheet(figures, **changes):
         (ZERO, {"policies": [policy()]}, "met", "must be at most 5.0% and is 3.0%"),
         (HIGH, {"policies": [policy(met=False, value=0.4)]}, "not-met", "must be at most 5.0% and is 40.0%"),
         (HIGH, {"policies": [policy(), policy(met=False, value=0.4)]}, "not-met", "and is 40.0%"),
-        (HIGH, {"policies": [policy(met=False, reasons=["a check fails"])]}, "not-met", "is 3.0%. A check fails."),
+        (
+            HIGH,
+            {"policies": [policy(met=False, reasons=["a check fails"])]},
+            "not-met",
+            "A check fails. The rule: the upper",
+        ),
         (HIGH, {}, "no-policy", "No limit was set"),
         (HIGH, {"preflight": [finding()]}, "no-policy", "no policy could be met"),
         (DEAD, {}, "not-assessable", "a low figure would mean nothing"),
@@ -88,6 +94,34 @@ def test_the_strip_says_whether_the_policy_is_met(figures, changes, state, text)
     page = report_page(audited(figures, **changes))
     assert f'class="strip {state}"' in page and f"<strong>{found.word}</strong>" in page
     assert re.search(r'class="icon"[^>]*><circle.*?<path', page)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text"),
+    [
+        (
+            policy(met=False, reasons=["not assessable: all rows are equal"]),
+            "not met: the audit is not assessable. The",
+        ),
+        (policy(met=False, value=0.4, reasons=["not assessable: x", "above"]), "not met: the audit is not assessable."),
+        (policy(met=False, reasons=["before the attack: 'a' names people"]), "not met: before the attack: 'a' names"),
+    ],
+)
+def test_a_value_that_did_not_decide_is_not_shown_as_if_it_did(outcome, text):
+    found = policies_section(audited(DEAD, policies=[outcome])).sentences[0].text
+    assert text in found and "must be at most 5.0%." in found
+    assert "3.0%" not in found and "40.0%" not in found
+
+
+def test_a_value_of_another_attacker_names_it():
+    """The gate takes the largest end over all attackers, the card that of the strongest."""
+    other = policy(value=0.045) | {"attacker": "nearest"}
+    assert "and is 4.5% (attacker nearest)." in sheet(ZERO, policies=[other]).strip.details[0]
+    assert "(attacker nearest)" in policies_section(audited(ZERO, policies=[other])).sentences[0].text
+    same = policy() | {"attacker": "main"}
+    assert "attacker main" not in sheet(ZERO, policies=[same]).strip.details[0]
+    hits = policy(figure="top1_hit_rate") | {"attacker": "main"}
+    assert "attacker main" not in sheet(NO_CONTROL, policies=[hits]).strip.details[0]
 
 
 def by_hand(linked, alike, low, high):

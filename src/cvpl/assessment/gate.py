@@ -22,6 +22,7 @@ from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.policy import AT_LEAST, FALSE_RATE_OF, Figure, judge
 from cvpl.evaluation.risk import best_candidate
+from cvpl.result.deciding_reason import NOT_ASSESSABLE
 from cvpl.result.published import Disclosure
 
 Ends = tuple[float | None, float | None]
@@ -175,7 +176,7 @@ def _ends_of_all(
 def doubts(ensemble: EnsembleOutcome, headline: Measurement, figure: Figure) -> tuple[str, ...]:
     """Why a figure cannot pass a gate, however low it is."""
     seen = figures_of(headline)
-    found = [f"not assessable: {reason}" for reason in ensemble.reasons]
+    found = [f"{NOT_ASSESSABLE}{reason}" for reason in ensemble.reasons]
     if not headline.attack.exact:
         found.append("only some of the pairs were searched, and a lower bound cannot pass a gate")
     if figure == "risk":

@@ -7,7 +7,9 @@ from cvpl.reports.sections.explanation import explanation
 from cvpl.reports.sections.provenance import command
 from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Remark, Section
 from cvpl.result import AuditResult, PolicyOutcome
-from cvpl.wording import FIGURES, counted, named, percent, printable, sentence, typed
+from cvpl.result.deciding_reason import deciding_reason
+from cvpl.result.headline import headline_risk
+from cvpl.wording import FIGURES, counted, named, percent, printable, sentence, stopped, typed
 
 
 def answer_section(result: AuditResult) -> Section:
@@ -100,7 +102,7 @@ def policies_section(result: AuditResult) -> Section:
         "policies",
         sentences=tuple(
             Remark(
-                policy_sentence(policy),
+                policy_sentence(policy, shown_attacker(result, policy.figure)),
                 "good" if policy.met else "alarm",
                 points=tuple(sentence(printable(reason)) for reason in policy.reasons),
             )
@@ -110,19 +112,37 @@ def policies_section(result: AuditResult) -> Section:
     )
 
 
-def policy_sentence(policy: PolicyOutcome) -> str:
-    """A sentence on whether a policy is met; the reasons are listed separately."""
+def policy_sentence(policy: PolicyOutcome, shown: str | None = None) -> str:
+    """A sentence on whether a policy is met; the reasons are listed separately. `shown` is as in the comparison."""
     verdict = "met under the stated attackers" if policy.met else "not met"
     name = "" if policy.preset is None else f" {printable(policy.preset)}"
-    return f"Policy{name} {verdict}: {policy_comparison(policy)}."
+    return f"Policy{name} {verdict}: {policy_comparison(policy, shown)}."
 
 
-def policy_comparison(policy: PolicyOutcome) -> str:
-    """The figure that a policy bounds, its limit and its value."""
+def policy_comparison(policy: PolicyOutcome, shown: str | None = None) -> str:
+    """The figure that a policy bounds, its limit and its value, or the reason first if that is not the value.
+
+    The attacker is named if it is not `shown`, the attacker whose figure the reader sees elsewhere.
+    """
     name = FIGURES.get(policy.figure, printable(policy.figure))
-    if policy.min is not None:
-        found = "is not known" if policy.value is None else f"is {policy.value:,.0f}"
-        return f"{name} must be at least {policy.min:,.0f} and {found}"
-    end = "the upper interval end of " if policy.bound == "high" else ""
-    rule = f"{end}{name} must be at most {percent(policy.max)}"
-    return f"{rule} and {'is not known' if policy.value is None else f'is {percent(policy.value)}'}"
+    end = "the upper interval end of " if policy.bound == "high" and policy.min is None else ""
+    least = policy.min is not None
+    limit = f"at least {policy.min:,.0f}" if least else f"at most {percent(policy.max)}"
+    rule = f"{end}{name} must be {limit}"
+    reason = deciding_reason(policy)
+    if reason is not None:
+        return f"{stopped(printable(reason))} The rule: {rule}"
+    if policy.value is None:
+        return f"{rule} and is not known"
+    attacker = "" if shown is None or policy.attacker in (None, shown) else f" (attacker {printable(policy.attacker)})"
+    return f"{rule} and is {f'{policy.value:,.0f}' if least else percent(policy.value)}{attacker}"
+
+
+def shown_attacker(result: AuditResult, figure: str) -> str:
+    """The attacker whose figure the sheet shows."""
+    risk = headline_risk(result) or result.risk
+    if figure == "risk" and risk is not None:
+        return risk.attacker
+    if figure == "top1_hit_rate" and result.best_candidate is not None:
+        return result.best_candidate.attacker
+    return result.attacker

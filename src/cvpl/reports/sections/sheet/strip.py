@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cvpl.reports.sections.top import policy_comparison
-from cvpl.result import AuditResult
+from cvpl.reports.sections.top import policy_comparison, shown_attacker
+from cvpl.result import AuditResult, PolicyOutcome
+from cvpl.result.deciding_reason import deciding_reason
 from cvpl.wording import counted, printable, sentence
 
 State = Literal["met", "not-met", "no-policy", "not-assessable"]
@@ -64,11 +65,13 @@ def _policy(result: AuditResult, state: State) -> list[str]:
     if state == "met":
         first, *others = policies
         more = f" So {'is' if len(others) == 1 else 'are'} {counted(len(others), 'other policy', 'other policies')}."
-        return [f"{sentence(policy_comparison(first))} Met under the stated attackers.{more if others else ''}"]
+        return [f"{_compared(result, first)} Met under the stated attackers.{more if others else ''}"]
     first, *others = [policy for policy in policies if not policy.met]
     more = f" {sentence(counted(len(others), 'other policy is', 'other policies are') + ' not met')}" if others else ""
-    exceeded = first.value is not None and (
-        (first.max is not None and first.value > first.max) or (first.min is not None and first.value < first.min)
-    )
-    reasons = "" if exceeded or not first.reasons else f" {sentence(printable(first.reasons[0]))}"
-    return [f"{sentence(policy_comparison(first))}{reasons}{more}"]
+    unknown = first.value is None and deciding_reason(first) is None and first.reasons
+    reason = f" {sentence(printable(first.reasons[0]))}" if unknown else ""
+    return [f"{_compared(result, first)}{reason}{more}"]
+
+
+def _compared(result: AuditResult, policy: PolicyOutcome) -> str:
+    return sentence(policy_comparison(policy, shown_attacker(result, policy.figure)))
