@@ -142,26 +142,50 @@ def test_ranges_alone_are_a_chart_and_nothing_known_is_none():
     assert charts.at_risk(risk(ROWS[4:])) is None
 
 
+SHARE = "The highest share of a group that is linked beyond look-alikes is 50.0%."
+
+
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        (ROWS[:1], "Beyond look-alikes: none in any group."),
-        (ROWS, "Beyond look-alikes: none in any published group."),
-        ([{"linked": 0.6, "control": 0.2, "attributable": 0.5}], "Beyond look-alikes: 50.0% of a group."),
+        (ROWS[:1], "In no group are people linked beyond look-alikes."),
+        (ROWS, "In no published group are people linked beyond look-alikes."),
+        ([{"linked": 0.6, "control": 0.2, "attributable": 0.5}], SHARE),
         # The second row has (0.55 - 0.4) / (1 - 0.4) = 25% at most.
         (
             [{"linked": 0.6, "control": 0.2, "attributable": 0.5}, {"at_most": 0.55, "control": 0.4}],
-            "Beyond look-alikes: 50.0% of a group.",
+            SHARE,
         ),
         # Its control is hidden and may be 0: 55% at most.
         (
             [{"linked": 0.6, "control": 0.2, "attributable": 0.5}, {"at_most": 0.55}],
-            "Beyond look-alikes: at least 50.0% of a group.",
+            "In at least one group, 50.0% of the people or more are linked beyond look-alikes.",
         ),
         (ROWS[1:], None),
     ],
 )
 def test_the_largest_attributable_rate_is_never_negative_and_agrees_with_the_rows(rows, sentence):
     text = " ".join(cell for line in lines(risk([{"label": "x", **row} for row in rows])) for cell in line)
-    assert sentence in text if sentence else "Beyond" not in text
+    assert sentence in text if sentence else "beyond" not in text
     assert "-33" not in text
+
+
+@pytest.mark.parametrize(("kind", "told"), [("linkable", 1), ("not_assessable", 0), ("indistinguishable_from_zero", 0)])
+def test_no_share_beyond_look_alikes_where_the_verdict_knows_of_none(kind, told):
+    found = risk([{"label": "x", "linked": 0.6, "control": 0.2, "attributable": 0.5}])
+    found = found.model_copy(update={"verdict": found.verdict.model_copy(update={"kind": kind})})
+    text = " ".join(remark.text for remark in people_section(found).sentences)
+    assert ("beyond look-alikes" in text) == bool(told)
+
+
+@pytest.mark.parametrize(("average", "stands"), [(0.49, True), (0.5, False), (0.6, False)])
+def test_a_group_whose_interval_includes_the_average_does_not_stand_out(average, stands):
+    first = people_section(risk(average=average)).sentences[0].text
+    assert first.startswith("Highest: 60.0%" if stands else "No group stands out")
+
+
+def test_without_a_control_the_first_sentence_says_that_look_alikes_count():
+    found = risk().model_copy(update={"control": None})
+    first, second = people_section(found).sentences
+    assert first.text.startswith("Not measured: without a control, look-alikes cannot be told from links.")
+    assert second.text.startswith("Highest: 60.0%") and "beyond" not in second.text

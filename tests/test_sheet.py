@@ -229,6 +229,25 @@ def test_the_most_exposed_group_stands_beside_the_average():
     assert card.meaning.startswith("edu: x;") and card.reference == "Average over everybody: 30.0%."
 
 
+def group(**changes):
+    most = {"estimate": 0.2, "low": 0.1, "high": 0.3, "table": "edu", "label": "x", "rows": 1, "untold": 0}
+    found = {"average": 0.15, "maximum": most, "maximum_attributable": None, "suppress_below": 10, "tables": []}
+    return found | changes
+
+
+def test_no_group_is_named_if_its_interval_includes_the_average():
+    card = sheet(HIGH, at_risk=group()).cards[2]
+    assert card.value == "10.0% to 30.0%" and "no group stands out beyond error" in card.meaning
+    assert "edu" not in f"{card.group}{card.meaning}" and card.reference == "Average over everybody: 15.0%."
+    assert sheet(HIGH, at_risk=group(average=0.09)).cards[2].group == "edu: x"
+
+
+def test_no_group_is_named_without_a_control():
+    card = sheet(NO_CONTROL, at_risk=group(average=0.01), control=None).cards[2]
+    assert card.value == "not measured" and "look-alikes cannot be told from links" in card.reference
+    assert not card.group and "edu" not in card.meaning
+
+
 def test_the_warning_that_changes_the_answer_comes_first():
     warnings = [{"rule": rule, "message": rule} for rule in ("columns", "top1_above_rate", "control_unlike")]
     found = sheet(HIGH, warnings=warnings).warning

@@ -10,6 +10,8 @@ HIDDEN = "hidden"
 """Shown instead of a value that would reveal too much about a few people."""
 NOT_APPLICABLE = "n/a"
 """Shown instead of a value that does not exist, such as a group's control rate without a control."""
+LOOK_ALIKES = "look-alikes cannot be told from links"
+"""Why no group is named without a control: a share linked counts both."""
 _NOTHING = 1e-12
 
 
@@ -73,6 +75,15 @@ class AtRisk(Section):
     tables: list[GroupRates]
 
 
+def stands_out(found: AtRisk) -> bool:
+    """Whether the group that is linked most differs from everybody beyond error: its interval excludes the average.
+
+    True without an interval: then nothing shows that the difference is an error.
+    """
+    most = found.maximum
+    return most.low is None or most.high is None or not most.low <= found.average <= most.high
+
+
 def where(most: MaximumRate) -> str:
     """The name of the group with the largest rate."""
     if most.table is None:
@@ -119,8 +130,10 @@ def maximum_attributable_words(found: AtRisk) -> str:
         return ""
     larger = any(_most_attributable(row) > most + _NOTHING for table in found.tables for row in table.rows)
     if most < -_NOTHING:
-        return f"Beyond look-alikes: none in any{' published' if larger else ''} group."
-    return f"Beyond look-alikes: {'at least ' if larger else ''}{percent(most)} of a group."
+        return f"In no {'published ' if larger else ''}group are people linked beyond look-alikes."
+    if larger:
+        return f"In at least one group, {percent(most)} of the people or more are linked beyond look-alikes."
+    return f"The highest share of a group that is linked beyond look-alikes is {percent(most)}."
 
 
 def _most_attributable(row: GroupRate) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cvpl.evaluation.groups.groupings import BY_RARITY
 from cvpl.evaluation.groups.rarity_deciles import LABELS
 from cvpl.result import AtRisk, AuditResult, Contribution, Finding
-from cvpl.result.people import where
+from cvpl.result.people import stands_out, where
 from cvpl.wording import percent, points, printable, share_in, signed_percent, span, typed
 
 MATTERS = 0.02
@@ -176,6 +176,7 @@ def _people(result: AuditResult) -> list[str]:
         or found is None
         or found.maximum.estimate is None
         or found.maximum.estimate < found.average + 0.10
+        or not stands_out(found)
     ):
         return []
     most = found.maximum

@@ -6,11 +6,13 @@ from cvpl.evaluation.groups.groupings import BY_RARITY
 from cvpl.reports.sections.section import SCREENS, TERMINAL, Column, Figure, Remark, Section, Table, chart_of
 from cvpl.result import AtRisk, AuditResult, GroupRates
 from cvpl.result.people import (
+    LOOK_ALIKES,
     attributable_words,
     control_words,
     interval_words,
     linked_words,
     maximum_attributable_words,
+    stands_out,
     where,
 )
 from cvpl.wording import counted, named, percent, printable, span
@@ -31,7 +33,7 @@ def people_section(result: AuditResult) -> Section:
     return Section(
         "people",
         heading,
-        sentences=(Remark(_most(found)),),
+        sentences=tuple(Remark(line) for line in _leads(result, found)),
         figures=(
             Figure(chart_of("rarity", result)),
             *(Figure(chart_of("at_risk", result, table.name)) for table in found.tables if table.name != BY_RARITY),
@@ -40,6 +42,17 @@ def people_section(result: AuditResult) -> Section:
         notes=(pooled,),
         outputs=SCREENS,
     )
+
+
+def _leads(result: AuditResult, found: AtRisk) -> list[str]:
+    """What the rates cannot say, if anything, then the largest rate."""
+    if result.control is None:
+        unknown = f"Not measured: without a control, {LOOK_ALIKES}. The rates below count both."
+        return [unknown, _most(found)]
+    told = result.verdict.kind not in ("not_assessable", "indistinguishable_from_zero")
+    beyond = maximum_attributable_words(found) if told else ""
+    within = [] if stands_out(found) else ["No group stands out: the interval of the highest includes the average."]
+    return [*within, f"{_most(found)} {beyond}".rstrip()]
 
 
 def _most(found: AtRisk) -> str:
@@ -57,8 +70,7 @@ def _most(found: AtRisk) -> str:
         else percent(most.estimate, k=found.suppress_below)
     )
     least = "at least " if most.at_least else ""
-    line = f"Highest: {least}{rate}, {where(most)}; average: {percent(found.average, k=found.suppress_below)}."
-    return f"{line} {maximum_attributable_words(found)}".rstrip()
+    return f"Highest: {least}{rate}, {where(most)}; average: {percent(found.average, k=found.suppress_below)}."
 
 
 def _table(grouping: GroupRates, found: AtRisk) -> Table:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cvpl.result import AuditResult
 from cvpl.result.headline import headline_risk
-from cvpl.result.people import where
+from cvpl.result.people import LOOK_ALIKES, stands_out, where
 from cvpl.result.scale import scale_ends
 from cvpl.wording import percent, span
 
@@ -20,7 +20,7 @@ NO_REFERENCE = "Chance is 0%, everybody is 100%."
 class Card:
     """A figure: its name, value, interval (empty if there is none), meaning and reference value.
 
-    `group` names the group that the figure belongs to; empty if it is everybody's.
+    `group` names the group that the figure belongs to, or says that none stands out; empty if it is everybody's.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Card:
 
 
 def cards(result: AuditResult) -> tuple[Card, Card, Card]:
-    """The risk, how often the best candidate is right, and the group that is linked most.
+    """The risk, how often the best candidate is right, and the group that is linked most, if one stands out.
 
     Figures that were not measured say so: a missing card could be read as nothing found.
     """
@@ -81,10 +81,15 @@ def _group(result: AuditResult) -> Card:
         return Card(name, NOT_ASSESSABLE, "", meaning, "")
     if found is None:
         return Card(name, NOT_MEASURED, "", meaning, "It is not known who is linked.")
+    if result.control is None:
+        return Card(name, NOT_MEASURED, "", meaning, f"There is no control: {LOOK_ALIKES}.")
     average = f"Average over everybody: {percent(found.average, k=k)}."
     most = found.maximum
     if most.estimate is None:
         return Card(name, "hidden", "", "every group is too small to publish", average)
+    if not stands_out(found):
+        none = "no group stands out beyond error"
+        return Card(name, span(most.low, most.high), "", f"in the group with the most; {none}", average, none)
     least = "at least " if most.at_least else ""
     value = f"{least}{percent(most.estimate, k=k)}"
     group = where(most)
