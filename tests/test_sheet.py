@@ -272,6 +272,15 @@ def test_the_three_columns_that_gain_most_are_the_actions():
     assert "if removed" in report_page(audited(HIGH, power=power, feature_contribution=contributed(*columns)))
 
 
+def test_each_layer_of_an_audit_that_is_not_assessable_says_so_first():
+    text = "This audit is not assessable: no figure below measures the risk."
+    for layer in ("decide", "inspect"):
+        below = report_page(audited(DEAD)).split(f'id="{layer}"')[1].split("</h2>")[1]
+        assert text in re.split("<h[23]", below)[0]
+    assert report_page(audited(DEAD)).count(text) == 2
+    assert text not in report_page(audited(HIGH))
+
+
 @pytest.mark.parametrize(
     ("figures", "columns", "text"),
     [

@@ -42,6 +42,7 @@ from cvpl.reports.sections.top import (
     checks_section,
     explanation_section,
     gate_section,
+    not_assessable_section,
     policies_section,
     quick_section,
 )
@@ -56,6 +57,7 @@ NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a 
 def audit_sections(result: AuditResult) -> list[Section]:
     """All sections of the report: the answer, what a decision needs, and what stands behind the figures."""
     decide = [
+        not_assessable_section(result, "decide", REPORTS),
         quick_section(result),
         gate_section(result),
         policies_section(result),
@@ -71,6 +73,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         assumptions_section(result.assumptions),
     ]
     inspect = [
+        not_assessable_section(result, "inspect", PAGE),
         explanation_section(result),
         figures_section(result),
         roc_section(result),

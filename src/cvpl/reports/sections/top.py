@@ -5,7 +5,7 @@ from __future__ import annotations
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.explanation import explanation
 from cvpl.reports.sections.provenance import command
-from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Remark, Section
+from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Output, Remark, Section
 from cvpl.result import AuditResult, PolicyOutcome
 from cvpl.result.deciding_reason import deciding_reason
 from cvpl.result.headline import headline_risk
@@ -22,6 +22,13 @@ def answer_section(result: AuditResult) -> Section:
         sentences=(Remark(printable(result.verdict.sentence)),),
         outputs=EVERYWHERE,
     )
+
+
+def not_assessable_section(result: AuditResult, layer: str, outputs: frozenset[Output]) -> Section:
+    """That no figure counts, at the head of a layer; nothing if the audit is assessable."""
+    text = "This audit is not assessable: no figure below measures the risk."
+    dead = result.verdict.kind == "not_assessable"
+    return Section(f"not-assessable-{layer}", sentences=(Remark(text, "alarm"),) if dead else (), outputs=outputs)
 
 
 def quick_section(result: AuditResult) -> Section:
