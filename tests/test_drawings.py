@@ -16,7 +16,8 @@ from cvpl.charts.release_rulers import release_rulers
 from cvpl.charts.risk_utility_map import risk_utility_map
 from cvpl.charts.style import BLUE, RED, SHADES
 from cvpl.result import SurfaceTarget
-from cvpl.result.column_drops import ColumnDrop, ComparedDrops
+from cvpl.result.column_drops import ComparedDrops
+from cvpl.result.column_effects import ColumnDrop
 from cvpl.result.release_figure import ReleaseFigure
 from test_surface_page import result_of, setting, with_risk
 

@@ -201,7 +201,7 @@ def contributed(result, *columns):
     return changed(result, feature_contribution={"columns": list(columns), "removal_asked": None, "power_asked": 400})
 
 
-def test_the_first_column_to_coarsen_is_the_one_whose_loss_takes_most_power(result):
+def test_the_first_column_to_coarsen_is_the_one_whose_loss_takes_most_risk(result):
     found = contributed(
         result,
         contribution("a", 0.05, 0.01, 0.09),
@@ -209,8 +209,9 @@ def test_the_first_column_to_coarsen_is_the_one_whose_loss_takes_most_power(resu
         contribution("c", 0.1, -0.1, 0.3),
     )
     step = next(next_step for next_step in next_steps(found) if next_step.startswith("Coarsen"))
-    assert step.startswith("Coarsen 'b' first. Without it, the power at 5% falls by 30.0 points (25.0 to 35.0)")
-    assert "Then 'a' (by 5.0)" in step and "'c'" not in step
+    # 0.30 / 0.95, with the ends 0.25 / 0.95 and 0.35 / 0.95: a drop of the risk, (power - 0.05) / 0.95.
+    assert step.startswith("Coarsen 'b' first. Without it, the risk falls by 31.6 points (26.3 to 36.8), from")
+    assert "Then 'a' (by 5.3)" in step and "'c'" not in step
 
 
 def test_without_a_column_that_matters_nothing_single_is_blamed(result):
@@ -486,23 +487,26 @@ def test_the_roc_curve_is_logarithmic_and_has_chance_and_the_limit(result):
     assert "policy limit" not in charts.numbers(charts.roc(judged(result, risk=risk(0.3, 0.2, 0.4)))).description
 
 
-def test_columns_are_shown_by_what_is_linked_without_them(result):
+def test_columns_are_shown_by_the_risk_without_them(result):
     power = [{"false_rate": 0.05, "power": 0.77, "low": 0.7, "high": 0.8}]
     columns = contribution("a", 0.05, -0.01, 0.11), contribution("time", 0.50, 0.45, 0.55)
-    chart = charts.contributions(changed(contributed(result, *columns), power=power))
+    found = judged(contributed(result, *columns), risk=risk(0.7579, 0.7, 0.8))  # (0.77 - 0.05) / 0.95
+    chart = charts.contributions(changed(found, power=power))
     dots, _ = layer(chart, "point")
     assert [(row["name"], row["before"], pytest.approx(row["after"])) for row in dots] == [
-        ("time", 0.77, 0.27),
-        ("a", 0.77, 0.72),
+        ("time", 0.7579, 0.7579 - 0.5 / 0.95),
+        ("a", 0.7579, 0.7579 - 0.05 / 0.95),
     ]
-    assert [row["label"] for row in layer(chart, "text")[0]] == ["77.0% → 27.0%", "within error"]
-    assert "<title>77.0% → 27.0% without time</title>" in charts.svg(chart)
+    assert [row["label"] for row in layer(chart, "text")[0]] == ["75.8% → 23.2%", "within error"]
+    assert "<title>75.8% → 23.2% without time</title>" in charts.svg(chart)
+    unknown = charts.contributions(changed(judged(contributed(result, *columns)), power=power))
+    assert [row["label"] for row in layer(unknown, "text")[0]] == ["77.0% → 27.0%", "within error"]
 
 
 def test_where_every_effect_lies_within_error_a_sentence_takes_the_place_of_the_chart(result):
     found = contributed(result, contribution("a", 0.05, -0.01, 0.11), contribution("b", 0.01, 0.0, 0.02))
     assert charts.contributions(found) is None
-    assert "the change of the power at 5% lies within error" in words(report_page(found))
+    assert "the change of the risk lies within error" in words(report_page(found))
     assert "lies within error" not in words(report_page(contributed(result, contribution("a", 0.05, 0.01, 0.11))))
 
 

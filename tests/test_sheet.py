@@ -10,12 +10,16 @@ import html5lib
 import pytest
 
 import cvpl
+from cvpl import charts
 from cvpl.charts.people_grid import people_grid_svg
 from cvpl.charts.ruler import ruler_svg
 from cvpl.reports.page import report_page
+from cvpl.reports.sections.columns import columns_section
+from cvpl.reports.sections.next_steps import column_steps
 from cvpl.reports.sections.sheet.sheet import SIGNED, audit_sheet
 from cvpl.reports.sections.top import policies_section
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
+from cvpl.result.column_effects import column_effects
 from cvpl.result.headline import Headline, headline
 from cvpl.result.hundred_people import hundred_people
 from cvpl.result.ruler import risk_ruler
@@ -258,18 +262,92 @@ def test_the_warning_that_changes_the_answer_comes_first():
     assert sheet(HIGH).warning is None
 
 
+POWER = [{"false_rate": 0.05, "power": 0.335, "low": 0.24, "high": 0.43}]
+DROPS = [contribution(name, drop, drop - 0.04, drop + 0.04) for name, drop in (("a", 0.1), ("b", 0.3), ("d", 0.2))]
+
+
 def test_the_three_columns_that_gain_most_are_the_actions():
-    drops = (("a", 0.1), ("b", 0.3), ("c", 0.05), ("d", 0.2), ("e", 0.4))
-    columns = [contribution(name, drop, drop - 0.04, drop + 0.04) for name, drop in drops[:4]]
-    columns.append(contribution("e", 0.4, -0.1, 0.9))  # within error
-    power = [{"false_rate": 0.05, "power": 0.335, "low": 0.24, "high": 0.43}]
-    found = sheet(HIGH, power=power, feature_contribution=contributed(*columns)).actions
+    """In risk, as the limit and the card are: a power of 33.5% is a risk of (0.335 - 0.05) / 0.95 = 30%."""
+    columns = [*DROPS, contribution("c", 0.05, 0.01, 0.09), contribution("e", 0.4, -0.1, 0.9)]  # e: within error
+    changes = {"power": POWER, "feature_contribution": contributed(*columns)}
+    found = sheet(HIGH, **changes).actions
+    by_hand = [("b", 0.335 - 0.3, 0.3, 0.34, 0.26), ("d", 0.335 - 0.2, 0.2, 0.24, 0.16), ("a", 0.235, 0.1, 0.14, 0.06)]
     assert [(row.before, row.after, row.gain, row.interval) for row in found.rows] == [
-        ("33.5%", "3.5%", "-30.0", "-34.0 to -26.0"),
-        ("33.5%", "13.5%", "-20.0", "-24.0 to -16.0"),
-        ("33.5%", "23.5%", "-10.0", "-14.0 to -6.0"),
+        (
+            "30.0%",
+            f"{100 * max(0.0, (power - 0.05) / 0.95):.1f}%",
+            f"{-100 * drop / 0.95:.1f}",
+            f"{-100 * most / 0.95:.1f} to {-100 * least / 0.95:.1f}",
+        )
+        for _, power, drop, most, least in by_hand
     ]
-    assert "if removed" in report_page(audited(HIGH, power=power, feature_contribution=contributed(*columns)))
+    assert "risk if removed" in report_page(audited(HIGH, **changes))
+    assert all("policy" not in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        (0.10, "Without 'b', 'd' the estimate is within the policy's limit of 10.0%. The upper end decides, and needs"),
+        (0.25, "Without 'b', 'd', 'a' the estimate is within"),
+        (0.005, "Without 'b' the estimate is within"),
+    ],
+)
+def test_the_actions_say_whether_they_reach_the_limit(limit, text):
+    changes = {"power": POWER, "feature_contribution": contributed(*DROPS)}
+    assert text in sheet(HIGH, policies=[policy(met=False, largest=limit, value=0.4)], **changes).actions.notes[0]
+    weak = {"power": POWER, "feature_contribution": contributed(DROPS[0])}
+    found = sheet(HIGH, policies=[policy(met=False, value=0.4)], **weak).actions
+    assert found.notes[0] == "None of these alone brings the estimate within the policy's limit of 5.0%."
+
+
+def by_hits(column, power, hits, low=None):
+    ends = {"top1_drop": hits, "top1_drop_low": hits - 0.04 if low is None else low, "top1_drop_high": hits + 0.04}
+    return contribution(column, power, -0.01, 0.01) | ends
+
+
+def test_without_a_control_the_top_1_hit_rate_counts_in_all_four_places():
+    """The power is blind to equal records there: it does not move, while the best candidate is lost."""
+    columns = contributed(by_hits("a", 0.0, 0.1), by_hits("b", 0.005, 0.3), by_hits("c", 0.0, 0.01, -0.02))
+    result = audited(NO_CONTROL, control=None, power=POWER, feature_contribution=columns, attacker="main")
+    effects = column_effects(result)
+    assert (effects.figure, effects.before, effects.telling) == ("top1_hit_rate", 0.42, ["b", "a"])
+    rows = audit_sheet(result, "").actions.rows
+    assert [(row.before, row.after, row.gain) for row in rows] == [
+        ("42.0%", "12.0%", "-30.0"),
+        ("42.0%", "32.0%", "-10.0"),
+    ]
+    (step,) = column_steps(result)
+    assert "Without it, the top-1 hit rate falls by 30.0 points (26.0 to 34.0), from 42.0% to 12.0%." in step
+    drawn = charts.numbers(charts.contributions(result))
+    assert drawn.columns[2] == "top-1 hit rate without it, points" and drawn.rows[0][:3:2] == ("b", "-30.0")
+    (table,) = columns_section(result).tables
+    heads = [column.name for column in table.columns]
+    assert "top-1, points" in heads and "power, points" not in heads
+    assert [row[heads.index("top-1, points")] for row in table.rows] == ["-30.0", "-10.0", "-1.0"]
+
+
+def test_a_small_change_beyond_error_is_not_called_within_error():
+    columns = contributed(by_hits("a", 0.0, 0.005, 1e-6))
+    (text,) = sheet(NO_CONTROL, control=None, feature_contribution=columns).actions.sentences
+    assert text.endswith("the top-1 hit rate falls by less than 2 points, or within error.")
+
+
+def test_a_key_that_was_for_the_evaluation_is_the_first_change():
+    key = {
+        "check": "evaluation_key",
+        "closes_gate": False,
+        "message": "column 'person_id' is used",
+        "column": "person_id",
+    }
+    for figures in (HIGH, ZERO, DEAD, NO_CONTROL):
+        changes = {"preflight": [key], "power": POWER, "feature_contribution": contributed(*DROPS)}
+        assert sheet(figures, **changes).actions.first == (
+            "Remove 'person_id' before release: it was only for the evaluation.",
+        )
+        page = report_page(audited(figures, **changes)).split("Most effective changes")[1]
+        assert page.index("Remove &#39;person_id&#39;") < page.index("</div>")
+    assert not sheet(HIGH).actions.first
 
 
 def test_each_layer_of_an_audit_that_is_not_assessable_says_so_first():

@@ -22,33 +22,32 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import AuditResult, Contribution
+from cvpl.result.column_effects import ColumnDrop, ColumnEffects, EffectFigure, column_effects
 from cvpl.wording import counted, percent, points, printable, span
 
-_FALSE_RATE = 0.05
 _LONGEST = 18
-_HEADS = (
-    "column",
-    "role",
-    "power without it, points",
-    "spread",
-    "links",
-    "structure",
-    "spread",
-    "rate without it, points",
-)
+_AXES: dict[EffectFigure, str] = {
+    "risk": "risk, with all columns and without one",
+    "top1_hit_rate": "best candidate right, with all columns and without one",
+    "power": "linked at 5%, with all columns and without one",
+}
+_MEANINGS: dict[EffectFigure, str] = {
+    "risk": "Risk",
+    "top1_hit_rate": "How often the best candidate is right",
+    "power": "Originals linked at a false-positive rate of 5%",
+}
 
 
 def contributions(result: AuditResult) -> Chart | None:
-    """The share linked with all columns and without each of them, at a false-positive rate of 5%.
+    """The figure that counts with all columns and without each of them: the risk, the top-1 hit rate, or the power.
 
-    The power without a column is power - drop. Without drops, the chart shows each column's share in the links, or in
-    the comparison space. None if every drop lies within error (its interval includes 0), or nothing is known.
+    Without drops, the chart shows each column's share in the links, or in the comparison space. None if every drop lies
+    within error (its interval includes 0), or nothing is known.
     """
     columns = result.feature_contribution.columns
-    own = result.power_at(_FALSE_RATE)
-    drops = sorted((item for item in columns if item.power_drop is not None), key=lambda item: -(item.power_drop or 0))
-    if drops and own is not None:
-        return _removals(result, own.power, drops) if any(certain(item) for item in drops) else None
+    effects = column_effects(result)
+    if effects.drops and effects.before is not None:
+        return None if effects.none_certain else _removals(result, effects, effects.before)
     for field, title in (("link", "share of the similarity of links"), ("structural", "share of the comparison space")):
         known = [item for item in columns if getattr(item, field) is not None]
         if known:
@@ -56,39 +55,32 @@ def contributions(result: AuditResult) -> Chart | None:
     return None
 
 
-def certain(item: Contribution) -> bool:
-    """Whether the power falls without a column beyond error: its interval excludes 0."""
-    return (item.power_drop_low or 0.0) > 0
-
-
-def _removals(result: AuditResult, power: float, known: Sequence[Contribution]) -> Chart:
-    k = result.suppress_below
-    labels = unique_labels([printable(item.column) for item in known], _LONGEST)
+def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Chart:
+    k, known = result.suppress_below, list(effects.drops)
+    labels = unique_labels([printable(column) for column in known], _LONGEST)
     rows: list[dict[str, Any]] = []
-    for label, item in zip(labels, known, strict=True):
-        after = min(1.0, max(0.0, power - (item.power_drop or 0.0)))
-        words = f"{percent(power, k=k)} \u2192 {percent(after, k=k)}"
+    for label, column in zip(labels, known, strict=True):
+        after = effects.after(column) or 0.0
+        words = f"{percent(before, k=k)} \u2192 {percent(after, k=k)}"
         rows.append(
             {
                 "name": label,
-                "before": power,
+                "before": before,
                 "after": after,
-                "label": words if certain(item) else "within error",
-                "title": title_of(f"{words} without {printable(item.column)}"),
+                "label": words if effects.drops[column].certain else "within error",
+                "title": title_of(f"{words} without {printable(column)}"),
             }
         )
-    sure = [row for row, item in zip(rows, known, strict=True) if certain(item)]
-    unsure = [row for row, item in zip(rows, known, strict=True) if not certain(item)]
+    sure = [row for row, column in zip(rows, known, strict=True) if effects.drops[column].certain]
+    unsure = [row for row, column in zip(rows, known, strict=True) if not effects.drops[column].certain]
     y = alt.Y("name:N", sort=labels, axis=alt.Axis(title=None))
-    top = max(power, *(row["after"] for row in rows))
+    top = max(before, *(row["after"] for row in rows))
     # The labels stand right of the largest value.
     scale = alt.Scale(domain=[0, top * 1.75], nice=False)
     ticks = [tick for tick in (0, 0.25, 0.5, 0.75, 1.0) if tick <= top + 0.02] if top > 0.3 else None
-    axis = percent_axis(
-        "linked at 5%, with all columns and without one", **({"values": ticks} if ticks else {"tickCount": 4})
-    )
+    axis = percent_axis(_AXES[effects.figure], **({"values": ticks} if ticks else {"tickCount": 4}))
     x = alt.X("after:Q", scale=scale, axis=axis)
-    layers: list[Any] = [alt.Chart(data([{"after": power}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(x=x)]
+    layers: list[Any] = [alt.Chart(data([{"after": before}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(x=x)]
     for own, colour in ((sure, BLUE), (unsure, GREY)):
         if not own:
             continue
@@ -100,17 +92,23 @@ def _removals(result: AuditResult, power: float, known: Sequence[Contribution]) 
     texts = alt.Chart(data(places)).mark_text(align="left", color=INK, fontSize=TEXT)
     layers.append(texts.encode(x=alt.X("place:Q", scale=scale, axis=axis), y=y, text="label:N"))
     drawn = alt.layer(*layers).properties(height=BAR * len(rows))
-    first = known[0]
     description = (
-        f"Originals linked at a false-positive rate of 5%: {rows[0]['title'][1:]}. Each dot is the share without one "
+        f"{_MEANINGS[effects.figure]}: {rows[0]['title'][1:]}. Each dot is the share without one "
         f"of {counted(len(known), 'column')}; the dashed line is the share with all of them."
     )
-    if not certain(first):
+    if not effects.drops[known[0]].certain:
         description += " Grey: within error."
     elif unsure:
         description += " Grey: the change lies within error."
-    table = _table(result.feature_contribution.columns, known)
-    return finish(drawn, "Which columns give people away", description, _HEADS, table, labels, fitted=True)
+    return finish(
+        drawn,
+        "Which columns give people away",
+        description,
+        _heads(effects),
+        _table(result, known),
+        labels,
+        fitted=True,
+    )
 
 
 def _shares(result: AuditResult, field: str, title: str, known: Sequence[Contribution]) -> Chart:
@@ -141,26 +139,35 @@ def _shares(result: AuditResult, field: str, title: str, known: Sequence[Contrib
     )
     if spread:
         description += " Lines show the spread over resamples of people or records."
-    table = _table(result.feature_contribution.columns, known)
-    return finish(drawn, "Which columns give people away", description, _HEADS, table, labels, fitted=True)
+    heads, table = _heads(column_effects(result)), _table(result, [item.column for item in known])
+    return finish(drawn, "Which columns give people away", description, heads, table, labels, fitted=True)
 
 
-def _table(columns: Sequence[Contribution], known: Sequence[Contribution]) -> list[tuple[str, ...]]:
+def _heads(effects: ColumnEffects) -> tuple[str, ...]:
+    figure = effects.name.removeprefix("the ")
+    drops = (f"{figure} without it, points", "spread")
+    return ("column", "role", *drops, "links", "structure", "spread", "rate without it, points")
+
+
+def _table(result: AuditResult, known: Sequence[str]) -> list[tuple[str, ...]]:
+    drops, place = column_effects(result).drops, {column: at for at, column in enumerate(known)}
     return [
         (
-            printable(column.column),
-            column.role.replace("_", "-"),
-            points(None if column.power_drop is None else -column.power_drop),
-            _ends(column.power_drop_low, column.power_drop_high),
-            percent(column.link),
-            percent(column.structural),
-            span(column.structural_low, column.structural_high),
-            points(None if column.removal is None else -column.removal),
+            printable(item.column),
+            item.role.replace("_", "-"),
+            points(-drops[item.column].drop if item.column in drops else None),
+            _ends(drops.get(item.column)),
+            percent(item.link),
+            percent(item.structural),
+            span(item.structural_low, item.structural_high),
+            points(None if item.removal is None else -item.removal),
         )
-        for column in sorted(columns, key=lambda item: known.index(item) if item in known else len(known))
+        for item in sorted(result.feature_contribution.columns, key=lambda item: place.get(item.column, len(known)))
     ]
 
 
-def _ends(low: float | None, high: float | None) -> str:
+def _ends(drop: ColumnDrop | None) -> str:
     """The interval of a drop, as changes."""
-    return "" if low is None or high is None else f"{points(-high)} to {points(-low)}"
+    return (
+        "" if drop is None or drop.low is None or drop.high is None else f"{points(-drop.high)} to {points(-drop.low)}"
+    )

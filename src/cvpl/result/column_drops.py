@@ -5,23 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cvpl.result.column_effects import NAMES, ColumnDrop, DropField, drop_of
 from cvpl.result.comparison import ComparisonResult
 from cvpl.result.release_figure import best_first, compared_figure
-from cvpl.result.setting import Contribution
-
-
-@dataclass(frozen=True)
-class ColumnDrop:
-    """How far the figure falls without the column, with its interval; negative if it rises."""
-
-    drop: float
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def within_error(self) -> bool:
-        """Whether the interval includes 0; false without an interval."""
-        return self.low is not None and self.high is not None and self.low <= 0 <= self.high
 
 
 @dataclass(frozen=True)
@@ -52,15 +38,10 @@ def compared_drops(result: ComparisonResult) -> ComparedDrops | None:
     """
     order = best_first(result)
     by_hits = any(compared_figure(release).kind == "best_candidate" for release in order)
-    field, figure = ("top1_drop", "the top-1 hit rate") if by_hits else ("power_drop", "the power at 5%")
+    field: DropField = "top1_drop" if by_hits else "power_drop"
+    figure = NAMES["top1_hit_rate" if by_hits else "power"]
     found = [
-        {column.column: drop for column in release.feature_contribution.columns if (drop := _drop(column, field))}
+        {column.column: drop for column in release.feature_contribution.columns if (drop := drop_of(column, field))}
         for release in order
     ]
     return ComparedDrops(figure, tuple(release.name for release in order), tuple(found)) if any(found) else None
-
-
-def _drop(column: Contribution, field: str) -> ColumnDrop | None:
-    drop = getattr(column, field)
-    ends = (getattr(column, f"{field}_{end}") for end in ("low", "high"))
-    return None if drop is None else ColumnDrop(drop, *ends)

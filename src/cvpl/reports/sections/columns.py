@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cvpl.reports.sections.section import SCREENS, Column, Figure, Item, Section, Table, chart_of
 from cvpl.result import AuditResult, Contribution
+from cvpl.result.column_effects import ColumnEffects, EffectFigure, column_effects
 from cvpl.wording import counted, named, percent, points, signed_percent, span
 
 NARROW = 76
@@ -31,6 +32,7 @@ class _Measure(NamedTuple):
         return f"{self.name}, {self.unit}" if self.unit else self.name
 
 
+_SHORT: dict[EffectFigure, str] = {"risk": "risk", "top1_hit_rate": "top-1", "power": "power"}
 _MEASURES = (
     _Measure(
         "structure",
@@ -56,27 +58,40 @@ _MEASURES = (
         "more records look alike; the column distinguishes people, and dropping it adds look-alikes, not protection",
         "points",
     ),
-    _Measure(
-        "power",
-        lambda item: item.power_drop,
-        lambda item: _change(item.power_drop),
-        lambda item: _ends(item.power_drop_low, item.power_drop_high),
-        "change of the power at 5%, in percentage points, when the column is left out; coarsen the column with the "
+)
+
+
+def _effect(effects: ColumnEffects) -> _Measure:
+    """The measure by the figure that counts: the risk, the top-1 hit rate, or the power."""
+
+    def drop(item: Contribution) -> float | None:
+        return effects.drops[item.column].drop if item.column in effects.drops else None
+
+    def spread(item: Contribution) -> str:
+        found = effects.drops.get(item.column)
+        return "" if found is None else _ends(found.low, found.high)
+
+    return _Measure(
+        _SHORT[effects.figure],
+        drop,
+        lambda item: _change(drop(item)),
+        spread,
+        f"change of {effects.name}, in percentage points, when the column is left out; coarsen the column with the "
         "largest drop first",
         "points",
-    ),
-)
+    )
 
 
 def columns_section(result: AuditResult) -> Section:
     """One row per column, the one that gives people away most first, and the meaning of the figures."""
     heading, found = "Which columns give people away", result.feature_contribution
-    known = [measure for measure in _MEASURES if any(measure.value(item) is not None for item in found.columns)]
+    effects = column_effects(result)
+    measures = (*_MEASURES, _effect(effects))
+    known = [measure for measure in measures if any(measure.value(item) is not None for item in found.columns)]
     figure = Figure(chart_of("contributions", result), tabled=bool(known))
+    all_within = bool(effects.drops) and effects.none_certain
     within = (
-        "Whichever single column is left out, the change of the power at 5% lies within error."
-        if any(item.power_drop is not None for item in found.columns)
-        else ""
+        f"Whichever single column is left out, the change of {effects.name} lies within error." if all_within else ""
     )
     if not known:
         nothing = "No figures for single columns: the score of the headline attacker cannot be split by column."
@@ -93,8 +108,11 @@ def columns_section(result: AuditResult) -> Section:
         if spread is not None and any(spread(item) for item in found.columns):
             columns.append(Column(f"{measure.head}, spread", least_width=_WIDE))
             cells.append(spread)
-    rows = tuple(tuple(cell(item) for cell in cells) for item in sorted(found.columns, key=_weight))
-    searched = {"rate": found.removal_asked, "power": found.power_asked}
+    rows = tuple(
+        tuple(cell(item) for cell in cells) for item in sorted(found.columns, key=lambda item: _weight(item, effects))
+    )
+    asked = found.top1_asked if effects.figure == "top1_hit_rate" else found.power_asked
+    searched = {"rate": found.removal_asked, _SHORT[effects.figure]: asked}
     alike = (
         "Columns with the same information can replace each other: leaving out one of them may change nothing, leaving "
         "out all of them does."
@@ -129,7 +147,8 @@ def _ends(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{points(-high)} to {points(-low)}"
 
 
-def _weight(item: Contribution) -> float:
+def _weight(item: Contribution, effects: ColumnEffects) -> float:
     """The sort key: columns that give people away most come first."""
-    known = (value for value in (item.power_drop, item.link, item.structural) if value is not None)
+    drop = effects.drops.get(item.column)
+    known = (value for value in (None if drop is None else drop.drop, item.link, item.structural) if value is not None)
     return -next(known, 0.0)

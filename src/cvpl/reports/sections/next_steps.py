@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from cvpl.evaluation.groups.groupings import BY_RARITY
 from cvpl.evaluation.groups.rarity_deciles import LABELS
-from cvpl.result import AtRisk, AuditResult, Contribution, Finding
+from cvpl.result import AtRisk, AuditResult, Finding
+from cvpl.result.column_effects import column_effects
 from cvpl.result.people import stands_out, where
 from cvpl.wording import percent, points, printable, share_in, signed_percent, span, typed
 
-MATTERS = 0.02
-"""A column is worth coarsening only if the power falls by at least this much without it."""
-CHANCE = 0.05
 _MOST_COLUMNS = 3
 RARE_TENTHS = 2
 """The tenths of people at the rare end."""
@@ -79,10 +77,13 @@ def _checks(result: AuditResult) -> list[str]:
         steps.append("Pass a control with all columns of the originals: attackers cannot use columns that it lacks.")
     if "control_overlaps" in checks:
         steps.append("Pass a control without people from the release: they make the risk look lower than it is.")
+    return [*steps, *evaluation_keys(result)]
+
+
+def evaluation_keys(result: AuditResult) -> list[str]:
+    """The step for the key of people that is in the release only for the evaluation, if there is one."""
     keys = [finding.column for finding in result.preflight if finding.check == "evaluation_key" and finding.column]
-    if keys:
-        steps.append(f"Remove '{printable(keys[0])}' before release: it is only meant for the evaluation.")
-    return steps
+    return [f"Remove '{printable(key)}' before release: it was only for the evaluation." for key in keys]
 
 
 def _closing(result: AuditResult) -> list[Finding]:
@@ -110,10 +111,9 @@ def _before_reading(result: AuditResult) -> list[str]:
 
 
 def column_steps(result: AuditResult) -> list[str]:
-    """The column to coarsen first, and how much the power falls without it."""
-    known = [column for column in result.feature_contribution.columns if column.power_drop is not None]
-    telling = telling_columns(result)
-    own = result.power_at(CHANCE)
+    """The column to coarsen first, and how much the figure that counts falls without it."""
+    effects = column_effects(result)
+    telling = effects.telling
     if result.verdict.kind == "indistinguishable_from_zero":
         if _closing(result) or not all(policy.met for policy in result.policies):
             return []
@@ -125,27 +125,24 @@ def column_steps(result: AuditResult) -> list[str]:
         return ["No column needs to be coarsened against these attackers: the risk cannot be distinguished from 0."]
     if result.verdict.kind == "undetermined" and not telling:
         return []
-    if not known:
+    if not effects.drops:
         return _by_links(result)
     if not telling:
         return [
-            "No single column gives people away: the power hardly falls without any one of them. Strengthen the "
+            f"No single column gives people away: {effects.name} hardly falls without any one of them. Strengthen the "
             "protection of all columns, or release fewer columns together."
         ]
     first, *others = telling[:_MOST_COLUMNS]
-    text = f"Coarsen '{printable(first.column)}' first. Without it, the power at 5% falls by {_points(_drop(first))}"
-    text += f" points ({_points(first.power_drop_low)} to {_points(first.power_drop_high)})"
-    text += "." if own is None else f" from {percent(own.power, k=result.suppress_below)}."
+    drop, after = effects.drops[first], effects.after(first)
+    text = f"Coarsen '{printable(first)}' first. Without it, {effects.name} falls by {_points(drop.drop)} points "
+    text += f"({_points(drop.low)} to {_points(drop.high)})"
+    if effects.before is not None:
+        text += f", from {percent(effects.before, k=result.suppress_below)} to {percent(after)}"
+    text += "."
     if others:
-        named = ", ".join(f"'{printable(other.column)}' (by {_points(_drop(other))})" for other in others)
+        named = ", ".join(f"'{printable(other)}' (by {_points(effects.drops[other].drop)})" for other in others)
         text += f" Then {named}."
-    return [text + " Coarsening a column reduces the power less than removing it; audit again after each step."]
-
-
-def telling_columns(result: AuditResult) -> list[Contribution]:
-    """The columns without which the power falls for certain and by enough, the largest drop first."""
-    found = [item for item in result.feature_contribution.columns if (item.power_drop_low or 0.0) > 0]
-    return sorted((item for item in found if _drop(item) >= MATTERS), key=_drop, reverse=True)
+    return [text + " Coarsening a column gains less than removing it; audit again after each step."]
 
 
 def _by_links(result: AuditResult) -> list[str]:
@@ -163,10 +160,6 @@ def _by_links(result: AuditResult) -> list[str]:
 
 def _points(drop: float | None) -> str:
     return points(drop).removeprefix("+")
-
-
-def _drop(contribution: Contribution) -> float:
-    return contribution.power_drop or 0.0
 
 
 def _people(result: AuditResult) -> list[str]:
@@ -196,7 +189,7 @@ def _for_group(result: AuditResult, found: AtRisk) -> str:
         return "Suppress or coarsen rare values, or leave these people out."
     compared = [item.column for item in result.feature_contribution.columns]
     if most.table == BY_RARITY:
-        telling = [item.column for item in telling_columns(result)]
+        telling = column_effects(result).telling
         what = f"'{printable(telling[0])}'" if telling else "the columns that give most away"
         return f"These are not the people with the rarest values: coarsen {what} for everyone, and audit again."
     if most.table in compared:
