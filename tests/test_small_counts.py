@@ -401,7 +401,7 @@ def plain_zeros(text):
 def test_no_figure_reads_0_where_fewer_than_ten_people_are_meant():
     """All outputs show the sections; only the scale of a chart begins at 0%."""
     tables = world(5, size=120)
-    for suppressed, words in ((SETTINGS, "pay fewer than 10"), (SETTINGS | EXACT, "pay 0.0%")):
+    for suppressed, words in ((SETTINGS, "pay <10 values"), (SETTINGS | EXACT, "pay 0.0%")):
         found = audited(tables, suppressed)
         unchanged = [item.share for item in found.preflight if item.column == "pay"]
         assert unchanged == [0]
@@ -414,7 +414,7 @@ def test_no_figure_reads_0_where_fewer_than_ten_people_are_meant():
         assert words in texts[2]
 
 
-@pytest.mark.parametrize(("value", "k", "text"), [(0, 10, "fewer than 10"), (0.0, 1, "0.0%"), (0.0004, 10, "<0.1%")])
+@pytest.mark.parametrize(("value", "k", "text"), [(0, 10, "<10 people"), (0.0, 1, "0.0%"), (0.0004, 10, "<0.1%")])
 def test_a_rounded_share_of_0_is_put_in_words(value, k, text):
     assert percent(value, k=k) == text
 
