@@ -35,6 +35,7 @@ _LABEL = 0.48
 """The width of the label, as a part of the plot."""
 _GAP = 0.07
 """Half the height of the label and a distance, as a part of the plot."""
+_ROUNDING = 1e-9
 _OWN, _CHANCE = "this attacker", "chance"
 
 
@@ -143,26 +144,32 @@ def label_place(
     """Where the label of the dot stands free of the curve, its band, chance and the policy's mark.
 
     It begins or ends at the dot's false-positive rate. Its height is the free one nearest to the dot: above everything
-    that is drawn over its width, or between the curve and chance.
+    that is drawn over its width, or between the curve and chance. If there is none, it stands at the top.
     """
-    end = max(row["at"] for row in rows)
-    here, across = log(at / _LEAST), log(end / _LEAST)
-    right = here + _LABEL * across <= across
-    ends = (here, here + _LABEL * across) if right else (max(0.0, here - _LABEL * across), here)
-    places = np.array([log(row["at"] / _LEAST) for row in rows])
-    inside = np.unique([*ends, *(place for place in places if ends[0] < place < ends[1])])
-    tops = [max(row["power"], row["high"] or 0.0) for row in rows]
-    bottoms = [row["power"] if row["low"] is None else min(row["power"], row["low"]) for row in rows]
-    chance = _LEAST * exp(ends[1])
-    above = max(*np.interp(inside, places, tops), chance, power) + _GAP
-    below = min(*np.interp(inside, places, bottoms), power) - _GAP
-    if allowed is not None and abs(above - allowed) < _GAP:
-        above = allowed + _GAP
-    if allowed is not None and abs(below - allowed) < _GAP:
-        below = allowed - _GAP
-    free = [height for height in (above, below) if height == above or height - _GAP >= chance]
-    free = [height for height in free if height <= 1 - _GAP / 2] or [max(_GAP, min(below, 1 - _GAP / 2))]
-    return "left" if right else "right", float(min(free, key=lambda height: abs(height - power)))
+    places = [log(row["at"] / _LEAST) for row in rows]
+    here, across = log(at / _LEAST), max(places)
+    sides: dict[Literal["left", "right"], tuple[float, float]] = {
+        "left": (here, here + _LABEL * across),
+        "right": (here - _LABEL * across, here),
+    }
+    found: list[tuple[float, Literal["left", "right"], float]] = []
+    for side, (first, last) in sides.items():
+        if first < -_ROUNDING or last > across + _ROUNDING:
+            continue
+        inside = [first, last, *(place for place in places if first < place < last)]
+        tops = np.interp(inside, places, [max(row["power"], row["high"] or 0.0) for row in rows])
+        bottoms = np.interp(
+            inside, places, [row["power"] if row["low"] is None else min(row["power"], row["low"]) for row in rows]
+        )
+        chance = _LEAST * exp(last)
+        above, below = max(*tops, chance, power) + _GAP, min(*bottoms, power) - _GAP
+        if allowed is not None:
+            above = allowed + _GAP if abs(above - allowed) < _GAP else above
+            below = allowed - _GAP if abs(below - allowed) < _GAP else below
+        free = {above: above <= 1 - _GAP / 2, below: below - _GAP >= chance}
+        found += [(abs(height - power), side, float(height)) for height, fits in free.items() if fits]
+    _, side, height = min(found, default=(0.0, "left", 1 - _GAP))
+    return side, height
 
 
 def _rate(point: Any) -> float | None:

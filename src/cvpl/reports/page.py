@@ -178,7 +178,9 @@ def _words(text: str) -> Markup:
 
 
 def _code(text: str) -> Markup:
-    """Code as HTML: lines break after commas, and not after the hyphens of an option."""
+    """Code as HTML; the lines of a command break after commas, and not after the hyphens of an option."""
+    if not text.startswith("cvpl "):
+        return escape(text)
     found = re.sub(r"(?<= )--[a-z-]+", r"<span>\g<0></span>", str(escape(text)))
     return Markup(found.replace(",", ",<wbr>"))  # noqa: S704 - escaped above
 

@@ -9,8 +9,8 @@ from cvpl.wording import counted, in_words, named, percent, sentence, span
 _SETS = 10
 """The sets of columns that are shown."""
 CHANCE = (
-    "The released record can belong to somebody else with the same values. How often that happens to people who are "
-    "not in the release was not measured, so this share cannot be judged alone."
+    "The released record can belong to somebody else with the same values. How often that happens to strangers was not "
+    "measured, so this share cannot be judged alone."
 )
 """How to read the share that is unique in both tables."""
 
