@@ -81,6 +81,9 @@ def test_groups_are_in_the_order_of_the_risk_beyond_look_alikes():
     ]
     found = charts.numbers(charts.at_risk(risk(rows), "sex"))
     assert [row[0] for row in found.rows] == ["few look-alikes", "many look-alikes", "hidden"]
+    without = [{"label": "known", "linked": 0.3}, {"label": "small", "at_least": 0.0, "at_most": 0.9}]
+    last = charts.numbers(charts.at_risk(risk(without[::-1], controlled=False), "sex"))
+    assert [row[0] for row in last.rows] == ["known", "small"] and "hidden shares come last" in last.description
     assert found.title == "By sex" and charts.at_risk(risk(rows), "age") is None
 
 
@@ -99,6 +102,9 @@ def test_tenths_by_rarity_are_a_curve_in_their_order():
     line = next(layer for layer in drawn["layer"] if layer["mark"]["type"] == "line")
     points = drawn["datasets"][line["data"]["name"]]
     assert [(row["tenth"], row["rate"]) for row in points] == [(at, at / 20) for at in range(1, 11) if at != 9]
+    runs = [row["run"] for row in points]
+    assert len(set(runs[:8])) == 1 and runs[8] not in runs[:8], "no line across the hidden tenth"
+    assert line["encoding"]["detail"]["field"] == "run"
     (ranged,) = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "rect"]
     (bar,) = drawn["datasets"][ranged["data"]["name"]]
     assert (bar["tenth"], bar["low"], bar["high"]) == (9, 0.4, 1.0)
@@ -131,7 +137,7 @@ def test_a_hidden_share_with_a_range_is_drawn_as_a_bar():
     layers, values = chart["layer"], chart["datasets"]
     bars = [layer for layer in layers if layer["mark"]["type"] == "bar"]
     drawn = [(row["label"], row["low"], row["high"]) for row in values[bars[0]["data"]["name"]]]
-    assert drawn == [("sex: b", 0.941, 0.945), ("sex: d", 0.9, 1.0), ("sex: c", 0.0, 0.032)]
+    assert drawn == [("sex: b (hidden)", 0.941, 0.945), ("sex: d (hidden)", 0.9, 1.0), ("sex: c (hidden)", 0.0, 0.032)]
     assert (bars[0]["encoding"]["x"]["field"], bars[0]["encoding"]["x2"]["field"]) == ("low", "high")
     points = [layer for layer in layers if layer["mark"]["type"] == "point"]
     assert [row["label"] for row in values[points[0]["data"]["name"]]] == ["sex: a"]

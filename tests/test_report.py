@@ -16,15 +16,18 @@ import yaml
 import cvpl
 from browser import CHROMIUM, needs_browser
 from cvpl import charts
+from cvpl.charts.roc import label_place
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.page import report_page
+from cvpl.reports.sections.formal_criteria import criteria_section
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.provenance import command
 from cvpl.reports.sections.reviewers import requirements
+from cvpl.reports.sections.singling_out import singling_out_section
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 
 OLD = Path(__file__).parent / "fixtures" / "result-0.1.json"
@@ -262,11 +265,54 @@ def test_the_nine_percent_bound_the_upper_end_of_top_1(result, top1, high, text)
 
 
 def test_reviewers_read_what_is_not_known(result):
-    unknown = changed(judged(result), truth=None, power=None, attributable_rate=None, at_risk=None)
+    unknown = changed(judged(result), truth=None, power=None, attributable_rate=None, at_risk=None, singling_out=None)
     found = {item.requirement: item for item in requirements(unknown)}
     assert found["Inference"].value == "not measured"
-    assert found["Threshold of 0.09"].value.startswith("not assessable")
+    assert found["Threshold of 0.09"].value.startswith("not known")
+    assert found["Threshold of 0.09"].status == "not measured"
     assert all("not known" in found[name].value for name in ("Singling out", "Linkability", "Maximum risk"))
+
+
+@pytest.mark.parametrize(("met", "word"), [(True, "met"), (False, "not met")])
+def test_reviewers_read_the_limit_of_the_policy(result, met, word):
+    limit = {"figure": "risk", "bound": "high", "max": 0.1, "value": 0.4, "met": met, "reasons": []}
+    found = judged(changed(result, policies=[limit]), risk=risk(0.3, 0.2, 0.4), best_candidate=best(0.5, 0.4, 0.6))
+    status = {item.requirement: item.status for item in requirements(found)}
+    assert status["Linkability"] == status["Average risk"] == f"{word}: upper end 40.0%, limit 10.0%"
+    assert status["Maximum risk"] == status["Motivated intruder"] == "measured, no limit"
+    assert status["Inference"] == "not measured" and status["Threshold of 0.09"] == "not met"
+
+
+def test_reviewers_read_the_singled_out_rate_of_its_section(result):
+    row = {"columns": 1, "predicates": 500, "people": 500, "rate": 0.12, "low": 0.08, "high": 0.16}
+    row |= {"control_rate": 0.1, "attributable": 0.02, "attributable_low": -0.04, "attributable_high": 0.08}
+    rate = {"estimate": 0.0, "low": -0.05, "high": 0.1, "columns": 1, "people": 255, "basis": "control"}
+    own = json.loads(result.to_json())["singling_out"] | {"rate": rate, "predicates": [row]}
+    found = changed(result, singling_out=own)
+    text = "2.0% (below 0 to 8.0%), at most 10.0% for any number of columns"
+    assert next(item.value for item in requirements(found)) == f"singled-out rate {text}"
+    section = singling_out_section(found)
+    assert text in section.sentences[0].text
+    assert section.tables[0].rows[0][-2:] == ("2.0%", "below 0 to 8.0%")
+
+
+def test_where_a_release_is_not_assessable_no_requirement_is_met_or_measured(result):
+    limit = {"figure": "risk", "bound": "high", "max": 0.1, "value": 0.04, "met": False, "reasons": []}
+    found = judged(changed(result, policies=[limit]), risk=risk(0.01, 0.0, 0.04), best_candidate=best(0.01, 0.0, 0.02))
+    assert any(item.status == "met on average" for item in requirements(found))
+    verdict = {"kind": "not_assessable", "sentence": "The risk of this release is not assessable."}
+    dead = changed(found, verdict=verdict)
+    assert {item.status for item in requirements(dead)} == {"not assessable", "not measured"}
+    assert not any(re.search(r"\d", item.value) for item in requirements(dead))
+    caveat = criteria_section(dead).sentences[0].text
+    assert caveat.startswith("The release is not assessable.") and caveat.endswith("says nothing of the risk.")
+    assert criteria_section(found).sentences[0].text.startswith("By ")
+
+
+def test_stacked_tables_have_captions(result):
+    page = html5lib.parse(report_page(result), namespaceHTMLElements=False)
+    captions = {"".join(item.itertext()) for item in page.iter("caption")}
+    assert {"Unique records by columns", "Sensitive columns", "Class sizes"} <= captions
 
 
 @pytest.mark.parametrize(
@@ -481,10 +527,48 @@ def test_the_roc_curve_is_logarithmic_and_has_chance_and_the_limit(result):
     dots = [row for row in layer(chart, "point")[0] if "label" in row]
     assert [(row["at"], row["label"]) for row in dots] == [(0.05, "power 33.5% at 5%")]
     assert charts.numbers(chart).title == "ROC curve"
-    assert "a risk of 10.0%, a power of 14.5%" in charts.numbers(chart).description
+    description = charts.numbers(chart).description
+    assert "the policy limit for the upper interval end of the risk: 10.0%, or a power of 14.5%" in description
     own = [(row["at"], row["power"]) for row in lines if row["series"] != "chance"]
     assert own == sorted(own) and (0.01, result.power_at(0.01).power) in own
     assert "policy limit" not in charts.numbers(charts.roc(judged(result, risk=risk(0.3, 0.2, 0.4)))).description
+
+
+CURVES = {
+    "steep": [(0.01, 0.9), (0.05, 0.97), (0.1, 0.99), (0.3, 1.0)],
+    "flat": [(0.01, 0.012), (0.05, 0.06), (0.1, 0.11), (0.3, 0.31)],
+    "middle": [(0.01, 0.3), (0.05, 0.5), (0.1, 0.6), (0.3, 0.75)],
+    "low": [(0.01, 0.05), (0.05, 0.15), (0.1, 0.24), (0.3, 0.5)],
+    "to the end": [(0.01, 0.2), (0.05, 0.5), (0.5, 0.8), (1.0, 1.0)],
+}
+
+
+@pytest.mark.parametrize("allowed", [None, 0.1, 0.145, 0.3, 0.6])
+@pytest.mark.parametrize("at", [0.05, 0.1])
+@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
+def test_the_label_of_the_roc_curve_stands_free(curve, at, allowed):
+    rows = [{"at": rate, "power": power, "low": power - 0.04, "high": power + 0.04} for rate, power in curve]
+    rates, powers = zip(*curve, strict=True)
+    power = float(np.interp(np.log(at), np.log(rates), powers))
+    side, height = label_place(rows, at, power, allowed)
+    width = 0.48 * np.log(rates[-1] / 0.01)
+    span = (np.log(at), np.log(at) + width) if side == "left" else (np.log(at) - width, np.log(at))
+    assert np.log(0.01) - 1e-9 <= span[0] and span[1] <= np.log(rates[-1]) + 1e-9
+    assert 0.03 < height < 0.97
+    for place in np.linspace(*span, 50):
+        own, chance = np.interp(place, np.log(rates), powers), np.exp(place)
+        assert abs(height - own) > 0.04 + 0.02 and abs(height - chance) > 0.02
+    assert allowed is None or abs(height - allowed) > 0.02
+
+
+def test_dots_near_0_are_a_sentence(result):
+    rows = json.loads(result.to_json())["attackers"]
+    for estimate, drawn in ((0.02, False), (0.021, True)):
+        found = risk(estimate, -0.01, 0.07).model_dump()
+        near = changed(result, attackers=[row | {"risk": found} for row in rows])
+        assert (charts.attackers(near) is not None) == drawn
+        text = "The risk is within 2 points of 0 for each of the 3 attackers. The largest upper interval end is 7.0%."
+        assert (text in words(report_page(near))) == (not drawn)
 
 
 def test_columns_are_shown_by_the_risk_without_them(result):

@@ -11,17 +11,18 @@ import pytest
 
 import cvpl
 from cvpl import charts
-from cvpl.charts.people_grid import people_grid_svg
+from cvpl.charts.people_grid import people_grid_svg, square_svg
 from cvpl.charts.ruler import ruler_svg
+from cvpl.charts.style import BLUE, ORANGE
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.columns import columns_section
 from cvpl.reports.sections.next_steps import column_steps
-from cvpl.reports.sections.sheet.sheet import SIGNED, audit_sheet
+from cvpl.reports.sections.sheet.sheet import SIGNED, _legend, audit_sheet
 from cvpl.reports.sections.top import policies_section
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 from cvpl.result.column_effects import column_effects
 from cvpl.result.headline import Headline, headline
-from cvpl.result.hundred_people import hundred_people
+from cvpl.result.hundred_people import Square, hundred_people
 from cvpl.result.ruler import risk_ruler
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
@@ -149,6 +150,29 @@ def by_hand(linked, alike, low, high):
 def test_a_hundred_people_are_those_of_the_figure(figure, squares):
     letters = {"linked": "Ll", "look-alike": "Aa", "neither": "-+"}
     assert "".join(letters[square.kind][square.within] for square in hundred_people(figure)) == squares
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        Headline("risk", 0.732, 0.692, 0.77, 0.746, "a"),
+        Headline("risk", 0.01, -0.01, 0.04, 0.06, "a"),
+        Headline("risk", 0.0, -0.04, 0.0, 0.03, "a"),
+        Headline("best_candidate", 0.42, 0.4, 0.45, None, "a"),
+    ],
+)
+def test_the_legend_has_exactly_the_marks_of_the_grid(figure):
+    """The hatching ends at the upper end of the interval, rounded up."""
+    squares = hundred_people(figure)
+    legend = dict(_legend(figure))
+    assert list(legend) == list(dict.fromkeys(squares))
+    hatched = [at for at, square in enumerate(squares) if square.within]
+    assert (hatched[-1] + 1 if hatched else 0) == round(100 * max(0.0, figure.high))
+    solid = legend.get(Square("linked", False))
+    assert solid is None or solid.endswith("; solid: certain at the lower end")
+    grid, signs = people_grid_svg(figure, "text"), "".join(square_svg(square) for square in legend)
+    for mark in ("hatch-filled)", "hatch-open)", "circle", BLUE, ORANGE):
+        assert (mark in re.sub("<defs>.*</defs>", "", grid)) == (mark in signs)
 
 
 def test_the_grid_draws_each_person_once_with_a_title():

@@ -29,7 +29,7 @@ from cvpl.result.marks import Count, Share, Stated
 from cvpl.result.published import Disclosure, marks_of
 from cvpl.result.rounding import ABOVE_ZERO, grid_of, rounded_count, rounded_statistic
 from cvpl.result.section import Section
-from cvpl.wording import percent
+from cvpl.wording import in_words, percent
 from examples import examples
 
 K = 10
@@ -401,7 +401,7 @@ def plain_zeros(text):
 def test_no_figure_reads_0_where_fewer_than_ten_people_are_meant():
     """All outputs show the sections; only the scale of a chart begins at 0%."""
     tables = world(5, size=120)
-    for suppressed, words in ((SETTINGS, "pay fewer than 10"), (SETTINGS | EXACT, "pay 0.0%")):
+    for suppressed, words in ((SETTINGS, "pay fewer than 10 values"), (SETTINGS | EXACT, "pay 0.0%")):
         found = audited(tables, suppressed)
         unchanged = [item.share for item in found.preflight if item.column == "pay"]
         assert unchanged == [0]
@@ -414,9 +414,18 @@ def test_no_figure_reads_0_where_fewer_than_ten_people_are_meant():
         assert words in texts[2]
 
 
-@pytest.mark.parametrize(("value", "k", "text"), [(0, 10, "fewer than 10"), (0.0, 1, "0.0%"), (0.0004, 10, "<0.1%")])
+@pytest.mark.parametrize(("value", "k", "text"), [(0, 10, "<10 people"), (0.0, 1, "0.0%"), (0.0004, 10, "<0.1%")])
 def test_a_rounded_share_of_0_is_put_in_words(value, k, text):
     assert percent(value, k=k) == text
+    assert in_words(value, k=k) == text.replace("<10 people", "fewer than 10 people")
+
+
+def test_a_share_of_0_names_what_is_counted():
+    """A number without a unit in a column of percentages is read as a percentage."""
+    assert percent(0.0, k=10, of="records") == "<10 records"
+    assert in_words(0.0, k=10, of="records") == "fewer than 10 records"
+    assert f"{in_words(0.0, k=10, of='')} of the control" == "fewer than 10 of the control"
+    assert in_words(0.2, k=10) == "20.0%" and in_words(None, "hidden", k=10) == "hidden"
 
 
 def test_the_attributable_rate_without_a_threshold_is_the_risk():

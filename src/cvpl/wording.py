@@ -35,17 +35,18 @@ _NOTHING = 1e-12
 """Tolerance for rounding error around a share of 0 or 1; smaller than one person out of everyone on earth."""
 
 
-def percent(value: float | None, missing: str = UNKNOWN, *, k: int = 1) -> str:
-    """Format a share as a percentage with one decimal; `missing` where it is null.
+def percent(value: float | None, missing: str = UNKNOWN, *, k: int = 1, of: str = "people") -> str:
+    """Format a share as a percentage with one decimal, for a table or a card; `missing` where it is null.
 
     A share above 0 is never shown as 0.0%, and a share below 1 never as 100.0%. An estimated rate can be negative;
     it is shown as "below 0". A share of people that is rounded so that none tells of fewer than `k` of them is 0 for
-    up to k - 1 people, and then shown as "fewer than 10". The end of an interval is a bound, and needs no `k`.
+    up to k - 1 people, and then shown as "<10 people"; `of` is the plural of what is counted, if not people. The end
+    of an interval is a bound, and needs no `k`.
     """
     if value is None:
         return missing
     if k > 1 and abs(value) <= _NOTHING:
-        return f"fewer than {k}"
+        return f"<{k} {of}"
     if value < -0.0005:
         return BELOW_ZERO
     if _NOTHING < value < 0.0005:
@@ -53,6 +54,16 @@ def percent(value: float | None, missing: str = UNKNOWN, *, k: int = 1) -> str:
     if 0.9995 <= value < 1 - _NOTHING:
         return ">99.9%"
     return f"{_without_sign_of_zero(value * 100):.1f}%"
+
+
+def in_words(value: float | None, missing: str = UNKNOWN, *, k: int = 1, of: str = "people") -> str:
+    """Format a share as `percent` does, for a sentence: "fewer than 10 people" instead of "<10 people".
+
+    `of` is empty if the sentence goes on with what is counted: "fewer than 10 of the originals".
+    """
+    if value is not None and k > 1 and abs(value) <= _NOTHING:
+        return f"fewer than {k} {of}".rstrip()
+    return percent(value, missing, k=k, of=of)
 
 
 def signed_percent(value: float | None, missing: str = UNKNOWN) -> str:

@@ -21,13 +21,17 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import AuditResult
-from cvpl.wording import counted, percent, printable, span
+from cvpl.result.attackers import near_zero
+from cvpl.wording import counted, in_words, percent, printable, span
 
 
 def attackers(result: AuditResult) -> Chart | None:
-    """Every attacker's risk with its interval, the strongest first; None if fewer than two have a risk."""
+    """Every attacker's risk with its interval, the strongest first.
+
+    None if fewer than two have a risk, or if all risks are near 0: dots in one place say less than a sentence.
+    """
     known = [(row, row.risk) for row in result.attackers if row.risk is not None]
-    if len(known) < 2:
+    if len(known) < 2 or near_zero(result.attackers):
         return None
     known.sort(key=lambda pair: (bool(pair[0].disqualified), -pair[1].estimate))
     labels = unique_labels([printable(row.name) for row, _ in known])
@@ -84,7 +88,7 @@ def attackers(result: AuditResult) -> Chart | None:
     best, weakest, k = known[0], known[-1], result.suppress_below
     description = (
         f"The risk for {counted(len(known), 'attacker')}, from {printable(best[0].name)} with "
-        f"{percent(best[1].estimate, k=k)} to {printable(weakest[0].name)} with {percent(weakest[1].estimate, k=k)}."
+        f"{in_words(best[1].estimate, k=k)} to {printable(weakest[0].name)} with {in_words(weakest[1].estimate, k=k)}."
     )
     columns = ("attacker", "risk", "95% interval", "linked", "control", "attributable", "top-1", "does not count")
     return finish(drawn, "The attackers", description, columns, table, labels, fitted=True)

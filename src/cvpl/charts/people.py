@@ -32,7 +32,7 @@ from cvpl.result.people import (
     interval_words,
     linked_words,
 )
-from cvpl.wording import counted, percent, printable
+from cvpl.wording import HIDDEN, counted, in_words, percent, printable
 
 _HEADS = ("originals", "linked", "95% interval", "control", "attributable")
 _HALF = 0.32
@@ -72,7 +72,8 @@ def rarity(result: AuditResult) -> Chart | None:
     shown = [row for row in known if not row["hidden"]]
     if shown:
         layers.append(alt.Chart(data(shown)).mark_rule(color=BLUE, strokeWidth=2).encode(x=x, y=low, y2="high:Q"))
-        layers.append(alt.Chart(data(shown)).mark_line(color=BLUE, strokeWidth=1.5).encode(x=x, y=y))
+        line = alt.Chart(data(_runs(shown))).mark_line(color=BLUE, strokeWidth=1.5)
+        layers.append(line.encode(x=x, y=y, detail="run:N"))
         points = alt.Chart(data(shown)).mark_point(filled=True, size=70, opacity=1, color=BLUE)
         layers.append(points.encode(x=x, y=y, description=titled()))
     description = f"The share linked by rarity of values, in tenths of people. {_legend(found, bool(ranges))}"
@@ -84,8 +85,8 @@ def rarity(result: AuditResult) -> Chart | None:
 def at_risk(result: AuditResult, grouping: str | None = None) -> Chart | None:
     """The share linked in every group of a column, the largest risk beyond look-alikes first; None if none is known.
 
-    Hidden shares are hatched ranges. Without `grouping` the chart has the groups of all columns and the tenths. Rows
-    without any known share are only in the table.
+    Hidden shares are hatched ranges, come last and are labelled "hidden". Without `grouping` the chart has the groups
+    of all columns and the tenths. Rows without any known share are only in the table.
     """
     found = result.at_risk
     if found is None:
@@ -99,7 +100,7 @@ def at_risk(result: AuditResult, grouping: str | None = None) -> Chart | None:
     known = [(table, row) for table, row in rows if row["low"] is not None]
     if not known:
         return None
-    names = unique_labels([_label(table, row["name"], grouping) for table, row in known])
+    names = unique_labels([_label(table, row, grouping) for table, row in known])
     drawn_rows = [row | {"label": name} for (_, row), name in zip(known, names, strict=True)]
     y = alt.Y("label:N", sort=names, axis=alt.Axis(title=None))
     x = alt.X("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=full_percent_axis("share linked", values=[0, 0.5, 1]))
@@ -119,6 +120,8 @@ def at_risk(result: AuditResult, grouping: str | None = None) -> Chart | None:
     description = f"The share linked in every {what}, the largest risk beyond look-alikes first."
     if not any(row["beyond"] for _, row in rows):
         description = f"The share linked in every {what}, the largest first."
+    if ranges:
+        description = f"{description.removesuffix('.')}; hidden shares come last."
     cells = [
         ((row["name"], *row["words"]) if grouping else (printable(table.name), row["name"], *row["words"]))
         for table, row in rows
@@ -128,15 +131,21 @@ def at_risk(result: AuditResult, grouping: str | None = None) -> Chart | None:
     return finish(drawn, title, f"{description} {_legend(found, bool(ranges))}", heads, cells, names, fitted=True)
 
 
-def _label(table: GroupRates, name: str, grouping: str | None) -> str:
+def _label(table: GroupRates, row: dict[str, Any], grouping: str | None) -> str:
+    name = f"{row['name']} ({HIDDEN})" if row["hidden"] else row["name"]
     return name if grouping else f"{printable(table.name)}: {name}"
 
 
-def _first(row: GroupRate) -> tuple[float, float]:
-    """The sort key: risk beyond look-alikes, then the share linked, the largest first."""
+def _runs(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tenths with the number of their run: tenths of one run follow each other without a hidden one between."""
+    return [row | {"run": row["tenth"] - at} for at, row in enumerate(rows)]
+
+
+def _first(row: GroupRate) -> tuple[bool, float, float]:
+    """The sort key: risk beyond look-alikes, then the share linked, the largest first; hidden shares last."""
     linked = row.linked if row.linked is not None else row.at_least
     beyond = -1.0 if row.attributable is None else row.attributable
-    return -beyond, -(linked or 0.0)
+    return row.linked is None, -beyond, -(linked or 0.0)
 
 
 def _row(row: GroupRate, found: AtRisk) -> dict[str, Any]:
@@ -178,5 +187,5 @@ def _average(found: AtRisk, side: alt.X | alt.Y) -> alt.Chart:
 
 
 def _legend(found: AtRisk, hidden: bool) -> str:
-    text = f"The dashed line is the average, {percent(found.average, k=found.suppress_below)}."
-    return f"{text} Hatched: the range of a share that is hidden." if hidden else text
+    text = f"The dashed line is the average, {in_words(found.average, k=found.suppress_below)}."
+    return f"{text} Hatched: the range in which a hidden share lies." if hidden else text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Literal
 
 from cvpl.charts.style import BLUE, GREY, ORANGE, PAPER
 from cvpl.result.headline import Headline
@@ -32,9 +31,8 @@ def people_grid_svg(found: Headline, description: str) -> str:
     )
 
 
-def square_svg(kind: Kind | Literal["within"]) -> str:
-    """One square alone, for a legend; `within` is one that the interval includes."""
-    square = Square("linked", True) if kind == "within" else Square(kind, False)
+def square_svg(square: Square) -> str:
+    """One mark of the grid alone, for a legend."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="sign" width="{_SIDE + 4}" height="{_SIDE + 4}" '
         f'aria-hidden="true">{_square(square, 2, 2)}</svg>'

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import log
+from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
 from typing import Any, Literal
 
 import altair as alt
+import numpy as np
 
 from cvpl.charts.style import (
     BLUE,
@@ -30,6 +31,11 @@ from cvpl.wording import percent, span
 _LEAST = 0.01
 """The left end of the axis: smaller false-positive rates have too few people."""
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_LABEL = 0.48
+"""The width of the label, as a part of the plot."""
+_GAP = 0.07
+"""Half the height of the label and a distance, as a part of the plot."""
+_ROUNDING = 1e-9
 _OWN, _CHANCE = "this attacker", "chance"
 
 
@@ -110,23 +116,60 @@ def _marks(result: AuditResult, x: alt.X, y: alt.Y, end: float) -> Iterator[tupl
     here = alt.Chart(data([{"at": risk.false_rate, "power": risk.power, "title": title_of(words), "label": words}]))
     dot = here.mark_point(filled=True, size=110, opacity=1, color=BLUE)
     yield dot.encode(x=x, y=y, description=titled()), f" The dot is the headline: {words}."
-    below = risk.power > 0.5
-    # The label stays inside the plot, wherever the mark is.
-    right = log(risk.false_rate / _LEAST) > log(end / _LEAST) / 2
-    side: Literal["left", "right"] = "right" if right else "left"
-    down = 16 if below else -14
-    text = here.mark_text(align=side, dx=-6 if right else 6, dy=down, fontSize=TEXT, color=INK, fontWeight="bold")
+    limits = [policy for policy in result.policies if policy.figure == "risk" and policy.max is not None]
+    strictest = min(limits, key=lambda policy: policy.max or 0.0, default=None)
+    allowed = None
+    if strictest is not None and strictest.max is not None:
+        allowed = risk.false_rate + (1 - risk.false_rate) * strictest.max
+    side, height = label_place(_points(result), risk.false_rate, risk.power, allowed)
+    free = alt.Chart(data([{"at": risk.false_rate, "power": height, "label": words}]))
+    text = free.mark_text(align=side, baseline="middle", fontSize=TEXT, color=INK, fontWeight="bold")
     yield text.encode(x=x, y=y, text="label:N"), ""
-    limits = [policy.max for policy in result.policies if policy.figure == "risk" and policy.max is not None]
-    if limits:
-        allowed = risk.false_rate + (1 - risk.false_rate) * min(limits)
-        words = f"policy limit: power {percent(allowed)} at {risk.false_rate:.0%}"
+    if strictest is not None and allowed is not None:
+        what = "the upper interval end of the risk" if strictest.bound == "high" else "the risk"
+        words = f"policy limit for {what}: power {percent(allowed)} at {risk.false_rate:.0%}"
         mark = alt.Chart(data([{"at": risk.false_rate, "power": allowed, "title": title_of(words)}]))
         tick = mark.mark_tick(color=RED, thickness=4, size=34, orient="horizontal")
         sentence = (
-            f" The red line is the policy limit: a risk of {percent(min(limits))}, a power of {percent(allowed)}."
+            f" The red line is the policy limit for {what}: {percent(strictest.max)}, or a power of {percent(allowed)}."
         )
+        if strictest.bound == "high":
+            sentence += " Compare it with the upper end of the band, not with the dot."
         yield tick.encode(x=x, y=y, description=titled()), sentence
+
+
+def label_place(
+    rows: Sequence[Mapping[str, Any]], at: float, power: float, allowed: float | None = None
+) -> tuple[Literal["left", "right"], float]:
+    """Where the label of the dot stands free of the curve, its band, chance and the policy's mark.
+
+    It begins or ends at the dot's false-positive rate. Its height is the free one nearest to the dot: above everything
+    that is drawn over its width, or between the curve and chance. If there is none, it stands at the top.
+    """
+    places = [log(row["at"] / _LEAST) for row in rows]
+    here, across = log(at / _LEAST), max(places)
+    sides: dict[Literal["left", "right"], tuple[float, float]] = {
+        "left": (here, here + _LABEL * across),
+        "right": (here - _LABEL * across, here),
+    }
+    found: list[tuple[float, Literal["left", "right"], float]] = []
+    for side, (first, last) in sides.items():
+        if first < -_ROUNDING or last > across + _ROUNDING:
+            continue
+        inside = [first, last, *(place for place in places if first < place < last)]
+        tops = np.interp(inside, places, [max(row["power"], row["high"] or 0.0) for row in rows])
+        bottoms = np.interp(
+            inside, places, [row["power"] if row["low"] is None else min(row["power"], row["low"]) for row in rows]
+        )
+        chance = _LEAST * exp(last)
+        above, below = max(*tops, chance, power) + _GAP, min(*bottoms, power) - _GAP
+        if allowed is not None:
+            above = allowed + _GAP if abs(above - allowed) < _GAP else above
+            below = allowed - _GAP if abs(below - allowed) < _GAP else below
+        free = {above: above <= 1 - _GAP / 2, below: below - _GAP >= chance}
+        found += [(abs(height - power), side, float(height)) for height, fits in free.items() if fits]
+    _, side, height = min(found, default=(0.0, "left", 1 - _GAP))
+    return side, height
 
 
 def _rate(point: Any) -> float | None:

@@ -11,7 +11,7 @@ from cvpl.charts.fluid import NARROWEST, Side, at, finished, line, nice_end, pla
 from cvpl.charts.style import BLUE, INK, MUTED, ORANGE, PALE, PAPER, RED, unique_labels
 from cvpl.result import SurfaceResult, SurfaceSetting
 from cvpl.result.surface_answer import figure_of, figure_shown, score
-from cvpl.wording import counted, percent, printable, span
+from cvpl.wording import counted, in_words, percent, printable, span
 
 _LEFT, _RIGHT = 0.13, 0.97
 _TOP, _PANEL, _GAP = 24, 130, 40
@@ -205,8 +205,8 @@ def _described(result: SurfaceResult, name: str, first: float | None, last: floa
     rows, k = result.settings, result.suppress_below
     weak, strong = rows[0], rows[-1]
     words = (
-        f"{name.capitalize()} and utility at {counted(len(rows), 'setting')}: from {percent(first, k=k)} and "
-        f"{score(weak.utility.mean)} at {printable(str(weak.strength))} to {percent(last, k=k)} and "
+        f"{name.capitalize()} and utility at {counted(len(rows), 'setting')}: from {in_words(first, k=k)} and "
+        f"{score(weak.utility.mean)} at {printable(str(weak.strength))} to {in_words(last, k=k)} and "
         f"{score(strong.utility.mean)} at {printable(str(strong.strength))}. The band of the {name} is its 95% interval"
     )
     words += (

@@ -26,7 +26,7 @@ from cvpl.charts.style import (
 )
 from cvpl.result import TrialResult
 from cvpl.result.trial_answer import bin_words
-from cvpl.wording import counted, percent, span
+from cvpl.wording import counted, in_words, percent, span
 
 _WIDEST = 0.5
 """Beyond this false-positive rate nobody reads a curve."""
@@ -131,7 +131,7 @@ def round_powers(result: TrialResult) -> Chart | None:
     middle = result.power_at(0.05)
     description = (
         f"The power at false-positive rates of 1%, 5% and 10% over {counted(len(result.finished), 'round')}; at 5% "
-        f"{percent(None if middle is None else middle.power, k=result.suppress_below)}. Dots are single rounds, lines "
+        f"{in_words(None if middle is None else middle.power, k=result.suppress_below)}. Dots are single rounds, lines "
         "are intervals over people and draws."
     )
     heads = ("false-positive rate", "power", "interval", "rounds", *(["allowed"] if limits else []))
@@ -169,9 +169,9 @@ def exposure(result: TrialResult) -> Chart | None:
     first, last = found.shares[0], found.shares[-1]
     k = result.suppress_below
     description = (
-        f"How often people are linked: {percent(first.inside, k=k)} never when they are in and "
-        f"{percent(first.outside, k=k)} never when they are out; {percent(last.inside, k=k)} in more than three "
-        f"quarters of the rounds when in, {percent(last.outside, k=k)} when out."
+        f"How often people are linked: {in_words(first.inside, k=k)} never when they are in and "
+        f"{in_words(first.outside, k=k)} never when they are out; {in_words(last.inside, k=k)} in more than three "
+        f"quarters of the rounds when in, {in_words(last.outside, k=k)} when out."
     )
     heads = ("linked", "when in", "when out")
     return finish(drawn, "How often people are linked", description, heads, table, labels)

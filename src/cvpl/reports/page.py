@@ -6,6 +6,7 @@ has escaped the text in them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -176,6 +177,14 @@ def _words(text: str) -> Markup:
     return Markup("").join(made)
 
 
+def _code(text: str) -> Markup:
+    """Code as HTML; the lines of a command break after commas, and not after the hyphens of an option."""
+    if not text.startswith("cvpl "):
+        return escape(text)
+    found = re.sub(r"(?<= )--[a-z-]+", r"<span>\g<0></span>", str(escape(text)))
+    return Markup(found.replace(",", ",<wbr>"))  # noqa: S704 - escaped above
+
+
 def _plain(text: str) -> str:
     """The text of a section without markup, as for the page title."""
     return "".join(part for _, part in marked_parts(text))
@@ -190,7 +199,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"words": _words, "plain": _plain}
+    found.filters |= {"words": _words, "plain": _plain, "code": _code}
     found.filters |= PICTURES
     return found
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
 
 from markupsafe import Markup
 
 from cvpl.reports.sections.sheet.sheet import Sheet
 from cvpl.result.headline import Headline
+from cvpl.result.hundred_people import Square
 from cvpl.result.ruler import MarkKind, Ruler
 
 
@@ -19,10 +19,10 @@ def _people_grid(found: Headline, sheet: Sheet) -> Markup:
     return Markup(people_grid_svg(found, text))  # noqa: S704 - it escapes its text
 
 
-def _square(kind: Literal["linked", "look-alike", "neither", "within"]) -> Markup:
+def _square(square: Square) -> Markup:
     from cvpl.charts.people_grid import square_svg  # noqa: PLC0415 - slow to import
 
-    return Markup(square_svg(kind))  # noqa: S704 - ours
+    return Markup(square_svg(square))  # noqa: S704 - ours
 
 
 def _ruler(ruler: Ruler) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl.result import Finding
-from cvpl.wording import percent, printable, sentence
+from cvpl.wording import in_words, printable, sentence
 
 UNCHANGED = "unchanged_values"
 
@@ -23,7 +23,9 @@ def finding_lines(findings: Sequence[Finding], k: int) -> list[tuple[bool, str]]
     unchanged = [finding for finding in findings if finding.check == UNCHANGED]
     if unchanged:
         ordered = sorted(unchanged, key=lambda finding: -(finding.share or 0.0))
-        shares = ", ".join(f"{printable(finding.column or '')} {percent(finding.share, k=k)}" for finding in ordered)
+        shares = ", ".join(
+            f"{printable(finding.column or '')} {in_words(finding.share, k=k, of='values')}" for finding in ordered
+        )
         lines.append((False, f"Unchanged values in corresponding rows: {shares}."))
     return lines
 

@@ -71,6 +71,9 @@ def _show(section: Section, widths: Sequence[int], console: Console) -> None:
         if table.style in _FIGURES:
             show_figures(table, widths, console)
         else:
+            if table.captioned:
+                console.print()
+                console.print(Text(plain(table.label), style="bold"))
             show_table(table, console)
     style = "dim" if section.items_as == "quiet" else ""
     for at, item in enumerate(section.items, start=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -11,6 +12,8 @@ from cvpl.result.marks import Number, OfControlsOrStated, OfMatched, Share, Thre
 from cvpl.result.section import Section
 from cvpl.result.verdict import Risk
 
+NEAR_ZERO = 0.02
+"""Risks up to this distance from 0 lie on each other in a chart."""
 OfAsked = Annotated[float, Share("asked")]
 
 
@@ -70,3 +73,12 @@ class AttackerRow(Section):
     disqualified: list[str] = Field(default_factory=list)
     canaries: Canaries | None = None
     risk: Risk | None = None
+
+
+def near_zero(rows: Sequence[AttackerRow]) -> list[Risk]:
+    """The risks of the attackers if there are several and all are within 2 points of 0, else nothing.
+
+    |risk| <= 0.02 for every attacker that has one, also those that do not count.
+    """
+    risks = [row.risk for row in rows if row.risk is not None]
+    return risks if len(risks) > 1 and all(abs(risk.estimate) <= NEAR_ZERO for risk in risks) else []

@@ -24,7 +24,7 @@ from cvpl.search.threads import threads
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.row_hash import Keys
 from cvpl.tables.row_keys import keys_without_one, row_keys
-from cvpl.wording import people_in_words, percent
+from cvpl.wording import in_words, people_in_words
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -118,8 +118,8 @@ def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Di
         share = disclosure.share(float(others.exact.mean()), "both")
         expected_share = disclosure.share(chance[0].share, "both")
         message = (
-            f"the rows of {percent(share, k=disclosure.k)} of the control are in the release unchanged, where "
-            f"{percent(expected_share, k=disclosure.k)} are expected by chance: people of the control are in the "
+            f"the rows of {in_words(share, k=disclosure.k, of='')} of the control are in the release unchanged, where "
+            f"{in_words(expected_share, k=disclosure.k)} are expected by chance: people of the control are in the "
             "release, and the risk is too low"
         )
         found.append(
@@ -182,9 +182,10 @@ def _message(
     people = f"row of {people} is" if count == 1 else f"rows of {people} are"
     others = "of the control" if with_control else "expected by chance"
     verdict = "" if closes else ", which is within error"
-    least = "at most " if count == 0 < share else ""  # the share is rounded up, and the count hidden
-    shares = f"{least}{percent(share, k=k)}, and {percent(expected, k=k)}"
-    return f"the {people} in the release {what}: {shares} {others}{verdict}"
+    most = "at most " if count == 0 < share else ""  # the share is rounded up, and the count hidden
+    mine = most + in_words(share, k=k)
+    theirs = in_words(expected, k=k, of="" if with_control else "people")
+    return f"the {people} in the release {what}: {mine}, and {theirs} {others}{verdict}"
 
 
 def _asked(table: Table, rng: np.random.Generator) -> Table:

@@ -20,7 +20,7 @@ from cvpl.result.rounding import grid_of
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
-from cvpl.wording import percent
+from cvpl.wording import in_words
 
 Ints = NDArray[np.int64]
 
@@ -129,7 +129,7 @@ def _unchanged(pair: Pair, original: Ints, protected: Ints, disclosure: Disclosu
         if not known.any():
             continue
         share = grid_of(int(known.sum()), disclosure.k).nearest(float(mine.equals(theirs)[known].mean()))
-        message = f"column '{spec.name}': {percent(share, k=disclosure.k)} of the values are unchanged"
+        message = f"column '{spec.name}': {in_words(share, k=disclosure.k, of='')} of the values are unchanged"
         found.append(
             out.Finding(check="unchanged_values", closes_gate=False, message=message, column=spec.name, share=share)
         )

@@ -16,6 +16,7 @@ from cvpl.reports.sections.section import (
     chart_of,
 )
 from cvpl.result import AttackerRow, AuditResult
+from cvpl.result.attackers import NEAR_ZERO, near_zero
 from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
 
 _WIDE = 90
@@ -37,6 +38,7 @@ def attackers_section(result: AuditResult) -> Section:
         "The attackers",
         sentences=(Remark(_summary(result)),),
         figures=(Figure(chart_of("attackers", result), tabled=True),),
+        without_figure=_near_zero(result),
         tables=(Table("The attackers", columns, rows),),
         tables_open=True,
         items=tuple(Item(line) for line in _not_counted(result)),
@@ -69,6 +71,16 @@ def ladder_section(result: AuditResult) -> Section:
         notes=(stopped,) if result.ladder.stopped_early else (),
         outputs=SCREENS,
     )
+
+
+def _near_zero(result: AuditResult) -> str:
+    """The sentence that takes the place of a chart with all dots near 0; empty if there is a chart."""
+    risks = near_zero(result.attackers)
+    if not risks:
+        return ""
+    highs = [risk.high for risk in risks if risk.high is not None]
+    most = f" The largest upper interval end is {percent(max(highs))}." if highs else ""
+    return f"The risk is within {100 * NEAR_ZERO:.0f} points of 0 for each of the {len(risks)} attackers.{most}"
 
 
 def _summary(result: AuditResult) -> str:

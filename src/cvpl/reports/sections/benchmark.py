@@ -42,7 +42,7 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow
-from cvpl.wording import UNKNOWN, counted, named, percent, printable, rounding_in_words, span, typed
+from cvpl.wording import UNKNOWN, counted, in_words, named, percent, printable, rounding_in_words, span, typed
 
 BESIDE = (
     "The same manifests and tables give the same figures. The full result of every audit is saved next to this page, "
@@ -79,7 +79,7 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     known = [row for row in result.rows if row.risk is not None and row.risk.basis == "control"]
     if known:
         most = max(known, key=lambda row: row.shown[0] or 0.0)
-        risk = percent(most.shown[0], k=most.suppress_below)
+        risk = in_words(most.shown[0], k=most.suppress_below)
         text += f" The risk is highest in '{printable(most.name)}' of {printable(most.group)}: {risk}."
     without = [f"{dead} not assessable"] * bool(dead) + [f"{failed} could not be audited"] * bool(failed)
     return text + (f" Without figures: {', '.join(without)}." if without else "")

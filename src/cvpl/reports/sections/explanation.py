@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cvpl.result import AttackerRow, Attributable, AuditResult
-from cvpl.wording import BELOW_ZERO, percent, printable, span
+from cvpl.wording import BELOW_ZERO, in_words, printable, span
 
 
 def explanation(result: AuditResult) -> list[str]:
@@ -29,14 +29,14 @@ def _risk(result: AuditResult) -> list[str]:
     if risk.basis == "true_matches" or risk.false_rate is None or risk.power is None:
         hits = next((row.top1_hit_rate for row in result.attackers if row.name == risk.attacker), None)
         return [
-            f"Risk {percent(risk.estimate, k=k)}{interval}, based on the true matches because there is no usable "
+            f"Risk {in_words(risk.estimate, k=k)}{interval}, based on the true matches because there is no usable "
             "control.",
-            f"For {who}, the best candidate is the right person for {percent(hits, k=k)}; the risk is the part of this "
-            "beyond a blind guess.",
+            f"For {who}, the best candidate is the right person for {in_words(hits, k=k)}; the risk is the part of "
+            "this beyond a blind guess.",
         ]
     comma = "," if risk.among > 1 else ""
     text = (
-        f"Risk {percent(risk.estimate, k=k)}{interval}: {who}{comma} links {percent(risk.power, k=k)} of the "
+        f"Risk {in_words(risk.estimate, k=k)}{interval}: {who}{comma} links {in_words(risk.power, k=k, of='')} of the "
         f"originals when it links {risk.false_rate:.0%} of the control."
     )
     found = [text]
@@ -57,7 +57,7 @@ def _not_counted(result: AuditResult) -> list[str]:
     k = result.suppress_below
     larger = [row for row in result.attackers if row.disqualified and _estimate(row) > result.risk.estimate]
     return [
-        f"Attacker '{printable(row.name)}' has a risk of {percent(_estimate(row), k=k)} and does not count: "
+        f"Attacker '{printable(row.name)}' has a risk of {in_words(_estimate(row), k=k)} and does not count: "
         f"{printable(row.disqualified[0])}."
         for row in larger
     ]
@@ -75,12 +75,12 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
     k = result.suppress_below
     least = "at least " if result.lower_bound else ""
     ends = span(rate.low, rate.high)
-    text = f"At threshold {result.threshold:.4g}, this attacker links {least}{percent(rate.estimate, k=k)}"
+    text = f"At threshold {result.threshold:.4g}, this attacker links {least}{in_words(rate.estimate, k=k)}"
     text += f" ({ends})" if ends else ""
     text += " of the originals"
     control, attributable = result.control, result.attributable_rate
     if control is not None and control.rate is not None:
-        text += f" and {percent(control.rate, k=k)} of the control"
+        text += f" and {in_words(control.rate, k=k, of='')} of the control"
     if attributable is not None and attributable.estimate is not None:
         text += f"; {_attributed(attributable, k)}"
         if attributable.basis == "own_match_left_out":
@@ -91,7 +91,7 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
 def _attributed(rate: Attributable, k: int) -> str:
     ends = span(rate.low, rate.high)
     interval = f" ({ends})" if ends else ""
-    text = percent(rate.estimate, k=k)
+    text = in_words(rate.estimate, k=k)
     if rate.low is not None and rate.low <= 0:
         return f"the attributable rate, {text}{interval}, cannot be distinguished from 0"
     if text == BELOW_ZERO:

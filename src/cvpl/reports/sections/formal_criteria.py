@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, Section, Table
 from cvpl.result import AuditResult, Criteria, SensitiveCriteria
-from cvpl.wording import UNKNOWN, count_in_words, counted, named, percent
+from cvpl.wording import UNKNOWN, count_in_words, counted, in_words, named, percent, sentence
 
 _BASES = {
     "release": "the population is not known, so journalist and marketer have the prosecutor's risk",
@@ -21,7 +21,7 @@ def criteria_section(result: AuditResult) -> Section:
     return Section(
         "criteria",
         "Formal criteria",
-        sentences=(Remark(_sentence(found, result)),),
+        sentences=(*_caveat(found, result), Remark(_sentence(found, result))),
         tables=tuple(
             table for table in (_figures(found, result), _sensitive(found), _sizes(found, result)) if table.rows
         ),
@@ -32,24 +32,33 @@ def criteria_section(result: AuditResult) -> Section:
     )
 
 
+def _caveat(found: Criteria, result: AuditResult) -> tuple[Remark, ...]:
+    """What the criteria are worth where attackers can say nothing of the release."""
+    if result.verdict.kind != "not_assessable":
+        return ()
+    equal = "k is high because records are equal; it" if 2 * found.largest_class > found.records else "k"
+    return (Remark(f"The release is not assessable. {equal} says nothing of the risk.", "notice"),)
+
+
 def _sentence(found: Criteria, result: AuditResult) -> str:
-    names = counted(len(found.quasi_identifiers), "quasi-identifier")
-    unique = percent(found.unique, k=result.suppress_below)
+    names = ", ".join(map(named, found.quasi_identifiers))
+    names = f"{counted(len(found.quasi_identifiers), 'quasi-identifier')} ({names})"
+    unique = in_words(found.unique, k=result.suppress_below, of="")
     other = ""
     if found.k_suppressed_as_any not in (None, found.k):
         other = f" ({found.k_suppressed_as_any:,} if a suppressed cell matches every value, as in sdcMicro)"
     return (
         f"By {names} the release has k = {found.k:,}{other}: its smallest equivalence class has "
-        f"{counted(found.k, 'record')}. {unique} of the released records are unique."
+        f"{counted(found.k, 'record')}. {sentence(f'{unique} of the released records are unique')}"
     )
 
 
 def _figures(found: Criteria, result: AuditResult) -> Table:
     k, risk = result.suppress_below, found.risk
     rows = [
-        ("prosecutor", percent(risk.prosecutor_maximum), percent(risk.prosecutor_average, k=k)),
-        ("journalist", percent(risk.journalist_maximum), percent(risk.journalist_average, k=k)),
-        ("marketer", UNKNOWN, percent(risk.marketer, k=k)),
+        ("prosecutor", percent(risk.prosecutor_maximum), percent(risk.prosecutor_average, k=k, of="records")),
+        ("journalist", percent(risk.journalist_maximum), percent(risk.journalist_average, k=k, of="records")),
+        ("marketer", UNKNOWN, percent(risk.marketer, k=k, of="records")),
     ]
     if (uniques := found.population_uniques) is not None:
         for name, value in (("Zayatz", uniques.zayatz), ("Pitman", uniques.pitman)):
@@ -58,7 +67,7 @@ def _figures(found: Criteria, result: AuditResult) -> Table:
     if found.presence is not None:
         rows.append(("δ-presence", percent(found.presence.high), f"least {percent(found.presence.low)}"))
     heads = (Column("attacker", "left"), Column("largest"), Column("average"))
-    return Table(f"Risk by class size; {_BASES.get(risk.basis, risk.basis)}", heads, tuple(rows))
+    return Table(f"Risk by class size; {_BASES.get(risk.basis, risk.basis)}", heads, tuple(rows), captioned=True)
 
 
 def _sensitive(found: Criteria) -> Table:
@@ -70,7 +79,7 @@ def _sensitive(found: Criteria) -> Table:
         Column("t, equal distance"),
         Column("t, ordered distance"),
     )
-    return Table("Sensitive columns", heads, tuple(_row(item) for item in found.sensitive))
+    return Table("Sensitive columns", heads, tuple(_row(item) for item in found.sensitive), captioned=True)
 
 
 def _row(item: SensitiveCriteria) -> tuple[str, ...]:
@@ -79,13 +88,19 @@ def _row(item: SensitiveCriteria) -> tuple[str, ...]:
     return (named(item.column), f"{item.distinct_l:,}", *texts)
 
 
+def _class_size(first: int, last: int | None) -> str:
+    if last is None:
+        return f"{first} or more"
+    return str(first) if first == last else f"{first} to {last}"
+
+
 def _sizes(found: Criteria, result: AuditResult) -> Table:
     heads = (Column("records in a class", "left"), Column("share of the records"))
     rows = tuple(
         (
-            f"{item.first} or more" if item.last is None else f"{item.first} to {item.last}",
-            percent(item.share, k=result.suppress_below),
+            _class_size(item.first, item.last),
+            percent(item.share, k=result.suppress_below, of="records"),
         )
         for item in found.class_sizes
     )
-    return Table("Class sizes", heads, rows, outputs=PAGE)
+    return Table("Class sizes", heads, rows, outputs=PAGE, captioned=True)

@@ -15,7 +15,7 @@ from cvpl.result.people import (
     stands_out,
     where,
 )
-from cvpl.wording import counted, named, percent, printable, span
+from cvpl.wording import counted, in_words, named, printable, span
 
 _WIDE = 90
 """Terminals at least this wide show intervals."""
@@ -60,17 +60,17 @@ def _most(found: AtRisk) -> str:
     if most.estimate is None:
         return (
             f"All group rates are hidden: they would reveal too much about fewer than {found.suppress_below} people. "
-            f"On average {percent(found.average, k=found.suppress_below)} are linked, so at least as many are linked "
+            f"On average {in_words(found.average, k=found.suppress_below)} are linked, so at least as many are linked "
             "in some group."
         )
     ends = span(most.low, most.high)
     rate = (
-        f"{percent(most.estimate, k=found.suppress_below)} ({ends})"
+        f"{in_words(most.estimate, k=found.suppress_below)} ({ends})"
         if ends
-        else percent(most.estimate, k=found.suppress_below)
+        else in_words(most.estimate, k=found.suppress_below)
     )
     least = "at least " if most.at_least else ""
-    return f"Highest: {least}{rate}, {where(most)}; average: {percent(found.average, k=found.suppress_below)}."
+    return f"Highest: {least}{rate}, {where(most)}; average: {in_words(found.average, k=found.suppress_below)}."
 
 
 def _table(grouping: GroupRates, found: AtRisk) -> Table:

@@ -62,7 +62,7 @@ def inputs_table(tables: Iterable[tuple[str, Input]]) -> Table:
         Column("name", "left"),
         Column("rows"),
         Column("columns"),
-        Column("SHA-256", "left"),
+        Column("SHA-256", "left", breaks=True),
     )
     rows = tuple(
         (printable(role), named(item.name), f"{item.rows:,}", f"{item.columns:,}", printable(item.sha256 or UNKNOWN))

@@ -4,39 +4,53 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cvpl.reports.sections.singling_out import singled_out_words
 from cvpl.result import AuditResult
-from cvpl.result.comparison_group import comparison_group
 from cvpl.result.people import where
 from cvpl.wording import percent, printable, span
 
 NINE_PERCENT = 0.09
 _BELOW, _NOT_BELOW = ": on average below 0.09", ": not below 0.09"
-_UNMEASURED = ("not known", "not measured", "not assessable", "hidden")
+_NOT_ASSESSABLE = "not assessable"
+_UNMEASURED = ("not known", "not measured", "hidden")
 """How the value of a figure starts that was not measured."""
 
 
 class Requirement(NamedTuple):
-    """A requirement and its source, the figure that answers it, its value, and what the figure does not cover."""
+    """A requirement and its source, the figure that answers it, its value, and what the figure does not cover.
+
+    `limit` is the status under the policies of the configuration; empty if none bounds this figure.
+    """
 
     requirement: str
     source: str
     figure: str
     value: str
     not_covered: str
+    limit: str = ""
 
     @property
     def status(self) -> str:
         """Whether the limit is met or not; for a requirement without a limit, whether its figure was measured."""
+        if self.value.startswith(_NOT_ASSESSABLE):
+            return _NOT_ASSESSABLE
+        if self.limit.startswith("not met"):
+            return self.limit
         if self.value.startswith(_UNMEASURED):
             return "not measured"
         if self.value.endswith(_BELOW):
             return "met on average"
-        return "not met" if self.value.endswith(_NOT_BELOW) else "measured, no limit"
+        if self.value.endswith(_NOT_BELOW):
+            return "not met"
+        return self.limit or "measured, no limit"
 
 
 def requirements(result: AuditResult) -> list[Requirement]:
-    """The requirements of the common guidelines, with the figures of this audit."""
-    return [
+    """The requirements of the common guidelines, with the figures of this audit.
+
+    Where a release is not assessable no figure counts, and none is told.
+    """
+    found = [
         _singling_out(result),
         _linkability(result),
         Requirement(
@@ -51,25 +65,40 @@ def requirements(result: AuditResult) -> list[Requirement]:
         _intruder(result),
         _nine_percent(result),
     ]
+    if result.verdict.kind != "not_assessable":
+        return found
+    return [item if item.figure == "none" else item._replace(value=_NOT_ASSESSABLE) for item in found]
+
+
+def _limit(result: AuditResult, figure: str) -> str:
+    """Whether the policies on a figure are met, with the strictest limit; empty if there is none."""
+    policies = result.policies or ([] if result.policy is None else [result.policy])
+    own = [policy for policy in policies if policy.figure == figure and policy.max is not None]
+    if not own:
+        return ""
+    first = min(own, key=lambda policy: policy.max or 0.0)
+    met = "met" if all(policy.met for policy in own) else "not met"
+    end = "upper end " if first.bound == "high" else ""
+    return f"{met}: {end}{percent(first.value, 'not known')}, limit {percent(first.max)}"
 
 
 def _singling_out(result: AuditResult) -> Requirement:
-    low_rate = result.power_at(0.01)
-    value = "not known: there is neither a control nor a known match"
-    if low_rate is not None and low_rate.low is None:
-        value = "not known: too few controls for a false-positive rate of 1%"
-    elif low_rate is not None:
-        power = f"{percent(low_rate.power, k=result.suppress_below)}{_ends(low_rate.low, low_rate.high)}"
-        value = f"{power} linked when 1% of {comparison_group(result)} are linked"
-    if result.best_candidate is not None:
-        hits = percent(result.best_candidate.estimate, k=result.suppress_below)
-        value += f"; the best candidate is the right person for {hits}"
+    found = result.singling_out
+    if found is None:
+        value = "not known: singling out was not measured"
+    elif found.rate is None:
+        value = "no predicate of up to three columns describes exactly one released record"
+    else:
+        value = f"singled-out rate {singled_out_words(found, result.suppress_below)}"
+        value += "" if found.rate.basis == "control" else "; without a control, chance is not known"
     return Requirement(
         "Singling out",
         "WP29 opinion 05/2014",
-        "power at 1%, and the top-1 hit rate where true matches are known",
+        "the singled-out rate: predicates of up to three columns, written from the release, that describe exactly one "
+        "original (section Singling out)",
         value,
-        "Singling out within the release alone, without background knowledge.",
+        "Predicates of more columns, or written with background knowledge.",
+        _limit(result, "singled_out_rate"),
     )
 
 
@@ -80,13 +109,12 @@ def _linkability(result: AuditResult) -> Requirement:
         "the risk of the strongest attacker",
         _risk(result),
         "Links to tables that were not audited; attackers stronger than those listed.",
+        _limit(result, "risk"),
     )
 
 
 def _risk(result: AuditResult) -> str:
     risk = result.risk
-    if result.verdict.kind == "not_assessable":
-        return "not assessable"
     if risk is None:
         return "not known: there is neither a control nor a known match"
     basis = "" if risk.basis == "control" else ", based on the true matches"
@@ -100,6 +128,7 @@ def _average(result: AuditResult) -> Requirement:
         "the risk, over all originals",
         _risk(result),
         "The context of the release: recipients, contracts and safeguards.",
+        _limit(result, "risk"),
     )
 
 
@@ -118,6 +147,7 @@ def _maximum(result: AuditResult) -> Requirement:
         "the largest share linked over groups and rarity deciles, look-alikes included",
         value,
         "Individuals: the largest risk of a single record is even larger.",
+        _limit(result, "maximum_subgroup_rate"),
     )
 
 
@@ -136,7 +166,7 @@ def _intruder(result: AuditResult) -> Requirement:
 
 def _nine_percent(result: AuditResult) -> Requirement:
     best = result.best_candidate
-    value = "not assessable: this audit has no true matches"
+    value = "not known: this audit has no true matches"
     if best is not None:
         value = f"top-1 hit rate {percent(best.estimate, k=result.suppress_below)}{_ends(best.low, best.high)}"
         high = 1.0 if best.high is None else best.high
@@ -148,6 +178,7 @@ def _nine_percent(result: AuditResult) -> Requirement:
         value,
         "Individuals: it is an average, and the threshold is often compared with the largest risk. It does not bound "
         "the linkage rate or the attributable rate.",
+        _limit(result, "top1_hit_rate"),
     )
 
 

@@ -51,12 +51,14 @@ Tone = Literal["plain", "quiet", "notice", "alarm", "good"]
 class Column:
     """A column: its head, the alignment of its cells, and the smallest terminal width that shows it.
 
-    The side `name` is left-aligned, for names that are never wrapped.
+    The side `name` is left-aligned, for names that are never wrapped. `breaks` lets a page wrap long words anywhere, as
+    for fingerprints.
     """
 
     name: str
     side: Literal["left", "right", "name"] = "right"
     least_width: int = 0
+    breaks: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Table:
 
     `style`: `figures` has the columns figure, value, interval and meaning, with values aligned over all such tables;
     `cards` is the same, shown large on a page; `stacked` shows the cells of a row below each other on a narrow screen,
-    as every table of four or more columns does. A page folds a table that is `folded`.
+    as every table of four or more columns does. A page folds a table that is `folded`. The label of a table that is
+    `captioned` stands above it; else only screen readers and folded tables show it.
     """
 
     label: str
@@ -80,6 +83,7 @@ class Table:
     spread: bool = False
     numbered: bool = False
     folded: bool = False
+    captioned: bool = False
 
     @property
     def named_by(self) -> int:

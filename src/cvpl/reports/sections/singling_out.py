@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, Section, Table
-from cvpl.result import AuditResult, SinglingOut, UniqueRecords
-from cvpl.wording import UNKNOWN, counted, named, percent, span
+from cvpl.result import AuditResult, PredicateRow, SinglingOut, UniqueRecords
+from cvpl.wording import counted, in_words, named, percent, sentence, span
 
 _SETS = 10
 """The sets of columns that are shown."""
+CHANCE = (
+    "The released record can belong to somebody else with the same values. How often that happens to strangers was not "
+    "measured, so this share cannot be judged alone."
+)
+"""How to read the share that is unique in both tables."""
 
 
 def singling_out_section(result: AuditResult) -> Section:
@@ -25,22 +30,44 @@ def singling_out_section(result: AuditResult) -> Section:
     )
 
 
+def singled_out_words(found: SinglingOut, k: int) -> str:
+    """The singled-out rate with its interval, as its row of the table has them; empty if there is no rate.
+
+    The upper end over all rows, which a policy bounds, is added if it is higher.
+    """
+    rate = found.rate
+    if rate is None:
+        return ""
+    row = next((row for row in found.predicates if row.columns == rate.columns), None)
+    estimate, low, high = rate.estimate, rate.low, rate.high
+    if row is not None:
+        estimate, low, high = _figures(row)
+    ends = span(low, high)
+    text = f"{in_words(estimate, k=k, of='predicates')}{f' ({ends})' if ends else ''}"
+    if row is not None and rate.high is not None and (high is None or rate.high > high):
+        text += f", at most {percent(rate.high)} for any number of columns"
+    return text
+
+
+def _figures(row: PredicateRow) -> tuple[float, float | None, float | None]:
+    """The attributable share of a row with its interval; without a control the plain share."""
+    if row.attributable is None:
+        return row.rate, row.low, row.high
+    return row.attributable, row.attributable_low, row.attributable_high
+
+
 def _rate(found: SinglingOut, result: AuditResult) -> str:
     rate = found.rate
     if rate is None:
         return "No predicate of up to three columns describes exactly one released record."
-    ends = span(rate.low, rate.high)
-    share = f"{percent(rate.estimate, k=result.suppress_below)}{f' ({ends})' if ends else ''}"
-    columns = counted(rate.columns, "column")
-    if rate.basis == "none":
-        return (
-            f"Of the predicates of {columns} that describe exactly one released record, {share} describe exactly one "
-            "original. Without a control it is not known how many would do so by chance."
-        )
-    return (
-        f"Of the predicates of {columns} that describe exactly one released record, {share} describe exactly one "
-        "original, beyond the share that describes exactly one of as many people who are not in the release."
+    text = (
+        f"Singled-out rate: {singled_out_words(found, result.suppress_below)}. It is the share of the predicates of "
+        f"{counted(rate.columns, 'column')}, each of which describes exactly one released record, that describe "
+        "exactly one original"
     )
+    if rate.basis == "none":
+        return f"{text}. Without a control it is not known how many would do so by chance."
+    return f"{text}, beyond the share that describes exactly one of as many people who are not in the release."
 
 
 def _exact(found: SinglingOut, result: AuditResult) -> str:
@@ -48,10 +75,12 @@ def _exact(found: SinglingOut, result: AuditResult) -> str:
     if exact is None or exact.released is None:
         return ""
     k = result.suppress_below
-    control = "" if exact.control_released is None else f"; of unique controls, {percent(exact.control_released, k=k)}"
+    control = ""
+    if exact.control_released is not None:
+        control = f"; of unique controls, that of {in_words(exact.control_released, k=k)}"
     return (
-        f"{percent(exact.unique, k=k)} of the originals are unique on the shared columns. The exact row of "
-        f"{percent(exact.released, k=k)} of them is in the release{control}."
+        f"{in_words(exact.unique, k=k, of='')} of the originals are unique on the shared columns. The exact row of "
+        f"{in_words(exact.released, k=k, of='')} of them is in the release{control}."
     )
 
 
@@ -62,14 +91,14 @@ def _predicates(found: SinglingOut, result: AuditResult) -> Table:
         (
             str(row.columns),
             f"{row.predicates:,}",
-            percent(row.rate, k=k),
-            UNKNOWN if row.control_rate is None else percent(row.control_rate, k=k),
-            UNKNOWN if row.attributable is None else percent(row.attributable, k=k),
-            span(row.low, row.high) if row.attributable is None else span(row.attributable_low, row.attributable_high),
+            percent(row.rate, k=k, of="predicates"),
+            percent(row.control_rate, k=k, of="predicates"),
+            percent(row.attributable, k=k, of="predicates"),
+            span(*_figures(row)[1:]),
         )
         for row in found.predicates
     )
-    return Table("Predicates from the release", tuple(Column(head) for head in heads), rows)
+    return Table("Predicates from the release", tuple(Column(head) for head in heads), rows, captioned=True)
 
 
 def _uniques(found: SinglingOut, result: AuditResult) -> Table:
@@ -81,20 +110,27 @@ def _uniques(found: SinglingOut, result: AuditResult) -> Table:
     listed = [*first, *((", ".join(map(named, item.columns)), item) for item in largest if item.original > 0)]
     heads = (Column("columns", "left"), Column("unique originals"), Column("unique records"), Column("unique in both"))
     rows = tuple(
-        (name, percent(item.original, k=k), percent(item.released, k=k), percent(item.both, k=k))
+        (name, percent(item.original, k=k), percent(item.released, k=k, of="records"), percent(item.both, k=k))
         for name, item in listed
     )
-    return Table("Unique records by columns", heads, rows, outputs=PAGE)
+    return Table("Unique records by columns", heads, rows, outputs=PAGE, captioned=True)
 
 
 def _notes(found: SinglingOut, result: AuditResult) -> tuple[str, ...]:
-    notes = ["Unique in both: an original that is unique, and whose values exactly one released record has."]
+    notes = [f"Unique in both: an original that is unique, and whose values exactly one released record has. {CHANCE}"]
+    if found.quasi_identifiers is not None:
+        names = ", ".join(map(named, found.quasi_identifiers.columns))
+        notes.append(f"The quasi-identifiers are {names}.")
     if found.sets_left_out:
         notes.append(
             f"The tables are large: {counted(found.sets_searched, 'set')} of columns were searched, and "
             f"{found.sets_left_out:,} were not."
         )
     if found.suda is not None:
-        scored = percent(found.suda.scored, k=result.suppress_below)
-        notes.append(f"By SUDA2, {scored} of the originals have a score above 0; the mean is {found.suda.mean:g}.")
+        scored = in_words(found.suda.scored, k=result.suppress_below, of="")
+        notes.append(
+            "SUDA2 scores an original by the sets of quasi-identifiers that make it unique: 0 means that no set does, "
+            "and the score is higher the fewer columns are needed and the more such sets there are. "
+            f"{sentence(f'{scored} of the originals have a score above 0; the mean is {found.suda.mean:g}')}"
+        )
     return tuple(notes)

@@ -25,7 +25,17 @@ from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import TrialResult
 from cvpl.result.trial_answer import answer, bin_words, mechanism_name, setting
-from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped
+from cvpl.wording import (
+    UNKNOWN,
+    in_words,
+    named,
+    percent,
+    printable,
+    rounding_in_words,
+    sentence,
+    span,
+    stopped,
+)
 
 _WIDE = 90
 
@@ -140,8 +150,8 @@ def _exposure(result: TrialResult) -> Section:
     if found.top_inside is not None:
         text += (
             f" The tenth who are linked most often in one half of the rounds are linked in "
-            f"{percent(found.top_inside, k=k)} of the others when they are in, and in "
-            f"{percent(found.top_outside, k=k)} when they are out."
+            f"{in_words(found.top_inside, k=k, of='')} of the others when they are in, and in "
+            f"{in_words(found.top_outside, k=k, of='')} when they are out."
         )
     columns = (Column("linked", "left"), Column("when in"), Column("when out"))
     rows = tuple((bin_words(item), percent(item.inside, k=k), percent(item.outside, k=k)) for item in found.shares)

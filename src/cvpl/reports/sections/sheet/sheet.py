@@ -11,7 +11,7 @@ from cvpl.reports.sections.sheet.first_warning import FirstWarning, first_warnin
 from cvpl.reports.sections.sheet.strip import Strip, verdict_strip
 from cvpl.result import AuditResult, Input
 from cvpl.result.headline import Headline, headline
-from cvpl.result.hundred_people import hundred_people
+from cvpl.result.hundred_people import Square, hundred_people
 from cvpl.result.ruler import Ruler, risk_ruler
 from cvpl.wording import UNKNOWN, count_in, counted, named, printable
 
@@ -28,14 +28,14 @@ class Sheet:
     """The verdict strip, the sentence, the pictures, three figures, a warning, the actions, and the record.
 
     `people` is the figure of the grid and `ruler` that of the ruler; None if nothing was measured. `legend` explains
-    the squares, by kind. `record` lists files, version and attackers.
+    the marks of the grid. `record` lists files, version and attackers.
     """
 
     title: str
     strip: Strip
     sentence: str
     people: Headline | None
-    legend: tuple[tuple[str, str], ...]
+    legend: tuple[tuple[Square, str], ...]
     ruler: Ruler | None
     cards: tuple[Card, Card, Card]
     warning: FirstWarning | None
@@ -61,22 +61,26 @@ def audit_sheet(result: AuditResult, title: str, date: date | None = None) -> Sh
     )
 
 
-def _legend(found: Headline) -> tuple[tuple[str, str], ...]:
-    """Each kind of square in words: its kind, and what it stands for."""
+def _legend(found: Headline) -> tuple[tuple[Square, str], ...]:
+    """Every mark of the grid in words, in the order of the grid: solid and hatched squares, discs, empty squares."""
+    squares = hundred_people(found)
     people = count_in(found.estimate, found.low, found.high, "").replace("  ", " ")
-    if found.kind == "best_candidate":
-        return (
-            ("linked", f"{people}: the best candidate is the right person"),
-            ("within", "within the 95% interval: may be right or not"),
-            ("neither", "the best candidate is someone else"),
-        )
-    alike = sum(square.kind == "look-alike" for square in hundred_people(found))
-    return (
-        ("linked", f"{people}: linked because of the release"),
-        ("look-alike", f"{alike} in 100: look-alikes, linked as strangers are too"),
-        ("within", "within the 95% interval: may be linked or not"),
-        ("neither", "not linked by these attackers"),
-    )
+    alike = sum(square.kind == "look-alike" for square in squares)
+    risk = found.kind == "risk"
+    what = "linked because of the release" if risk else "the best candidate is the right person"
+    words = {
+        Square("linked", False): "solid: certain at the lower end",
+        Square("linked", True): "hatched: up to the estimate",
+        Square("look-alike", True): "hatched: look-alikes, up to the upper end",
+        Square("look-alike", False): f"{alike} in 100: look-alikes, linked as strangers are too",
+        Square("neither", True): "hatched outline: up to the upper end",
+        Square("neither", False): "not linked by these attackers" if risk else "the best candidate is someone else",
+    }
+    marks = list(dict.fromkeys(squares))
+    # Solid and hatched squares together are the figure with its interval, which the first of them tells.
+    if marks[0].within or marks[0].kind == "linked":
+        words[marks[0]] = f"{people}: {what}; {words[marks[0]]}"
+    return tuple((mark, words[mark]) for mark in marks)
 
 
 def _record(result: AuditResult, date: date | None) -> tuple[tuple[str, str], ...]:
