@@ -27,6 +27,8 @@ from cvpl.wording import marked_parts
 
 _MOST_ROWS = 14
 """Longer tables of the numbers of a chart are left out in print."""
+_OPTION = re.compile(r"(?<= )--(?:config|control|attackers|randomize-seed)(?= )")
+"""The options in the command that repeats an audit."""
 _NOT_PRINTED = ("configuration",)
 """Sections that are left out in print; the page and the result hold them."""
 
@@ -178,11 +180,8 @@ def _words(text: str) -> Markup:
 
 
 def _code(text: str) -> Markup:
-    """Code as HTML; the lines of a command break after commas, and not after the hyphens of an option."""
-    if not text.startswith("cvpl "):
-        return escape(text)
-    found = re.sub(r"(?<= )--[a-z-]+", r"<span>\g<0></span>", str(escape(text)))
-    return Markup(found.replace(",", ",<wbr>"))  # noqa: S704 - escaped above
+    """Code as HTML; a command is not broken after the hyphens of its options."""
+    return Markup(_OPTION.sub(r"<span>\g<0></span>", str(escape(text))))  # noqa: S704 - escaped here
 
 
 def _plain(text: str) -> str:
