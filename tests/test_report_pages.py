@@ -67,6 +67,14 @@ def test_a_page_asks_for_nothing_and_fits(chromium, pages, name, width, scheme):
     check(chromium, pages[name], width, scheme)
 
 
+@pytest.mark.parametrize("width", SIZES)
+def test_fingerprints_and_the_command_are_shown_whole(chromium, pages, width):  # noqa: F811
+    boxes = "[...document.querySelectorAll('#provenance .scroll, #repeat pre')]"
+    with opened(chromium, pages["paper"], width) as seen:
+        found = seen.page.evaluate(f"{boxes}.map(it => it.scrollWidth - it.clientWidth)")
+    assert len(found) == 2 and max(found) <= 1
+
+
 @pytest.mark.parametrize(
     ("name", "scheme"), [(name, scheme) for name in CONFIGS for scheme in schemes(name == "family")]
 )
