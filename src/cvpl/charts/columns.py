@@ -28,7 +28,7 @@ from cvpl.wording import counted, percent, points, printable, span
 _LONGEST = 18
 _AXES: dict[EffectFigure, str] = {
     "risk": "risk, with all columns and without one",
-    "top1_hit_rate": "best candidate right, with all columns and without one",
+    "top1_hit_rate": "top-1 hits, with all columns and without one",
     "power": "linked at 5%, with all columns and without one",
 }
 _MEANINGS: dict[EffectFigure, str] = {
