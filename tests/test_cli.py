@@ -803,7 +803,7 @@ def test_a_process_prints_its_page_whatever_the_encoding(files):
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == (out / "result.json").read_bytes()
     assert "géndér☃" in done.stdout.decode()
-    done = started(*files.audit(config=config), env=surroundings)
+    done = started(*files.audit("--details", config=config), env=surroundings)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"g\xe9nd\xe9r\\u2603" in done.stdout
 

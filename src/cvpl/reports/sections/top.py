@@ -28,7 +28,7 @@ def not_assessable_section(result: AuditResult, layer: str, outputs: frozenset[O
     """That no figure counts, at the head of a layer; nothing if the audit is assessable."""
     text = "This audit is not assessable: no figure below measures the risk."
     dead = result.verdict.kind == "not_assessable"
-    return Section(f"not-assessable-{layer}", sentences=(Remark(text, "alarm"),) if dead else (), outputs=outputs)
+    return Section(f"not_assessable_{layer}", sentences=(Remark(text, "alarm"),) if dead else (), outputs=outputs)
 
 
 def quick_section(result: AuditResult) -> Section:
