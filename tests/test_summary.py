@@ -127,6 +127,12 @@ def test_marks_at_one_place_stand_beside_each_other():
     assert axis.endswith("-X") and below.strip() == "oL" and len(below) == 41
 
 
+def test_a_mark_that_is_not_drawn_has_no_sign():
+    lines, key = ruler_lines(Ruler("Risk", (mark("chance", 0.0), mark("release", 0.5, 0.45, 0.6))), 41)
+    assert len(lines) == 2
+    assert key == "X release 50%; chance 0%."
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("audited")

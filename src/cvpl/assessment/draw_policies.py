@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cvpl import result as out
+from cvpl.assessment.gate import policy_outcome
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.policy import FALSE_RATE_OF, judge
 
@@ -30,16 +31,5 @@ def draw_policies(
             value = power.high if policy.bound == "high" else power.power
         unknown = "only the risk and the power are read over draws"
         decided = judge(policy.figure, policy.bound, policy.limit, value, doubts, unknown)
-        outcomes.append(
-            out.PolicyOutcome(
-                figure=policy.figure,
-                bound=policy.bound,
-                max=policy.max,
-                min=policy.min,
-                value=value,
-                met=decided.met,
-                reasons=list(decided.reasons),
-                attacker=attacker,
-            )
-        )
+        outcomes.append(policy_outcome(policy, decided, attacker))
     return outcomes

@@ -20,7 +20,7 @@ from cvpl.evaluation.contradictions import (
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.policy import AT_LEAST, FALSE_RATE_OF, Figure, judge
+from cvpl.evaluation.policy import AT_LEAST, FALSE_RATE_OF, Figure, PolicyDecision, judge
 from cvpl.evaluation.risk import best_candidate
 from cvpl.result.deciding_reason import NOT_ASSESSABLE
 from cvpl.result.published import Disclosure
@@ -73,20 +73,23 @@ def gate(
             *_without_control(ensemble, headline, one, disclosure),
         )
         judged = judge(one.figure, one.bound, one.limit, value, found, unknown)
-        outcomes.append(
-            out.PolicyOutcome(
-                figure=one.figure,
-                bound=one.bound,
-                max=one.max,
-                min=one.min,
-                value=judged.value,
-                attacker=attacker,
-                met=judged.met,
-                reasons=list(judged.reasons),
-                preset=one.preset,
-            )
-        )
+        outcomes.append(policy_outcome(one, judged, attacker))
     return sorted(outcomes, key=lambda outcome: outcome.met)
+
+
+def policy_outcome(policy: PolicyConfig, judged: PolicyDecision, attacker: str | None) -> out.PolicyOutcome:
+    """A decision on a policy, as a result holds it; `attacker` gives the figure."""
+    return out.PolicyOutcome(
+        figure=policy.figure,
+        bound=policy.bound,
+        max=policy.max,
+        min=policy.min,
+        value=judged.value,
+        attacker=attacker,
+        met=judged.met,
+        reasons=list(judged.reasons),
+        preset=policy.preset,
+    )
 
 
 @dataclass(frozen=True)

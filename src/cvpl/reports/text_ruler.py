@@ -14,7 +14,7 @@ def ruler_lines(ruler: Ruler, width: int) -> tuple[tuple[str, ...], str]:
     """The labels, the axis and the marks below it, each as wide as `width`, and a key of the signs.
 
     A share s is at round(s (width - 1)). The interval of this release is drawn as `=`. Marks at the same place move
-    right or, at the end of the axis, left; the key has their values. Chance alone needs no line of marks.
+    right or, at the end of the axis, left; the key has their values. Chance alone needs no line of marks, and no sign.
     """
     wide = max(_LEAST, width)
     release = ruler.release
@@ -28,10 +28,12 @@ def ruler_lines(ruler: Ruler, width: int) -> tuple[tuple[str, ...], str]:
         if mark is not release:
             below[_free(below, _cell(mark.at, wide))] = SIGNS[mark.kind]
     ordered = sorted(ruler.marks, key=lambda mark: mark is not release)
-    key = "; ".join(f"{SIGNS[mark.kind]} {mark.name} {mark.value}" for mark in ordered)
     marks = "".join(below).rstrip()
-    lines = _labels(wide), "".join(axis), *(() if marks.strip() == SIGNS["chance"] else (marks,))
-    return lines, f"{key}."
+    alone = marks.strip() == SIGNS["chance"]
+    shown = [f"{mark.name} {mark.value}" for mark in ordered]
+    signs = ["" if alone and mark is not release else f"{SIGNS[mark.kind]} " for mark in ordered]
+    key = "; ".join(f"{sign}{text}" for sign, text in zip(signs, shown, strict=True))
+    return (_labels(wide), "".join(axis), *(() if alone else (marks,))), f"{key}."
 
 
 def _cell(share: float, wide: int) -> int:
