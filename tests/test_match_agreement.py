@@ -11,7 +11,7 @@ import pytest
 
 from cvpl.attack.attack import attack
 from cvpl.config.resolved import load
-from cvpl.operators.similarity import match_agreement
+from cvpl.operators.similarity import record_patterns as by_record
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize, one_match
 from cvpl.operators.similarity.match_agreement import (
@@ -23,9 +23,9 @@ from cvpl.operators.similarity.match_agreement import (
     START_SHARE,
     asked_originals,
     estimate_m,
-    record_patterns,
 )
 from cvpl.operators.similarity.patterns import Patterns
+from cvpl.operators.similarity.record_patterns import record_patterns
 from cvpl.workflows.audit import read_plan
 
 LABEL = {"role": "attribute", "type": "category"}
@@ -235,7 +235,6 @@ def test_patterns_of_some_columns_are_merged():
 
 @pytest.mark.parametrize("most", [1 << 18, 16])
 def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(most, monkeypatch):
-    monkeypatch.setattr(match_agreement, "_MOST_CODES", most)
     rng = np.random.default_rng(4)
     own, released = (pd.DataFrame(rng.integers(0, 3, (rows, 11))).astype(object) for rows in (6, 70))
     for table in (own, released):
@@ -250,11 +249,21 @@ def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(most, m
     sides = np.full(len(own), -1, dtype=np.int32), np.full(len(released), 1, dtype=np.int32)
     columns.append(ComparedColumn("empty", True, *sides, none, none, np.empty(0)))
     ways = []
-    # One by one: always sorted, as usual, always counted; then all at once, and two at a time.
-    for few, bins, pairs in ((0, 0, 0), (0, 20, 0), (0, 10**9, 0), (100, 20, 1 << 18), (100, 20, 150)):
-        monkeypatch.setattr(match_agreement, "_FEW_RECORDS", few)
-        monkeypatch.setattr(match_agreement, "_BINS_PER_RECORD", bins)
-        monkeypatch.setattr(match_agreement, "_PAIRS_AT_ONCE", pairs)
+    # One by one: always sorted, as usual, always counted; all at once, and two at a time; by the compiled loop.
+    ways_to_count = (
+        (0, 0, 0, 10**9),
+        (0, 20, 0, 10**9),
+        (0, 10**9, 0, 10**9),
+        (100, 20, 1 << 18, 10**9),
+        (100, 20, 150, 10**9),
+        (0, 20, 0, 0),
+    )
+    for few, bins, pairs, compiled in ways_to_count:
+        monkeypatch.setattr(by_record, "_MOST_CODES", most if compiled else 1 << 23)
+        monkeypatch.setattr(by_record, "COMPILED_PAIRS", compiled)
+        monkeypatch.setattr(by_record, "_FEW_RECORDS", few)
+        monkeypatch.setattr(by_record, "_BINS_PER_RECORD", bins)
+        monkeypatch.setattr(by_record, "_PAIRS_AT_ONCE", pairs)
         patterns, record = record_patterns(columns, len(own))
         assert (patterns.agree.dtype, patterns.known.dtype, record.dtype) == (bool, bool, np.int64)
         ways.append([part.tolist() for part in (patterns.agree, patterns.known, patterns.counts, record)])

@@ -14,11 +14,13 @@ from pydantic import ValidationError
 
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.shared_work import SharedWork
 from cvpl.attack.tolerances import _best_cut, find_tolerances
 from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Key
-from cvpl.operators.similarity import AgreementScorer, Rarity, RaritySettings
+from cvpl.operators.similarity import Agreement, AgreementScorer, Rarity, RaritySettings
 from cvpl.operators.similarity.agreement import AgreementWeights
+from cvpl.operators.similarity.fellegi_sunter import AgreementSettings
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
@@ -356,3 +358,19 @@ def test_noise_without_copies_has_a_tolerance():
         asked = rng.choice(released, 230)
         near = np.abs(np.round(rng.normal(0, 3, 230)))
         assert _best_cut(asked, near, released, float(released.std())) > 0
+
+
+@pytest.mark.parametrize("evidence", ["best", "density"])
+def test_estimates_from_the_release_do_not_depend_on_how_many_people_are_asked(evidence):
+    """They come from the first people of the sample, so attackers that ask more people share them, or find the same."""
+    pair = _noisy_people(1.0, people=1_500)
+    pair = replace(pair, control=replace(pair.original, name="control"))
+    similarity = Agreement(agreement=AgreementSettings(m="release", u="values", tolerance="release"))
+    attackers = Attacker(similarity=similarity), Attacker(similarity=similarity, evidence=evidence)
+    shared = SharedWork()
+    many = attack(pair, attackers[0], most=None, shared=shared).representation.measure
+    some = attack(pair, attackers[1], most=600, shared=shared).representation.measure
+    alone = attack(pair, attackers[1], most=600).representation.measure
+    assert many.tolerance == some.tolerance == alone.tolerance != {}
+    assert many.m == some.m == alone.m
+    assert set(many.m.values()) != {0.9}

@@ -5,7 +5,8 @@
 Choices where the page is silent:
 - The standard deviation is that of the population, over the values that are known.
 - A column in which originals or release do not vary agrees exactly, and so does a column with ranges.
-- While the tolerance of a column is searched, frequencies too are counted with the tolerance of a tenth.
+- While the tolerance of a column is searched, frequencies too are counted with the tolerance of a tenth, and in the
+  release alone.
 - "The best" is single if no other candidate is within 1e-6 of it.
 """
 
@@ -63,7 +64,8 @@ def fit(tables, names, columns, reference):
         known[name] = [value for value in counted if value is not None]
     exact = dict.fromkeys(names, 0.0)
     spreads = {name: min_spread(tables, name, columns[name]) for name in names}
-    meanwhile = Weights(names, known, {name: 0.1 * spreads[name] for name in names})
+    released = {name: [value for value in tables["protected"][name] if value is not None] for name in names}
+    meanwhile = Weights(names, released, {name: 0.1 * spreads[name] for name in names})
     found = dict(exact)
     if len(names) > 1:
         for name in names:

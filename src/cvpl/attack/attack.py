@@ -30,6 +30,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
 
+FIRST = 500
+"""What is estimated from the release without true matches comes from at most this many originals, the first that are
+drawn: attackers that ask different numbers of people then share the estimates."""
+
 
 @dataclass(frozen=True, eq=False)
 class Attack:
@@ -194,7 +198,15 @@ def attack(
     # Phases 2 and 3: vectors, fitted projection, similarity.
     engine = engine_for(budget)
     representation = fit_representation(
-        tables.original, tables.protected, attacker, seed, strangers.reference, engine, shared=shared, keys=keys
+        tables.original,
+        tables.protected,
+        attacker,
+        seed,
+        strangers.reference,
+        engine,
+        shared=shared,
+        keys=keys,
+        first=tables.first,
     )
     # Phase 1: blocks. They may use vectors (locality-sensitive hashing), so they come after the fit.
     known = [table for table in (tables.original, tables.protected, strangers.control, strangers.reference) if table]
@@ -245,35 +257,41 @@ def _scorer(
 
 @dataclass(frozen=True, eq=False)
 class _AttackedTables:
-    """The originals that the attacker has, before and after alignment, and the columns of the release that it knows."""
+    """The originals that the attacker has, before and after alignment, and the columns of the release that it knows.
+
+    `first` are the places of the first originals of the sample, see `FIRST`.
+    """
 
     people: Ints
     held: Table
     original: Table
     protected: Table
     granularity: Granularity | None
+    first: Ints
 
 
 def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int) -> _AttackedTables:
     """The attacker's data: some of the columns, some of the people, at the granularity of the release if aligned."""
-    people = _known_people(pair.original.rows, attacker.knows_people, most, seed)
+    people, first = _known_people(pair.original.rows, attacker.knows_people, most, seed)
     held = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.kept(people))
     protected = attacker.view(pair.protected)
     if attacker.alignment == "none":
-        return _AttackedTables(people, held, held, protected, None)
+        return _AttackedTables(people, held, held, protected, None, first)
     granularity = detect(held, protected)
     if attacker.alignment == "cells":
         granularity = granularity.without(generalized_columns(held, protected))
-    return _AttackedTables(people, held, granularity.apply(held), protected, granularity)
+    return _AttackedTables(people, held, granularity.apply(held), protected, granularity, first)
 
 
-def _known_people(rows: int, share: float, most: int | None, seed: int) -> Ints:
+def _known_people(rows: int, share: float, most: int | None, seed: int) -> tuple[Ints, Ints]:
+    """The originals that the attacker asks, and the places among them of the first that are drawn."""
     people = np.arange(rows, dtype=np.int64)
     if share < 1:
         people = _drawn(rows, max(1, round(share * rows)), stream(seed, "known people"))
-    if most is not None and len(people) > most:
-        people = people[_drawn(len(people), most, stream(seed, "asked people"))]
-    return people
+    order = stream(seed, "asked people").permutation(len(people))
+    asked = people if most is None or len(people) <= most else people[np.sort(order[:most])]
+    first = people[np.sort(order[: min(FIRST, len(asked))])]
+    return asked, np.searchsorted(asked, first)
 
 
 @dataclass(frozen=True, eq=False)

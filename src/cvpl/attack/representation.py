@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +144,7 @@ class Representation(Embedding):
         projection = self.attacker.projection_operator.fit_moments(self.moments, self.space.neutral, kept)
         moved = replace(self, projection=projection, embedded={})
         # A cosine needs neither randomness nor a search.
-        tables = _FittingTables(moved, None, 0, engine_for(Budget()), SharedWork(), WorkKeys.of(self.attacker, None))
+        tables = _FittingTables(moved, None, 0, engine_for(Budget()), SharedWork())
         return _measured(moved, self.attacker.similarity_operator.fit(tables))
 
     def scorer(
@@ -210,12 +210,19 @@ class _FittingTables:
     seed: int
     engine: SearchEngine
     shared: SharedWork
-    keys: WorkKeys
+    first: Rows | None = None
 
     @property
     def original(self) -> Table:
         """The originals."""
         return self.embedding.original
+
+    @cached_property
+    def sample(self) -> Table:
+        """The originals from which tolerances and agreement of matches are estimated."""
+        if self.first is None or len(self.first) == self.original.rows:
+            return self.original
+        return self.original.take(self.first)
 
     @property
     def protected(self) -> Table:
@@ -253,16 +260,33 @@ class _FittingTables:
     def tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
         """The distance within which the values of each column agree, estimated from the release."""
 
-        def find() -> tuple[tuple[str, float], ...]:
+        def find() -> Mapping[str, float]:
             rng = stream(self.seed, "tolerances")
-            return tuple(find_tolerances(measure, self.original, self.protected, rng, self.engine).items())
+            return find_tolerances(measure, self.sample, self.protected, rng, self.engine)
 
-        # Not as a dictionary: shared ones are emptied when no attacker needs them any more.
-        return dict(self.shared.once(f"tolerances, m {measure.m}", self.keys.tolerances, find))
+        if measure.cells:  # they are counted among all originals that are asked
+            return find()
+        return self.shared.remembered(("tolerances", measure.m, *self._contents(measure.columns)), find)
 
     def match_agreement(self, measure: AgreementMeasure) -> Mapping[str, float]:
         """For each column, the probability that a match agrees, estimated by EM from the release; {} if it cannot."""
-        return find_match_agreement(measure, self.original, self.protected, stream(self.seed, "match agreement"))
+
+        def find() -> Mapping[str, float]:
+            rng = stream(self.seed, "match agreement")
+            return find_match_agreement(measure, self.sample, self.protected, rng)
+
+        if measure.cells:
+            return find()
+        settings = tuple(measure.tolerance.items()), () if measure.counted else tuple(measure.u.items())
+        return self.shared.remembered(("match agreement", *settings, *self._contents(measure.columns)), find)
+
+    def _contents(self, columns: Sequence[str]) -> tuple[Hashable, ...]:
+        """The values of the sample: estimates from equal ones are equal."""
+        found: list[Hashable] = []
+        for name in columns:
+            column = self.sample.columns[name]
+            found += [name, column.label_texts(), *(part.tobytes() for part in column.bits())]
+        return tuple(found)
 
 
 def fit_representation(
@@ -275,15 +299,17 @@ def fit_representation(
     *,
     shared: SharedWork | None = None,
     keys: WorkKeys | None = None,
+    first: Rows | None = None,
 ) -> Representation:
     """Fit vectorization on both tables, the projection by its settings, and the similarity on the embeddings.
 
     Rarity also counts the values of the reference people, if there are any, and searches for its tolerances with
-    `engine`, by default in this process. Attackers with equal `keys` have `shared` work.
+    `engine`, by default in this process. Attackers with equal `keys` have `shared` work. Tolerances and the agreement
+    of matches are estimated from the `first` of the originals, by default from all.
     """
     shared, keys = shared or SharedWork(), keys or WorkKeys.of(attacker, None)
     embedding = _fit_embedding(original, protected, attacker, seed, shared, keys)
-    tables = _FittingTables(embedding, reference, seed, engine or engine_for(Budget()), shared, keys)
+    tables = _FittingTables(embedding, reference, seed, engine or engine_for(Budget()), shared, first)
     measure = shared.once("measure", keys.measure, lambda: attacker.similarity_operator.fit(tables))
     return _measured(embedding, measure)
 

@@ -7,18 +7,20 @@ that agree on these share the step:
     strangers    the same, and whether it needs a reference sample
     space        tables and vectorization: feature vectors
     projection   space and projection: embeddings
-    tolerances   space, and the reference sample if the similarity counts it: the tolerances of numbers
     measure      projection and similarity, and the reference sample if the similarity counts it
     blocks       tables, strangers and blocking
     search       measure and blocking: the best candidates of the originals
     control      search and strangers: the best candidates of the control
+
+Tolerances of numbers and the agreement of matches are estimated from the first people of the sample, and are the same
+for all attackers that compare these in the same columns, however many people they ask.
 
 Sharing never changes a figure. One `SharedWork` belongs to one pair of tables, one seed and one budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -35,7 +37,6 @@ class WorkKeys:
     strangers: Hashable
     space: Hashable
     projection: Hashable
-    tolerances: Hashable
     measure: Hashable
     blocks: Hashable
     search: Hashable
@@ -49,10 +50,10 @@ class WorkKeys:
         space = *tables, attacker.vectorization.model_dump_json()
         projection = *space, repr(attacker.projection) if attacker.projects else None
         counted = attacker.needs_reference and attacker.similarity_operator.counts_reference
-        tolerances, measure = (*space, counted), (*projection, repr(attacker.similarity), counted)
+        measure = *projection, repr(attacker.similarity), counted
         blocking = attacker.blocking.model_dump_json()
         blocks, search = (*space, *strangers, blocking), (*measure, blocking)
-        return cls(tables, strangers, space, projection, tolerances, measure, blocks, search, (*search, *strangers))
+        return cls(tables, strangers, space, projection, measure, blocks, search, (*search, *strangers))
 
 
 class SharedWork:
@@ -60,6 +61,7 @@ class SharedWork:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, Hashable], Any] = {}
+        self._remembered: dict[Hashable, Mapping[str, float]] = {}
 
     def once(self, step: str, key: Hashable, compute: Callable[[], T]) -> T:
         """The result of a step for a key, computed at the first call."""
@@ -72,6 +74,12 @@ class SharedWork:
     def cache(self, step: str, key: Hashable) -> dict[Any, Any]:
         """A dictionary for several results of a step, emptied when no attacker needs the key any more."""
         return self.once(step, key, dict)
+
+    def remembered(self, contents: Hashable, compute: Callable[[], Mapping[str, float]]) -> Mapping[str, float]:
+        """A few figures that depend on `contents` alone, computed at the first call and never dropped."""
+        if contents not in self._remembered:
+            self._remembered[contents] = compute()
+        return self._remembered[contents]
 
     def keep_for(self, attackers: Iterable[WorkKeys]) -> None:
         """Drop everything that none of these attackers needs."""

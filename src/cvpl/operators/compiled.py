@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 Array = Any
+
+_AT_ONCE = 1_024
+"""Candidates whose patterns are held at a time, so that they stay in the L1 cache."""
 
 
 @njit(nogil=True, cache=True)
@@ -43,3 +47,27 @@ def make_unit(vectors: Array, zero: float) -> None:
         inverse = 1.0 / norm if norm > zero else 0.0
         for component in range(vectors.shape[1]):
             vectors[record, component] *= inverse
+
+
+@njit(nogil=True, cache=True)
+def count_patterns(there: Array, low: Array, high: Array, has: Array, gaps: Array, counts: Array) -> None:
+    """Count the candidates by the pattern in which they agree with one original, as a whole number.
+
+    `there` has the code of every candidate, one row per column, -1 without a value. A code from `low` to `high` agrees.
+    `has` says whether the original has a value, `gaps` whether the column needs a bit for candidates without one.
+    """
+    codes = np.empty(_AT_ONCE, np.int32)
+    for begin in range(0, there.shape[1], _AT_ONCE):
+        size = min(_AT_ONCE, there.shape[1] - begin)
+        codes[:] = 0
+        for column in range(len(there)):
+            values = there[column, begin : begin + size]
+            first, last, asks = low[column], high[column], has[column]
+            if gaps[column]:
+                for place in range(size):
+                    codes[place] = 2 * codes[place] + np.int32(asks & (values[place] >= 0))
+            for place in range(size):
+                agrees = asks & (values[place] >= first) & (values[place] <= last)
+                codes[place] = 2 * codes[place] + np.int32(agrees)
+        for place in range(size):
+            counts[codes[place]] += 1

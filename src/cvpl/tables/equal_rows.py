@@ -5,13 +5,13 @@ A file that writes 1.0 and one that writes 1 mean the same number, so these rows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.source import Source
+from cvpl.tables.source import Source, has_one_type
 from cvpl.tables.sql_text import quoted
 
 if TYPE_CHECKING:
@@ -32,11 +32,14 @@ def equal_row_keys(
     if not shared:
         return {}
     whole = [source for source in sources if all(name in source.types for name in shared)]
-    return {source.table: _keys(con, source, shared) for source in whole}
+    same = {name for name in shared if has_one_type(whole, name)}
+    return {source.table: _keys(con, source, shared, same) for source in whole}
 
 
-def _keys(con: duckdb.DuckDBPyConnection, source: Source, columns: Sequence[str]) -> Keys:
-    cells = ", ".join(_cell(source.field(name)) for name in columns)
+def _keys(con: duckdb.DuckDBPyConnection, source: Source, columns: Sequence[str], same: Collection[str]) -> Keys:
+    """Return the keys of a table's rows; the columns in `same` have one type of numbers or times in all tables."""
+    fields = {name: source.field(name) for name in columns}
+    cells = ", ".join(field if name in same else _cell(field) for name, field in fields.items())
     found = con.execute(f"SELECT hash({cells}) AS key FROM {quoted(source.table)}").fetchnumpy()["key"]
     return np.asarray(np.ma.getdata(found), dtype=np.uint64)
 

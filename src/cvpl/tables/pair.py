@@ -77,6 +77,7 @@ def read_inputs(
     subgroups: Sequence[ColumnSpec] = (),
     sensitive: Sequence[ColumnSpec] = (),
     weights: ColumnSpec | None = None,
+    equal_rows: bool = True,
     memory: int | None = None,
     threads: int | None = None,
     place: Callable[[Mapping[str, int]], Place] | None = None,
@@ -90,9 +91,9 @@ def read_inputs(
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that undeclared ones can
     be reported. `groups` names columns whose equal values put rows in one unit (a household, an account); the identity
     of the originals does the same. `subgroups` are columns by which rates are split. `sensitive` columns and the
-    sampling `weights` are read of the release, for its formal criteria. A declared column that one table lacks is left
-    out with a notice; one that both lack is a problem, as are unreadable cells. Raises InputError with every problem of
-    every file.
+    sampling `weights` are read of the release, for its formal criteria. `equal_rows` asks for the keys by which equal
+    rows are found. A declared column that one table lacks is left out with a notice; one that both lack is a problem,
+    as are unreadable cells. Raises InputError with every problem of every file.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -109,8 +110,7 @@ def read_inputs(
         if place is not None and not problems:
             where = place({source.table: source.rows for source in sources})
         places = [where.another() for _ in sources]
-        notices: list[str] = []
-        measured: list[MeasuredNotice] = []
+        notices, measured = list[str](), list[MeasuredNotice]()
         reader = ColumnReader(con, reading, problems, measured)
         if problems:
             # A file cannot be opened; check the cells of the others anyway.
@@ -131,7 +131,8 @@ def read_inputs(
             matched = matches is not None and len(matches.original) > 0
             whole = WholeTableFacts()
             if not problems:
-                whole = whole_table_facts(con, sources, reading, specs, identity, matched=matched, sensitive=sensitive)
+                equal = [*specs, *sensitive] if equal_rows else []
+                whole = whole_table_facts(con, sources, reading, specs, identity, matched=matched, equal=equal)
         except duckdb.Error as error:
             _refuse(con, sources, error)
         problems = _changed(sources) or [*problems, *_no_control(sources)]

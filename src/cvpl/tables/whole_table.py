@@ -72,9 +72,12 @@ def whole_table_facts(
     identity: IdentityKeys | None,
     *,
     matched: bool,
-    sensitive: Sequence[ColumnSpec] = (),
+    equal: Sequence[ColumnSpec] = (),
 ) -> WholeTableFacts:
-    """Collect the facts from every column of the opened tables; `matched` if `identity` has found true matches."""
+    """Collect the facts from every column of the opened tables; `matched` if `identity` has found true matches.
+
+    Rows are equal by the columns `equal`; without any, no row is compared so.
+    """
     keys = () if identity is None else (identity.original, identity.protected)
     return WholeTableFacts(
         lacking={
@@ -83,6 +86,6 @@ def whole_table_facts(
         present={source.table: tuple(source.types) for source in sources},
         identifying=identifying_columns(con, sources, reading, keys[1] if keys and matched else None),
         shared_rows=shared_row_keys(con, sources, [spec.name for spec in specs], keys),
-        equal_rows=equal_row_keys(con, sources, [spec.name for spec in (*specs, *sensitive)]),
+        equal_rows=equal_row_keys(con, sources, [spec.name for spec in equal]),
         records={source.table: record_keys(con, source) for source in sources},
     )

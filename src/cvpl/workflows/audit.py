@@ -301,6 +301,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         subgroups=resolved.subgroups,
         sensitive=resolved.sensitive,
         weights=resolved.weights,
+        equal_rows=resolved.runs_singling_out,
         memory=resolved.budget.memory,
         threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),

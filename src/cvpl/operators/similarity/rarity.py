@@ -56,13 +56,18 @@ class Rarity(Settings):
         """Count the values of the release and the reference; tolerances are as set, or estimated from the release."""
         counted = [tables.protected] if tables.reference is None else [tables.protected, tables.reference]
         columns = [name for name in tables.columns if name not in tables.cells]
-        known = tuple(ValueCounts.of(name, counted) for name in columns)
+        known = _counted(columns, *counted)
         cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
         exact = RarityMeasure(tuple(columns), known, {}, cells, self.rarity.m)
         width = self.rarity.tolerance
         if width == "release":
-            return replace(exact, tolerance=tables.tolerances(exact))
+            released = replace(exact, counted=_counted(columns, tables.protected))
+            return replace(exact, tolerance=tables.tolerances(released))
         return replace(exact, tolerance={name: width * spread(tables.original, name) for name in columns if width})
+
+
+def _counted(columns: Sequence[str], *tables: Table) -> tuple[ValueCounts, ...]:
+    return tuple(ValueCounts.of(name, tables) for name in columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +81,10 @@ class ValueCounts:
     def of(cls, name: str, tables: Sequence[Table]) -> ValueCounts:
         """Collect the values as points and, if some are ranges, as ranges."""
         columns = [table.columns[name] for table in tables]
-        values = np.sort(np.concatenate([column.keys(plain=True)[column.known()] for column in columns]))
+        values = _sorted([column.distinct(plain=True) for column in columns])
         if all(column.plain for column in columns):
             return cls(values, np.zeros(0))
-        return cls(values, np.sort(np.concatenate([column.keys(plain=False)[column.known()] for column in columns])))
+        return cls(values, _sorted([column.distinct(plain=False) for column in columns]))
 
     def shares(self, asked: Keys, tolerance: float) -> Floats:
         """(count + 1) / (all + 1), where count is the number of values within `tolerance` of each value."""
@@ -148,6 +153,12 @@ class RarityMeasure:
     def _weights(self, shares: Floats) -> tuple[Floats, Floats]:
         """The weights of agreement and disagreement of cells that allow these shares of the people."""
         return self._agree - np.log(shares), np.full(len(shares), self._differ)
+
+
+def _sorted(parts: Sequence[tuple[Keys, NDArray[np.int32]]]) -> Keys:
+    """The known values of several tables in order, from the distinct values of each and their places."""
+    values = [np.repeat(keys, np.bincount(places[places >= 0], minlength=len(keys))) for keys, places in parts]
+    return values[0] if len(values) == 1 else np.sort(np.concatenate(values), kind="stable")
 
 
 def spread(table: Table, name: str) -> float:

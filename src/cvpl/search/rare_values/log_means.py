@@ -22,7 +22,7 @@ from cvpl.search.threads import threads
 
 Floats = NDArray[np.float64]
 
-COMPILED_PAIRS = 10_000_000
+COMPILED_PAIRS = 3_000_000
 """From this number of pairs on, the compiled loops repay loading the compiler."""
 _PRODUCTS = "products"
 _QUERIES_AT_ONCE = 512
