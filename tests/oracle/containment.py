@@ -182,7 +182,8 @@ class Weights:
                 agree, worth = self.cells[name].allows(y, x), -math.log(self.cells[name].share(y))
             else:
                 agree = self.plain.agree(name, x, y)
-                worth = self.plain.weight(name, x) if agree else 0.0
+                same = self.plain.tolerance[name] > 0 and rarity.amount(x) == rarity.amount(y)
+                worth = self.plain.weight(name, x, equal=same) if agree else 0.0
             total += math.log(self.m) + worth if agree else math.log(1 - self.m)
         return total
 

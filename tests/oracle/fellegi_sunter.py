@@ -4,6 +4,9 @@ Choices where the page is silent:
 - Chance agreement counts pairs within the tolerance, among known values; it is 0.5 where a table has none.
 - The frequency of a value is kept within 1e-6 of 0 and 1. For an original without a value it does not matter.
 - Probabilities stay within 1e-12 of 0 and 1 during EM.
+- Where u is the frequency of the value and a column has a tolerance, there are three levels: equal, near, neither. EM
+  compares for equality where values are near; without an estimate, equal values get log(1 / frequency) for it.
+- Near values weigh no less than values that are neither.
 """
 
 import math
@@ -24,6 +27,7 @@ class Weights:
     within: rarity.Weights  # whether two values agree, and how frequent a value is
     values: bool  # whether u of an agreement is the frequency of the value
     kept: dict = field(default_factory=dict)
+    equal: dict = field(default_factory=dict)  # column -> the probability that a match which is near is equal
 
     def score(self, a, i, b, j):
         """The weight of record i of table a with record j of table b."""
@@ -32,11 +36,27 @@ class Weights:
             x, y = a[name][i], b[name][j]
             if x is None or y is None:
                 continue
-            if self.within.agree(name, x, y):
-                total += math.log(self.m[name] / min(self.chance(name, x), self.m[name] if self.values else 1.0))
-            else:
-                total += math.log((1 - self.m[name]) / (1 - self.u[name]))
+            differ = math.log((1 - self.m[name]) / (1 - self.u[name]))
+            if not self.within.agree(name, x, y):
+                total += differ
+                continue
+            agree = math.log(self.m[name] / min(self.chance(name, x), self.m[name] if self.values else 1.0))
+            if self.has_levels(name):
+                same, m = self.chance_of_equal(name, x), self.equal.get(name)
+                if rarity.amount(x) == rarity.amount(y):
+                    agree += math.log(1 / same) if m is None else math.log(m / min(same, m))
+                elif m is not None:
+                    agree = max(agree + math.log((1 - m) / (1 - min(same, m))), differ)
+            total += agree
         return total
+
+    def has_levels(self, name):
+        return self.values and self.within.tolerance[name] > 0
+
+    def chance_of_equal(self, name, x):
+        """Of the people within the tolerance of x, how many have x itself."""
+        same = math.exp(self.within.weight(name, x) - self.within.weight(name, x, equal=True))
+        return min(1 - 1e-6, max(1e-6, same))
 
     def chance(self, name, x):
         """U of an agreement on the value x."""
@@ -70,7 +90,8 @@ def fit(tables, names, columns, settings):
     if settings["m"] == "release":
         estimated = estimate(tables["original"], tables["protected"], found)
         if estimated is not None:
-            found.m = estimated
+            found.m = {name: estimated[name] for name in names}
+            found.equal = {name: estimated[name, "equal"] for name in names if found.has_levels(name)}
     return found
 
 
@@ -93,12 +114,19 @@ def estimate(original, released, weights):
     rows, count = len(original[names[0]]), len(released[names[0]])
     if not rows or not count:
         return None
+    levels = [name for name in names if weights.has_levels(name)]
     chances = [
         {name: 0.5 if original[name][i] is None else weights.chance(name, original[name][i]) for name in names}
+        | {
+            (name, "equal"): 0.5 if original[name][i] is None else weights.chance_of_equal(name, original[name][i])
+            for name in levels
+        }
         for i in range(rows)
     ]
     patterns = [counted(original, i, released, count, weights) for i in range(rows)]
     mean = {name: mean_chance(chances, original, name) for name in names}
+    mean |= {(name, "equal"): mean_chance(chances, original, name, (name, "equal")) for name in levels}
+    names = [*names, *((name, "equal") for name in levels)]
     m, share = {name: max(START, (1 + mean[name]) / 2) for name in names}, START_SHARE
     for _ in range(MOST_STEPS):
         agreeing, known, found = dict.fromkeys(names, ADDED), dict.fromkeys(names, 2 * ADDED), 0.0
@@ -127,9 +155,9 @@ def estimate(original, released, weights):
     return None
 
 
-def mean_chance(chances, original, name):
+def mean_chance(chances, original, name, of=None):
     """The mean of u over the originals with a value."""
-    own = [row[name] for value, row in zip(original[name], chances, strict=True) if value is not None]
+    own = [row[of or name] for value, row in zip(original[name], chances, strict=True) if value is not None]
     return sum(own) / len(own) if own else 0.5
 
 
@@ -142,6 +170,11 @@ def counted(original, i, released, count, weights):
             if original[name][i] is None or released[name][j] is None
             else weights.within.agree(name, original[name][i], released[name][j])
             for name in weights.names
+        )
+        pattern += tuple(
+            rarity.amount(original[name][i]) == rarity.amount(released[name][j]) if near else None
+            for name, near in zip(weights.names, pattern, strict=True)
+            if weights.has_levels(name)
         )
         found[pattern] = found.get(pattern, 0) + 1
     return found

@@ -2,6 +2,8 @@
 
     score(x, y) = sum of log(1 / frequency(x_c)) over the columns c on which x and y agree
 
+where equal values count with the frequency of the value, and values within the tolerance with that of all within it.
+
 Choices where the page is silent:
 - The standard deviation is that of the population, over the values that are known.
 - A column in which originals or release do not vary agrees exactly, and so does a column with ranges.
@@ -29,19 +31,19 @@ class Weights:
         for name in self.names:
             x, y = a[name][i], b[name][j]
             if name != without and x is not None and y is not None and self.agree(name, x, y):
-                total += self.weight(name, x)
+                total += self.weight(name, x, equal=self.tolerance[name] > 0 and amount(x) == amount(y))
         return total
 
     def agree(self, name, x, y):
         within = self.tolerance[name]
         return abs(amount(x) - amount(y)) <= within if within else x == y
 
-    def weight(self, name, x):
-        """Log(1 / frequency), kept for each value."""
-        if (name, x) not in self.kept:
-            agreeing = sum(1 for value in self.known[name] if self.agree(name, x, value))
-            self.kept[name, x] = math.log((len(self.known[name]) + 1) / (agreeing + 1))
-        return self.kept[name, x]
+    def weight(self, name, x, equal=False):
+        """Log(1 / frequency) of what agrees with x, or of what equals it; kept for each value."""
+        if (name, x, equal) not in self.kept:
+            agreeing = sum(1 for y in self.known[name] if (amount(x) == amount(y) if equal else self.agree(name, x, y)))
+            self.kept[name, x, equal] = math.log((len(self.known[name]) + 1) / (agreeing + 1))
+        return self.kept[name, x, equal]
 
     def largest(self):
         """Agreement on values that nobody counted has."""
@@ -98,19 +100,31 @@ def tolerance(original, released, name, meanwhile, spread):
     if not near:
         return 0.0
     there = [amount(value) for value in released[name] if value is not None]
-    information = []
+    shares, chances = [], []
     for cut in CUTS:
         within = cut * spread
         pairs = sum(1 for x in asked for y in there if abs(x - y) <= within)
         # Half a pair is added to each count, and one to each total, so that no share is 0 or 1.
-        share = (sum(1 for d in near if d <= within) + 0.5) / (len(near) + 1)
-        information.append(divergence(share, (pairs + 0.5) / (len(asked) * len(there) + 1)))
-    best = information.index(max(information))
-    return CUTS[best] * spread if information[best] > 2 * information[0] + 0.05 else 0.0
-
-
-def divergence(share, chance):
-    """Kullback-Leibler divergence of two shares, in nats; 0 where `share` is not the larger."""
-    if share <= chance:
+        shares.append((sum(1 for d in near if d <= within) + 0.5) / (len(near) + 1))
+        chances.append((pairs + 0.5) / (len(asked) * len(there) + 1))
+    # The share of the pairs that are matches: at the cut where it is largest, all matches are within.
+    matches = max((share - chance) / (1 - chance) for share, chance in zip(shares, chances, strict=True))
+    if matches <= 0:
         return 0.0
-    return share * math.log(share / chance) + (1 - share) * math.log((1 - share) / (1 - chance))
+    own = [
+        min(1.0, max(chance, (share - (1 - matches) * chance) / matches))
+        for share, chance in zip(shares, chances, strict=True)
+    ]
+    own = [max(own[: place + 1]) for place in range(len(own))]
+    information = [
+        divergence([own[0], share - own[0], 1 - share], [chances[0], chance - chances[0], 1 - chance])
+        for share, chance in zip(own, chances, strict=True)
+    ]
+    best = information.index(max(information))
+    enough = divergence([shares[best], 1 - shares[best]], [chances[best], 1 - chances[best]]) > 0.05
+    return CUTS[best] * spread if information[best] > 2 * information[0] and enough else 0.0
+
+
+def divergence(found, by_chance):
+    """Kullback-Leibler divergence, in nats; levels that never occur on either side say nothing."""
+    return sum(p * math.log(p / q) for p, q in zip(found, by_chance, strict=True) if p > 0 and q > 0)

@@ -17,6 +17,7 @@ from cvpl.attack.tolerances import find_tolerances
 from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName
 from cvpl.operators.projection import FittedProjection, LinearProjection
 from cvpl.operators.similarity import AgreementMeasure, Measure, RarityMeasure, Source, generalized_columns
+from cvpl.operators.similarity.match_agreement import MatchAgreement
 from cvpl.operators.vectorization import AnyVectors, FeatureSpace
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
@@ -268,10 +269,10 @@ class _FittingTables:
             return find()
         return self.shared.remembered(("tolerances", measure.m, *self._contents(measure.columns)), find)
 
-    def match_agreement(self, measure: AgreementMeasure) -> Mapping[str, float]:
+    def match_agreement(self, measure: AgreementMeasure) -> MatchAgreement:
         """For each column, the probability that a match agrees, estimated by EM from the release; {} if it cannot."""
 
-        def find() -> Mapping[str, float]:
+        def find() -> MatchAgreement:
             rng = stream(self.seed, "match agreement")
             return find_match_agreement(measure, self.sample, self.protected, rng)
 

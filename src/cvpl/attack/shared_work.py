@@ -20,7 +20,7 @@ Sharing never changes a figure. One `SharedWork` belongs to one pair of tables, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ class SharedWork:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, Hashable], Any] = {}
-        self._remembered: dict[Hashable, Mapping[str, float]] = {}
+        self._remembered: dict[Hashable, Any] = {}
 
     def once(self, step: str, key: Hashable, compute: Callable[[], T]) -> T:
         """The result of a step for a key, computed at the first call."""
@@ -75,11 +75,12 @@ class SharedWork:
         """A dictionary for several results of a step, emptied when no attacker needs the key any more."""
         return self.once(step, key, dict)
 
-    def remembered(self, contents: Hashable, compute: Callable[[], Mapping[str, float]]) -> Mapping[str, float]:
+    def remembered(self, contents: Hashable, compute: Callable[[], T]) -> T:
         """A few figures that depend on `contents` alone, computed at the first call and never dropped."""
         if contents not in self._remembered:
             self._remembered[contents] = compute()
-        return self._remembered[contents]
+        found: T = self._remembered[contents]
+        return found
 
     def keep_for(self, attackers: Iterable[WorkKeys]) -> None:
         """Drop everything that none of these attackers needs."""

@@ -2,7 +2,8 @@
 
 Pairs that agree on all *other* columns show how much noise a release has. Some originals are searched in the release by
 the other columns alone; if a single candidate is the best, its distance on the column itself is recorded. The tolerance
-is the cut, out of a few, that best separates these pairs from random pairs, and 0 unless another is clearly better.
+is the cut, out of a few, that best separates matches from random pairs, and 0 unless another is clearly better. Equal
+values count for more than near ones in every score, so a tolerance does not lose what equality tells.
 During this search the other numbers agree within a tenth of a standard deviation, so that noise on all of them does not
 hide the pairs.
 """
@@ -28,8 +29,8 @@ CUTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 MEANWHILE = 0.1
 """The tolerance of the other numbers while a column's tolerance is estimated, in standard deviations."""
 CLEARLY, ENOUGH = 2.0, 0.05
-"""A tolerance is used if its information exceeds this multiple of exact agreement's by this many nats. Columns that
-depend on each other make values near without any noise; exact agreement, if it is frequent, then tells more."""
+"""A tolerance is used if a match within it tells this many times as much as equal values alone, and the pairs found
+differ from random ones by so many nats. Columns that depend on each other make values near without any noise."""
 ASKED = 320
 """The number of originals to search."""
 
@@ -54,7 +55,7 @@ def find_tolerances(
     scorer = replace(measure, tolerance=meanwhile).scorer(some, protected)
     found = {}
     for name in numeric:
-        best = engine.find_best(scorer.without(measure.columns.index(name)), nowhere)
+        best = engine.find_best(scorer.without(name), nowhere)
         left, right = _values(some.columns[name]), _values(protected.columns[name])
         single = np.flatnonzero(best.ties == 1)
         near = np.abs(left[single] - right[best.row[single]])
@@ -73,18 +74,33 @@ def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> fl
     if not len(asked):
         return 0.0
     ascending = np.sort(released[~np.isnan(released)])
-    parts = []
+    shares, chances = [], []
     for cut in CUTS:
         within = cut * width
         ends = np.searchsorted(ascending, asked - within), np.searchsorted(ascending, asked + within, side="right")
-        chance = (float(np.sum(ends[1] - ends[0])) + 0.5) / (len(asked) * len(ascending) + 1)
-        parts.append(_information((float(np.sum(near <= within)) + 0.5) / (len(asked) + 1), chance))
+        chances.append((float(np.sum(ends[1] - ends[0])) + 0.5) / (len(asked) * len(ascending) + 1))
+        shares.append((float(np.sum(near <= within)) + 0.5) / (len(asked) + 1))
+    parts = _information(np.array(shares), np.array(chances))
     best = int(np.argmax(parts))
-    return CUTS[best] * width if parts[best] > CLEARLY * parts[0] + ENOUGH else 0.0
+    clearly = parts[best] > CLEARLY * parts[0] and _divergence([shares[best]], [chances[best]]) > ENOUGH
+    return CUTS[best] * width if clearly else 0.0
 
 
-def _information(share: float, chance: float) -> float:
-    """The mean information of one pair: the Kullback-Leibler divergence of the shares; 0 if `share` is not larger."""
-    if share <= chance:
-        return 0.0
-    return float(share * np.log(share / chance) + (1 - share) * np.log((1 - share) / (1 - chance)))
+def _information(shares: Floats, chances: Floats) -> list[float]:
+    """For each cut, the mean information of a match: how often its values are equal, near or neither.
+
+    Most pairs may be no matches. The cut that stands out most from chance tells how many are; the rest agree by chance.
+    """
+    excess = (shares - chances) / (1 - chances)
+    matches = float(excess.max())
+    if matches <= 0:
+        return [0.0] * len(shares)
+    own = np.maximum.accumulate(np.clip((shares - (1 - matches) * chances) / matches, chances, 1.0))
+    return [_divergence([own[0], share], [chances[0], chance]) for share, chance in zip(own, chances, strict=True)]
+
+
+def _divergence(within: list[float], chances: list[float]) -> float:
+    """The Kullback-Leibler divergence of nested shares from those by chance."""
+    found, by_chance = (np.diff([0.0, *part, 1.0]) for part in (within, chances))
+    known = (found > 0) & (by_chance > 0)
+    return float((found[known] * np.log(found[known] / by_chance[known])).sum())

@@ -96,7 +96,7 @@ def link(attack: Attack, linked: NDArray[np.int64], rng: np.random.Generator) ->
     agreement = attack.scorer.agreement
     if agreement is not None:
         names = attack.attacker.vectorization.compared(attack.original)
-        parts = {name: float(agreement.part(at, linked, there).sum()) for at, name in enumerate(names)}
+        parts = {name: float(agreement.added_by(name, linked, there).sum()) for name in names}
         total = sum(parts.values())
         return {name: part / total for name, part in parts.items()} if total > 0 else None
     projection = linear(attack.representation.projection)

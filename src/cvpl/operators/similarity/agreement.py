@@ -2,7 +2,8 @@
 
 A record is a row of codes, one per column, -1 where its value is missing. For each code of a query, a table gives the
 range of candidate codes that agree with it (a range, since numbers may agree within a tolerance) and the weight of that
-agreement.
+agreement. A column with a tolerance may stand there twice: once for values within it, and once for what equal values
+add.
 
     score(x, y) = sum over columns of   worth(x_c) if y_c agrees with x_c,   differ_c if not,   0 if either is missing
 """
@@ -79,6 +80,12 @@ class ComparedColumn:
         ends = first.astype(np.int32), last.astype(np.int32)
         return cls(name, plain, queries, candidates, *ends, np.zeros(len(asked))), asked
 
+    def exactly(self, one: ColumnData, other: ColumnData) -> ComparedColumn:
+        """The same columns, where only equal values agree."""
+        asked, there = (column.distinct(plain=self.plain)[0] for column in (one, other))
+        first, last = np.searchsorted(there, asked, side="left"), np.searchsorted(there, asked, side="right") - 1
+        return replace(self, first=first.astype(np.int32), last=last.astype(np.int32))
+
 
 @dataclass(frozen=True, eq=False)
 class CodedRecords:
@@ -100,6 +107,7 @@ class AgreementScorer:
     worth: AgreementWeights
     tolerance: float = 1e-9
     derived: dict[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
     unit: ClassVar[bool] = False
     unit_vectors: ClassVar[None] = None
     cells: ClassVar[None] = None
@@ -124,7 +132,7 @@ class AgreementScorer:
         )
         there = _coded(candidates, columns)
         a = _stacked([column.queries for column in columns], queries.rows)
-        return cls(a, there.codes, worth, derived=there.derived)
+        return cls(a, there.codes, worth, derived=there.derived, names=tuple(column.name for column in columns))
 
     @property
     def queries(self) -> int:
@@ -152,12 +160,13 @@ class AgreementScorer:
             return replace(self, a=self.a[queries])
         return replace(self, a=self.a[queries], b=self.b[candidates], derived={})
 
-    def without(self, column: int) -> AgreementScorer:
+    def without(self, name: str) -> AgreementScorer:
         """The scores of the other columns alone."""
         first, last = self.worth.first.copy(), self.worth.last.copy()
         agree, differ = self.worth.agree.copy(), self.worth.differ.copy()
-        part = slice(self.worth.start[column], self.worth.start[column + 1])
-        first[part], last[part], agree[part], differ[column] = 1, 0, 0.0, 0.0
+        for column in self._named(name):
+            part = slice(self.worth.start[column], self.worth.start[column + 1])
+            first[part], last[part], agree[part], differ[column] = 1, 0, 0.0, 0.0
         return replace(self, worth=AgreementWeights(self.worth.start, first, last, agree, differ))
 
     def tile(self, queries: slice, candidates: slice) -> Floats:
@@ -190,8 +199,18 @@ class AgreementScorer:
             total += self.part(column, queries, candidates)
         return total
 
+    def added_by(self, name: str, queries: Rows, candidates: Rows) -> Floats:
+        """What the column of a name adds to the scores of pairs."""
+        total = np.zeros(len(queries))
+        for column in self._named(name):
+            total += self.part(column, queries, candidates)
+        return total
+
+    def _named(self, name: str) -> list[int]:
+        return [column for column, other in enumerate(self.names) if other == name]
+
     def part(self, column: int, queries: Rows, candidates: Rows) -> Floats:
-        """What one column adds to the scores of pairs."""
+        """What one column of codes adds to the scores of pairs."""
         first, last, agree, known = self.asked(column, self.a[queries, column])
         there = self.b[candidates, column]
         differs = np.where(known & (there >= 0), self.worth.differ[column], 0.0)

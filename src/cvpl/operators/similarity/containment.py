@@ -139,9 +139,9 @@ class CellScorer:
         """The entry of a tile from which a pair may be one of the two best, or tie with the best."""
         return lowest_near_best(top, second, tie, self.tolerance)
 
-    def without(self, column: int) -> CellScorer:
+    def without(self, name: str) -> CellScorer:
         """The scores without one of the exact columns."""
-        return replace(self, exact=self.exact.without(column), derived={})
+        return replace(self, exact=self.exact.without(name), derived={})
 
     def sorted(self, queries: Rows, candidates: Rows) -> CellScorer:
         """A scorer of some of the records, in another order."""

@@ -5,7 +5,8 @@
                                          0                       if either value is missing
 
 m is the probability that a match agrees on the column, u that another pair does. Either is one number a column, or u is
-the frequency of the value on which the pair agrees.
+the frequency of the value on which the pair agrees. Then a column with a tolerance has three levels, each with the
+logarithm of its own ratio: equal values, values within the tolerance, and others.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class AgreementMeasure:
 
     With `counted`, u of an agreement is the frequency of the value, at most m, and u of a column that of a
     disagreement. `cells` are the columns whose released cells are compared by the values that they allow, each with its
-    m: there u is the share of the people whom a cell allows.
+    m: there u is the share of the people whom a cell allows. `equal` is the probability that the values of a match are
+    equal if they are within the tolerance; without it, equal values add log(1 / their share of those within).
     """
 
     columns: tuple[str, ...]
@@ -48,6 +50,7 @@ class AgreementMeasure:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     counted: Mapping[str, ValueCounts] = field(default_factory=dict)
     cells: Mapping[str, CellKinds] = field(default_factory=dict)
+    equal: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def agree(self) -> Floats:
@@ -70,24 +73,62 @@ class AgreementMeasure:
 
     def scorer(self, queries: Table, candidates: Table) -> AgreementScorer:
         """A scorer of both tables as codes, with the weight of agreement on each value."""
-        compared = []
-        for name, worth in zip(self.columns, self.agree, strict=True):
+        compared, equal = [], []
+        for name, worth, differ in zip(self.columns, self.agree, self.differ, strict=True):
             column, shares = self.compared(name, queries, candidates)
             agree = np.full(len(column.agree), worth)
             if shares is not None:
                 agree = np.log(self.m[name] / np.minimum(shares, self.m[name]))
-            compared.append(replace(column, agree=agree))
-        return AgreementScorer.of(compared, self.differ, queries, candidates)
+            if (same := self.compared_equal(column, queries, candidates)) is not None:
+                near, more = self._levels(name, agree, same[1], differ)
+                compared.append(replace(column, agree=near))
+                equal.append(replace(same[0], agree=more))
+            else:
+                compared.append(replace(column, agree=agree))
+        weights = np.concatenate([self.differ, np.zeros(len(equal))])
+        return AgreementScorer.of([*compared, *equal], weights, queries, candidates)
+
+    def _levels(self, name: str, agree: Floats, shares: Floats, differ: float) -> tuple[Floats, Floats]:
+        """The weight of values within the tolerance that are not equal, and what equal ones add.
+
+        Near values weigh no less than values that differ.
+        """
+        m = self.equal.get(name)
+        if m is None:
+            return agree, -np.log(shares)
+        shares = np.minimum(shares, m)
+        near = np.maximum(agree + np.log((1 - m) / (1 - shares)), differ)
+        return near, agree + np.log(m / shares) - near
 
     def compared(self, name: str, queries: Table, candidates: Table) -> tuple[ComparedColumn, Floats | None]:
         """A column as codes, and the frequency of each distinct query value if u depends on the value."""
         one, other = queries.columns[name], candidates.columns[name]
-        tolerance = self.tolerance.get(name, 0.0) if one.plain and other.plain else 0.0
+        tolerance = self._tolerance(name, queries, candidates)
         column, asked = ComparedColumn.of(name, one, other, tolerance)
         if not self.counted:
             return column, None
         shares = self.counted[name].shares(asked, tolerance)
         return column, np.clip(shares, _PROBABILITY_FLOOR, 1 - _PROBABILITY_FLOOR)
+
+    def compared_equal(
+        self, column: ComparedColumn, queries: Table, candidates: Table
+    ) -> tuple[ComparedColumn, Floats] | None:
+        """The column for equal values, and how many of the values within the tolerance of each query value are equal.
+
+        None without a tolerance, or if u does not depend on the value: then all values within it count the same.
+        """
+        name = column.name
+        tolerance = self._tolerance(name, queries, candidates)
+        if not tolerance or not self.counted:
+            return None
+        one, other, counted = queries.columns[name], candidates.columns[name], self.counted[name]
+        asked, _ = one.distinct(plain=column.plain)
+        shares = counted.shares(asked, 0.0) / counted.shares(asked, tolerance)
+        return column.exactly(one, other), np.clip(shares, _PROBABILITY_FLOOR, 1 - _PROBABILITY_FLOOR)
+
+    def _tolerance(self, name: str, queries: Table, candidates: Table) -> float:
+        plain = queries.columns[name].plain and candidates.columns[name].plain
+        return self.tolerance.get(name, 0.0) if plain else 0.0
 
     @property
     def most(self) -> float:
@@ -153,7 +194,8 @@ class Agreement(Settings):
             measure = replace(measure, counted={name: ValueCounts.of(name, [tables.protected]) for name in columns})
         if self.agreement.m != "release":
             return measure
-        return replace(measure, m={**measure.m, **tables.match_agreement(measure)})
+        found = tables.match_agreement(measure)
+        return replace(measure, m={**measure.m, **found.agree}, equal=found.equal)
 
     def _m(self, name: str) -> float:
         written = self.agreement.m

@@ -8,7 +8,8 @@ they were, and near u where it replaced them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,17 +42,30 @@ def asked_originals(originals: int, released: int) -> int:
     return min(originals, ASKED, max(FEWEST, PAIRS // max(1, released)))
 
 
-def estimate_m(columns: Sequence[ComparedColumn], u: Floats) -> Floats | None:
+@dataclass(frozen=True)
+class MatchAgreement:
+    """For each column the probability that a match agrees, and with a tolerance that one within it has equal values.
+
+    Both are empty without an estimate.
+    """
+
+    agree: Mapping[str, float]
+    equal: Mapping[str, float]
+
+
+def estimate_m(columns: Sequence[ComparedColumn], u: Floats, within: Mapping[int, int] | None = None) -> Floats | None:
     """The m of every column; None if EM does not converge, or expects fewer than ten matches.
 
     `columns` compare some originals with the release. `u` has for each of these, and each column, the probability that
     a released record which is not their match agrees. m is at least the mean of u over the originals with a value:
-    below it a column says nothing.
+    below it a column says nothing. `within` has pairs of columns: the first is compared only where the second agrees.
     """
     originals, released = len(u), len(columns[0].candidates) if columns else 0
     if not originals or not released:
         return None
     patterns, record = record_patterns(columns, originals)
+    for inner, outer in (within or {}).items():
+        patterns.known[:, inner] &= patterns.agree[:, outer]
     differ = patterns.known & ~patterns.agree
     others = (patterns.agree * np.log(u)[record] + differ * np.log1p(-u)[record]).sum(axis=1)
     has = np.column_stack([column.queries >= 0 for column in columns])

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.similarity.match_agreement import MatchAgreement
 from cvpl.operators.similarity.scorers import Source
 from cvpl.tables.columns import Table
 
@@ -95,8 +96,8 @@ class FittingTables(Protocol):
     def tolerances(self, measure: Any) -> Mapping[str, float]:
         """For each column, the distance within which values agree, estimated by a measure of exact agreement."""
 
-    def match_agreement(self, measure: Any) -> Mapping[str, float]:
-        """For each column, the probability that a match agrees, estimated with the u of a measure; {} if it cannot."""
+    def match_agreement(self, measure: Any) -> MatchAgreement:
+        """For each column, the probability that a match agrees, estimated with the u of a measure, if that works."""
 
 
 class SimilarityOperator(Protocol):

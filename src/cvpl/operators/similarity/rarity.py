@@ -8,6 +8,7 @@ an original would count itself and look more common than a control record, which
 control.
 
 Numbers and times agree within a tolerance, 0 if the release left them unchanged; `cvpl.attack.tolerances` estimates it.
+Equal values still count with their own frequency, which is lower: a tolerance never takes away what equality tells.
 """
 
 from __future__ import annotations
@@ -142,13 +143,18 @@ class RarityMeasure:
         return CellScorer(exact, columns, derived=derived_for(self, candidates))
 
     def _exact(self, queries: Table, candidates: Table) -> AgreementScorer:
-        compared = []
+        compared, equal = [], []
         for name, counted in zip(self.columns, self.counted, strict=True):
             one, other = queries.columns[name], candidates.columns[name]
             tolerance = self.tolerance.get(name, 0.0) if one.plain and other.plain else 0.0
             column, asked = ComparedColumn.of(name, one, other, tolerance)
-            compared.append(replace(column, agree=self._agree - np.log(counted.shares(asked, tolerance))))
-        return AgreementScorer.of(compared, np.full(len(compared), self._differ), queries, candidates)
+            shares = counted.shares(asked, tolerance)
+            compared.append(replace(column, agree=self._agree - np.log(shares)))
+            if tolerance:
+                more = np.log(shares) - np.log(counted.shares(asked, 0.0))
+                equal.append(replace(column.exactly(one, other), agree=more))
+        differ = np.concatenate([np.full(len(compared), self._differ), np.zeros(len(equal))])
+        return AgreementScorer.of([*compared, *equal], differ, queries, candidates)
 
     def _weights(self, shares: Floats) -> tuple[Floats, Floats]:
         """The weights of agreement and disagreement of cells that allow these shares of the people."""
