@@ -319,6 +319,30 @@ def test_merged_candidates_have_the_same_density(differ, many):
     np.testing.assert_allclose(replace(found, merged=None)(scorer), wanted, rtol=1e-13)
 
 
+def test_a_density_of_columns_with_levels_is_that_of_every_pair():
+    """A column with few values and one with many, each there for near values and again for what equal ones add."""
+    rng = np.random.default_rng(7)
+    sizes = np.array([4, 60, 5_000, 60, 5_000])
+    b = np.column_stack([rng.integers(-1, size, 6_000) for size in sizes[:3]])[:, [0, 1, 2, 1, 2]].astype(np.int32)
+    a = np.column_stack([rng.integers(-1, size, 60) for size in sizes[:3]])[:, [0, 1, 2, 1, 2]].astype(np.int32)
+    middle = np.concatenate([np.arange(size) for size in sizes])
+    reach = np.repeat([0, 2, 40, 0, 0], sizes)
+    table = AgreementWeights(
+        np.concatenate([[0], np.cumsum(sizes)]),
+        (middle - reach).astype(np.int32),
+        (middle + reach).astype(np.int32),
+        rng.uniform(0, 4, len(middle)),
+        np.array([-0.5, -1.0, -2.0, 0.0, 0.0]),
+    )
+    scorer = AgreementScorer(a, b, table, names=("a", "b", "c", "b", "c"))
+    wanted = np.log(np.exp(scorer.tile(slice(0, 60), slice(0, 6_000))).sum(axis=1))
+    found = products.Products.of(b, scorer.names)
+    assert found.merged is not None
+    assert len(found.columns.others) == 1
+    np.testing.assert_allclose(found(scorer), wanted, rtol=1e-13)
+    np.testing.assert_allclose(replace(found, merged=None)(scorer), wanted, rtol=1e-13)
+
+
 def test_a_density_where_agreement_speaks_against_a_pair_is_summed_over_all():
     b = np.column_stack([np.arange(5_000) == 0, np.arange(5_000)]).astype(np.int32)
     middle = np.concatenate([np.arange(2), np.arange(5_000)]).astype(np.int32)

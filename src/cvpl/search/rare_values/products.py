@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,16 +32,16 @@ class Products:
     merged: MergedCandidates | None
 
     @classmethod
-    def of(cls, b: NDArray[np.int32]) -> Products:
-        """Build from the candidates' codes, one row per record."""
-        columns = JoinedColumns.of(b)
+    def of(cls, b: NDArray[np.int32], names: Sequence[str] = ()) -> Products:
+        """Build from the candidates' codes, one row per record; columns of one name have the same codes."""
+        columns = JoinedColumns.of(b, names)
         return cls(columns, MergedCandidates.of(columns))
 
     def __call__(self, scorer: AgreementScorer) -> Floats:
         """The logarithm of the sum for every query of the scorer."""
         worth, columns, merged = scorer.worth, self.columns, self.merged
         tables = worth.start, worth.first, worth.last, np.exp(worth.agree), np.exp(worth.differ)
-        groups = columns.members, columns.sizes, columns.others
+        groups = columns.members, columns.sizes, columns.others, columns.twins
         room = np.ones((len(columns.members) + 1, TABLE))
         found = np.full(scorer.queries, np.nan)
         if merged is not None and self._agreement_adds(scorer):
@@ -56,7 +57,9 @@ class Products:
         worth = scorer.worth
         return all(
             worth.agree[worth.start[column] : worth.start[column + 1]].min(initial=np.inf) >= worth.differ[column]
-            for column in self.columns.others
+            for number in self.columns.others
+            for column in (number, self.columns.twins[number])
+            if column >= 0
         )
 
 
@@ -81,23 +84,29 @@ def _look_up(joined: Array, tables: Array, begin: int, size: int, product: Array
 
 
 @njit(nogil=True, cache=True)
-def _sum(
-    joined: Array, codes: Array, tables: Array, low: Array, high: Array, gain: Array, loss: Array, begin: int, end: int
-) -> float:
+def _sum(joined: Array, codes: Array, tables: Array, ends: Array, factors: Array, begin: int, end: int) -> float:
     """The sum of the products over the candidates from `begin` to `end`, in their order.
 
-    A column with many values has the factor `gain` for a code from `low` to `high`, and `loss` for any other.
+    A column with many values has the factor `factors[0]` for a code from `ends[0]` to `ends[1]`, and `factors[1]` for
+    any other; but `factors[2]` for a code from `ends[2]` to `ends[3]`, which are among the first.
     """
     product, total = np.empty(_PIECE), np.zeros(_PIECE)
     for left in range(begin, end, _PIECE):
         size = min(_PIECE, end - left)
         _look_up(joined, tables, left, size, product)
         for column in range(len(codes)):
-            first, last, on, off = low[column], high[column], gain[column], loss[column]
+            first, last, on, off = ends[0, column], ends[1, column], factors[0, column], factors[1, column]
+            low, high, same = ends[2, column], ends[3, column], factors[2, column]
             there = codes[column, left : left + size]
-            if (on == 1.0) & (off == 1.0):
+            if (on == 1.0) & (off == 1.0) & (low > high):
                 continue
-            if off == 1.0:
+            if low <= high:
+                for place in range(size):
+                    other = there[natural(place)]
+                    otherwise = off if other >= 0 else 1.0
+                    near = on if (other >= first) & (other <= last) else otherwise
+                    product[natural(place)] *= same if (other >= low) & (other <= high) else near
+            elif off == 1.0:
                 for place in range(size):
                     other = there[natural(place)]
                     product[natural(place)] *= on if (other >= first) & (other <= last) else 1.0
@@ -120,19 +129,24 @@ def _asked(
     agree: Array,
     differ: Array,
     others: Array,
-    low: Array,
-    high: Array,
-    gain: Array,
-    loss: Array,
+    twins: Array,
+    ends: Array,
+    factors: Array,
 ) -> None:
-    """The codes that agree with a query's value in each column with many values, and the factors."""
+    """The codes that agree with a query's value in each column with many values, and the factors; see `_sum`."""
+    ends[0], ends[1], ends[2], ends[3] = 0, -1, 0, -1
+    factors[:] = 1.0
     for number in range(len(others)):
         column = others[number]
         code = query[column]
-        low[number], high[number], gain[number], loss[number] = 0, -1, 1.0, 1.0
         if code >= 0:
-            at = start[column] + code
-            low[number], high[number], gain[number], loss[number] = first[at], last[at], agree[at], differ[column]
+            at, twin = start[column] + code, twins[column]
+            ends[0, number], ends[1, number] = first[at], last[at]
+            factors[0, number], factors[1, number] = agree[at], differ[column]
+            if twin >= 0:
+                same = start[twin] + code
+                ends[2, number], ends[3, number] = first[same], last[same]
+                factors[2, number] = agree[at] * agree[same]
 
 
 @njit(nogil=True, cache=True)
@@ -146,6 +160,7 @@ def _sum_all(
     members: Array,
     sizes: Array,
     others: Array,
+    twins: Array,
     joined: Array,
     codes: Array,
     tables: Array,
@@ -155,15 +170,14 @@ def _sum_all(
 
     Query by query, so that the sum is the same on every thread.
     """
-    low, high = np.empty((2, len(others)), np.int64)
-    gain, loss = np.empty((2, len(others)))
+    ends, factors = np.empty((4, len(others)), np.int64), np.empty((3, len(others)))
     for query in range(len(a)):
         if not np.isnan(found[query]):
             continue
         for group in range(len(members)):
-            fill_table(a[query], start, first, last, agree, differ, members[group], sizes, tables[group])
-        _asked(a[query], start, first, last, agree, differ, others, low, high, gain, loss)
-        found[query] = _sum(joined, codes, tables, low, high, gain, loss, 0, joined.shape[1])
+            fill_table(a[query], start, first, last, agree, differ, members[group], sizes, twins, tables[group])
+        _asked(a[query], start, first, last, agree, differ, others, twins, ends, factors)
+        found[query] = _sum(joined, codes, tables, ends, factors, 0, joined.shape[1])
 
 
 @njit(nogil=True, cache=True)
@@ -177,6 +191,7 @@ def _sum_merged(
     members: Array,
     sizes: Array,
     others: Array,
+    twins: Array,
     groups: Array,
     inside: int,
     runs: Array,
@@ -192,34 +207,36 @@ def _sum_merged(
 ) -> None:
     """Sum over the merged candidates, for each query with whom few enough agree in the columns with many values.
 
-    With a factor g_o where a candidate agrees in column o and l_o where not, in any order of the columns,
+    With a factor g_o where a candidate agrees in column o and l_o where not, in any order of the columns (g_o has two
+    values if equal values count for more than near ones),
 
         product of all factors - product of all l_o = sum over o of  f_1 ... f_(o-1) (g_o - l_o) l_(o+1) ... l_n
 
     over the columns o in which it agrees. So each list is summed on its own, that of the most candidates first.
     """
     many = len(others)
-    low, high, begins, ends = np.empty((4, many), np.int64)
-    gain, loss, on = np.empty((3, many))
+    begin, end = np.empty((2, many), np.int64)
+    ends, factors, on = np.empty((4, many), np.int64), np.empty((3, many)), np.empty((3, many))
     for query in range(len(a)):
-        _asked(a[query], start, first, last, agree, differ, others, low, high, gain, loss)
+        _asked(a[query], start, first, last, agree, differ, others, twins, ends, factors)
         for number in range(many):
-            begins[number], ends[number] = 0, 0
-            if low[number] <= high[number]:
-                begins[number] = starts[at[number] + low[number] + 1]
-                ends[number] = starts[at[number] + high[number] + 2]
-        if (ends - begins).sum() > _FEW * count.sum():
+            begin[number], end[number] = 0, 0
+            if ends[0, number] <= ends[1, number]:
+                begin[number] = starts[at[number] + ends[0, number] + 1]
+                end[number] = starts[at[number] + ends[1, number] + 2]
+        if (end - begin).sum() > _FEW * count.sum():
             continue
         for group in range(len(members)):
-            fill_table(a[query], start, first, last, agree, differ, members[group], sizes, tables[group])
+            fill_table(a[query], start, first, last, agree, differ, members[group], sizes, twins, tables[group])
         for known in range(1 << many if many else 0):
             tables[len(members), known] = 1.0
             for number in range(many):
-                tables[len(members), known] *= loss[number] if known >> number & 1 else 1.0
+                tables[len(members), known] *= factors[1, number] if known >> number & 1 else 1.0
         total = sum_of_runs(groups, inside, runs, outer, inner, count, tables)
-        on[:] = loss
-        for number in np.argsort(begins - ends):
-            on[number] = gain[number] - loss[number]
-            total += _sum(joined[number], codes[number], tables, low, high, on, loss, begins[number], ends[number])
-            on[number] = gain[number]
+        on[:] = factors[1]
+        for number in np.argsort(begin - end):
+            on[:, number] = factors[:, number] - factors[1, number]
+            on[1, number] = factors[1, number]
+            total += _sum(joined[number], codes[number], tables, ends, on, begin[number], end[number])
+            on[:, number] = factors[:, number]
         found[query] = total
