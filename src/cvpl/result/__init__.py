@@ -44,6 +44,7 @@ from cvpl.result.figures import (
     RungRate,
     TruthFigures,
 )
+from cvpl.result.membership import Membership, MembershipArea, MembershipRate
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.result.population import Population, Precision
 from cvpl.result.setting import (
@@ -157,6 +158,9 @@ __all__ = [
     "Made",
     "MaximumRate",
     "MeanUtility",
+    "Membership",
+    "MembershipArea",
+    "MembershipRate",
     "Overlap",
     "PairedDifference",
     "Picked",

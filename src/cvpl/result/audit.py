@@ -26,6 +26,7 @@ from cvpl.result.figures import (
     power_at,
 )
 from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
+from cvpl.result.membership import Membership
 from cvpl.result.people import AtRisk
 from cvpl.result.population import Population
 from cvpl.result.section import Section
@@ -119,6 +120,7 @@ class AuditResult(Document):
     sensitivity: Sensitivity | None = None
     at_risk: AtRisk | None = None
     singling_out: SinglingOut | None = None
+    membership: Membership | None = None
     criteria: Criteria | None = None
     assumptions: Assumptions | None = None
     quick: bool = False

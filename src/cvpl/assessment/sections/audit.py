@@ -13,6 +13,7 @@ from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.sections.formal_criteria import criteria
+from cvpl.assessment.sections.membership import membership, with_precision
 from cvpl.assessment.sections.population import population
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
@@ -97,6 +98,7 @@ def audit_result(
         sensitivity=diagnostics.sensitivity(found.varied, found.sensitivity),
         at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
         singling_out=singling_out(found.singling_out, inputs),
+        membership=membership(found.membership),
         criteria=criteria(found.criteria),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
@@ -108,4 +110,6 @@ def audit_result(
     )
     told = disclosure.published(result)
     setting, people = resolved.config.population, inputs.pair.original.rows
-    return told.model_copy(update={"population": population(setting, people, told.power, disclosure.k)})
+    among = population(setting, people, told.power, disclosure.k)
+    inside = with_precision(told.membership, among, disclosure.k)
+    return told.model_copy(update={"population": among, "membership": inside})

@@ -17,6 +17,7 @@ from cvpl.reports.sections.figures import (
 from cvpl.reports.sections.formal_criteria import criteria_section
 from cvpl.reports.sections.limits import limits
 from cvpl.reports.sections.matches import matches_section, similarities_section
+from cvpl.reports.sections.membership import membership_section
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.people import people_section
 from cvpl.reports.sections.population import population_section
@@ -66,6 +67,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         people_section(result),
         columns_section(result),
         singling_out_section(result),
+        membership_section(result),
         criteria_section(result),
         steps_section(next_steps(result), REPORTS),
         _reviewers(result),
