@@ -21,6 +21,7 @@ from cvpl.result.comparison import (
     Places,
     comparison_schema,
 )
+from cvpl.result.compliance import Compliance, ComplianceRow
 from cvpl.result.criteria import (
     ClassRisk,
     ClassSizeShare,
@@ -137,6 +138,8 @@ __all__ = [
     "ComparedRelease",
     "ComparedUtility",
     "ComparisonResult",
+    "Compliance",
+    "ComplianceRow",
     "Contribution",
     "Contributions",
     "Control",

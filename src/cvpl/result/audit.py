@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
+from cvpl.result.compliance import Compliance
 from cvpl.result.criteria import Criteria
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import FROM_FILE, Document, refused_as_invalid
@@ -122,6 +123,7 @@ class AuditResult(Document):
     singling_out: SinglingOut | None = None
     membership: Membership | None = None
     criteria: Criteria | None = None
+    compliance: Compliance | None = None
     assumptions: Assumptions | None = None
     quick: bool = False
     suppress_below: Whole = 1

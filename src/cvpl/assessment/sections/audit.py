@@ -12,6 +12,7 @@ from cvpl.assessment.gate import TableFigures
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.sections.compliance import compliance
 from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.membership import membership, with_precision
 from cvpl.assessment.sections.population import population
@@ -112,4 +113,5 @@ def audit_result(
     setting, people = resolved.config.population, inputs.pair.original.rows
     among = population(setting, people, told.power, disclosure.k)
     inside = with_precision(told.membership, among, disclosure.k)
-    return told.model_copy(update={"population": among, "membership": inside})
+    told = told.model_copy(update={"population": among, "membership": inside})
+    return told.model_copy(update={"compliance": compliance(told, inputs.evaluation.matches)})

@@ -7,6 +7,7 @@ from dataclasses import replace
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.attackers import attackers_section, ladder_section
 from cvpl.reports.sections.columns import columns_section
+from cvpl.reports.sections.compliance import compliance_section
 from cvpl.reports.sections.figures import (
     false_rates_section,
     figures_section,
@@ -69,6 +70,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         singling_out_section(result),
         membership_section(result),
         criteria_section(result),
+        compliance_section(result),
         steps_section(next_steps(result), REPORTS),
         _reviewers(result),
         checks_section(result),
