@@ -48,6 +48,7 @@ from cvpl.result.figures import (
 from cvpl.result.membership import Membership, MembershipArea, MembershipRate
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.result.population import Population, Precision
+from cvpl.result.scenario import AttackerScenario
 from cvpl.result.setting import (
     AlignedColumn,
     Blocks,
@@ -118,6 +119,7 @@ __all__ = [
     "Assumptions",
     "AtRisk",
     "AttackerRow",
+    "AttackerScenario",
     "Attributable",
     "AuditResult",
     "BenchmarkGroup",

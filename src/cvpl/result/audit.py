@@ -30,6 +30,7 @@ from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
 from cvpl.result.membership import Membership
 from cvpl.result.people import AtRisk
 from cvpl.result.population import Population
+from cvpl.result.scenario import AttackerScenario
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.singling_out import SinglingOut
@@ -92,6 +93,7 @@ class AuditResult(Document):
     inputs: dict[str, Input]
     scenario: Literal["simulation", "controlled", "partial", "blind"]
     attacker: str
+    attacker_scenario: AttackerScenario | None = None
     threshold: Threshold | None
     calibration: Calibration | None
     linkage_rate: Rate

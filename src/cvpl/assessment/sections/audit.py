@@ -16,6 +16,7 @@ from cvpl.assessment.sections.compliance import compliance
 from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.membership import membership, with_precision
 from cvpl.assessment.sections.population import population
+from cvpl.assessment.sections.scenario import attacker_scenario
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
@@ -71,6 +72,7 @@ def audit_result(
         inputs=described(inputs),
         scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
         attacker=ensemble.headline,
+        attacker_scenario=attacker_scenario(resolved),
         threshold=measured.threshold,
         calibration=measurements.calibration(measured),
         linkage_rate=measurements.rate(measured),

@@ -24,6 +24,7 @@ from cvpl.reports.sections.people import people_section
 from cvpl.reports.sections.population import population_section
 from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
 from cvpl.reports.sections.reviewers import requirements
+from cvpl.reports.sections.scenario import scenario_section
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -61,6 +62,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
     decide = [
         not_assessable_section(result, "decide", REPORTS),
         quick_section(result),
+        scenario_section(result),
         gate_section(result),
         policies_section(result),
         pointer_section(result.warnings, len(result.warnings), EVERYWHERE - PAGE),
