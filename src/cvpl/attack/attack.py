@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.errors_in_knowledge import with_errors
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
@@ -80,7 +81,7 @@ class Attack:
     @property
     def settings(self) -> dict[str, Any]:
         """What defines it, for the result."""
-        return self.attacker.model_dump(mode="json")
+        return self.attacker.model_dump(mode="json", exclude=None if self.attacker.errors else {"errors"})
 
     @property
     def exact(self) -> bool:
@@ -273,7 +274,8 @@ class _AttackedTables:
 def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int) -> _AttackedTables:
     """The attacker's data: some of the columns, some of the people, at the granularity of the release if aligned."""
     people, first = _known_people(pair.original.rows, attacker.knows_people, most, seed)
-    held = attacker.view(pair.original if len(people) == pair.original.rows else pair.original.kept(people))
+    original = with_errors(attacker.view(pair.original), attacker.errors, seed)
+    held = original if len(people) == original.rows else original.kept(people)
     protected = attacker.view(pair.protected)
     if attacker.alignment == "none":
         return _AttackedTables(people, held, held, protected, None, first)
@@ -309,7 +311,7 @@ def _strangers(
 ) -> _Strangers:
     if control is None:
         return _Strangers(None, None, np.zeros(0, dtype=np.int64), None)
-    control = attacker.view(control)
+    control = with_errors(attacker.view(control), attacker.errors, seed)
     order = stream(seed, "reference people").permutation(control.rows)
     halves = np.sort(order[: control.rows // 2]), np.sort(order[control.rows // 2 :])
     rows, reference = np.arange(control.rows, dtype=np.int64), None

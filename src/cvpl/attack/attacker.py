@@ -29,16 +29,18 @@ class Attacker(Settings):
     """Everything that defines an attack. The defaults are the paper's attacker, without blocking.
 
     `knows` lists the columns the attacker has (None: all observable ones); without a column it can neither block nor
-    compare by it. `knows_people` is the share of the originals it has, sampled by the audit's seed. With `alignment`
-    set to `release` it generalizes its own data to the granularity of the release before comparing; with `cells` a
-    released interval, group, set or mask agrees with every value that it allows; `none` is the paper. `evidence` is the
-    score of a link: `best`, the score of its best candidate; `margin`, that minus the second best; `reference`, that
-    minus its best score among reference people, half of the control, who are not in the release; `density`, the
-    logarithm of the mean of exp(score) over the whole release minus that over the reference people.
+    compare by it. `knows_people` is the share of the originals it has, sampled by the audit's seed. `errors` is the
+    share of its values that are wrong: another person's, drawn by the seed. With `alignment` set to `release` it
+    generalizes its own data to the granularity of the release before comparing; with `cells` a released interval,
+    group, set or mask agrees with every value that it allows; `none` is the paper. `evidence` is the score of a link:
+    `best`, the score of its best candidate; `margin`, that minus the second best; `reference`, that minus its best
+    score among reference people, half of the control, who are not in the release; `density`, the logarithm
+    of the mean of exp(score) over the whole release minus that over the reference people.
     """
 
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
+    errors: Annotated[float, Field(ge=0, lt=1)] = 0.0
     alignment: Alignment = "none"
     blocking: Blocking = Blocking()
     ladder: Ladder | None = None

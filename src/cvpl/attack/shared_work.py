@@ -45,7 +45,7 @@ class WorkKeys:
     @classmethod
     def of(cls, attacker: Attacker, most: int | None) -> WorkKeys:
         """The keys of an attacker that searches at most `most` originals and controls."""
-        tables = attacker.knows, attacker.knows_people, attacker.alignment, most
+        tables = attacker.knows, attacker.knows_people, attacker.errors, attacker.alignment, most
         strangers = *tables, attacker.needs_reference
         space = *tables, attacker.vectorization.model_dump_json()
         projection = *space, repr(attacker.projection) if attacker.projects else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import typer
@@ -91,6 +92,12 @@ def command(
         help="How many people there are in all, of whom the originals are some, such as 1000000; below 1 the share of "
         "them that is in the table. The result then tells how many of an attacker's links are right.",
     ),
+    scenario: str | None = typer.Option(
+        None,
+        metavar="NAME",
+        help="The situation in which the family attacks: motivated_intruder, neighbour, journalist, marketer or "
+        "data_holder. It sets which columns attackers know, and with how many errors.",
+    ),
     randomize: bool = typer.Option(
         False,
         "--randomize",
@@ -155,12 +162,13 @@ def command(
                 quick=quick,
                 first_answer=True,
                 page=out is not None,
+                scenario=scenario,
                 memory=allowed,
             )
         with reader_may_leave():
             show_plan(planned, page())
         return
-    unsaved = None
+    unsaved, started = None, perf_counter()
     try:
         with Progress() as progress:
             result = audit(
@@ -173,6 +181,7 @@ def command(
                 randomize=draw,
                 quick=quick,
                 population=population,
+                scenario=scenario,
                 memory=allowed,
                 save_projection_to=save_projection,
                 progress=progress,
@@ -183,6 +192,9 @@ def command(
         result, unsaved = error.result, error
     wrote = None if out is None else _write(result, out, guessed, day)
     told = [] if wrote is None else [f"\n{wrote}"]
+    if result.attacker_scenario is not None:
+        # How long an attack takes is part of a scenario. The result has no times: it is the same on every machine.
+        told.append(f"The scenario {result.attacker_scenario.name} took {perf_counter() - started:.1f} s to run here.")
     if guessed is not None:
         told.append(_next_command(original, protected, control, out))
     _show(result, told, as_json=as_json, details=details, used=used)

@@ -77,11 +77,12 @@ def drawn_attackers(config: AuditConfig, seed: int, *, reference: bool) -> dict[
     columns = [
         column for column, item in config.columns.items() if item.observable and (known is None or column in known)
     ]
-    people = config.attacker.knows_people if config.attacker is not None else 1.0
+    people, errors = (1.0, 0.0) if config.attacker is None else (config.attacker.knows_people, config.attacker.errors)
     blockable = any(entry.block is not None for entry in config.columns.values())
     problems: list[Problem] = []
     found = {}
-    for key, written in draw(columns, people, blockable, reference, stream(seed, "drawn attackers")).items():
+    rng = stream(seed, "drawn attackers")
+    for key, written in draw(columns, people, blockable, reference, rng, errors).items():
         attacker = resolve_attacker(key, written, config, "drawn attackers", problems)
         if attacker is not None:
             found[key] = attacker
@@ -118,6 +119,7 @@ def resolve_attacker(
         return Attacker(
             knows=written.knows,
             knows_people=written.knows_people,
+            errors=written.errors,
             alignment=written.alignment,
             blocking=blocking,
             ladder=ladder,

@@ -59,16 +59,22 @@ DRAWN = 3
 
 def family(common: AttackerConfig) -> dict[str, AttackerConfig]:
     """The members of the family, each with the attacker's knowledge from `common`."""
-    known = {"knows": common.knows, "knows_people": common.knows_people, "threshold": common.threshold}
+    known = {
+        "knows": common.knows,
+        "knows_people": common.knows_people,
+        "errors": common.errors,
+        "threshold": common.threshold,
+    }
     return {name: AttackerConfig.model_validate({**known, **settings}) for name, settings in FAMILY.items()}
 
 
 def draw(
-    columns: list[str], people: float, blockable: bool, reference: bool, rng: np.random.Generator
+    columns: list[str], people: float, blockable: bool, reference: bool, rng: np.random.Generator, errors: float = 0.0
 ) -> dict[str, AttackerConfig]:
     """Random attackers, so that no release can be tuned to them: columns, operators and evidence are drawn.
 
-    `columns` are those that attackers may know, `people` the share of the originals that they know. `blockable` says
+    `columns` are those that attackers may know, `people` the share of the originals that they know, and `errors` the
+    share of their values that are wrong. `blockable` says
     whether the columns have blocking rules, `reference` whether there is a control to use as a reference sample.
     """
     drawn = {}
@@ -82,6 +88,7 @@ def draw(
         settings: dict[str, Any] = {
             "knows": kept or columns,
             "knows_people": people,
+            "errors": errors,
             "alignment": "release",
             "blocking": "columns" if blocked else "none",
             "projection": projection,

@@ -13,7 +13,9 @@ from cvpl.attack.attacker import Attacker
 from cvpl.config.attackers import column_problems, drawn_attackers, resolve_attacker, scheme_of, written_attackers
 from cvpl.config.family import FAMILY
 from cvpl.config.problems import problems_of
+from cvpl.config.scenarios import SCENARIOS, with_scenario
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm, ReadingConfig
+from cvpl.config.written_attacker import AttackerConfig
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
@@ -215,6 +217,14 @@ class ResolvedConfig:
             what = f"the population has {stated:,.0f} people, and the table of originals {people:,}"
             raise InputError([Problem(WHERE, what, "State the number of people that the originals are drawn from.")])
 
+    def check_scenario(self, *, has_control: bool) -> None:
+        """Refuse a scenario whose answer needs people who are not in the release, if there are none."""
+        name = None if self.config.attacker is None else self.config.attacker.scenario
+        if name is None or has_control or not SCENARIOS[name].needs_control:
+            return
+        what = f"the scenario {name} does not know who is in the release, so it needs people who are not, and has none"
+        raise InputError([Problem(WHERE, what, "Pass a control (`--control FILE`), or choose another scenario.")])
+
     def with_drawn(self, seed: int, *, reference: bool) -> ResolvedConfig:
         """The same plan with attackers drawn by `seed` as well."""
         more = drawn_attackers(self.config, seed, reference=reference)
@@ -241,16 +251,17 @@ class ConfigWithBase:
 ConfigLike = AuditConfig | Mapping[str, Any] | str | Path | WithPolicy | ConfigWithBase
 
 
-def load(config: ConfigLike) -> ResolvedConfig:
+def load(config: ConfigLike, scenario: str | None = None) -> ResolvedConfig:
     """Read, check and resolve a configuration: a path to a YAML file, a mapping, or an AuditConfig.
 
-    Paths inside a file are relative to the file. Raises InputError with every problem.
+    Paths inside a file are relative to the file. `scenario` replaces that of the attacker, which must be the family.
+    Raises InputError with every problem.
     """
     if isinstance(config, WithPolicy):
-        resolved = load(config.config)
+        resolved = load(config.config, scenario)
         return replace(resolved, config=resolved.config.model_copy(update={"policy": config.policy}))
     if isinstance(config, ConfigWithBase):
-        return _resolve(config.config, config.base, config.name)
+        return _resolve(_under(config.config, scenario), config.base, config.name)
     base, name = Path(), WHERE
     if isinstance(config, str | Path):
         base, name = Path(config).parent, Path(config).name
@@ -260,7 +271,23 @@ def load(config: ConfigLike) -> ResolvedConfig:
             config = AuditConfig.model_validate(config)
         except ValidationError as error:
             raise InputError(problems_of(error, name, AuditConfig)) from None
-    return _resolve(config, base, name)
+    return _resolve(_under(config, scenario), base, name)
+
+
+def _under(config: AuditConfig, scenario: str | None) -> AuditConfig:
+    """The configuration under a scenario given by name; None keeps it."""
+    if scenario is None:
+        return config
+    if scenario not in SCENARIOS:
+        raise UsageError(unknown_names("scenario", [scenario], SCENARIOS))
+    written = config.attacker
+    if config.attackers is not None or (written is not None and written.preset != "default"):
+        raise UsageError(
+            "a scenario is run by the family of attackers, and the configuration names others. Set `attacker: default`."
+        )
+    common = {} if written is None else {"knows_people": written.knows_people, "threshold": written.threshold}
+    attacker = AttackerConfig.model_validate({"preset": "default", "scenario": scenario, **common})
+    return config.model_copy(update={"attacker": attacker})
 
 
 def _read_yaml(path: Path) -> Mapping[str, Any]:
@@ -273,6 +300,7 @@ def _read_yaml(path: Path) -> Mapping[str, Any]:
 
 def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
     problems: list[Problem] = []
+    config = with_scenario(config, name, problems)
     specs = tuple(
         _spec(column, entry, base, name, problems) for column, entry in config.columns.items() if entry.observable
     )

@@ -16,6 +16,8 @@ from cvpl.operators.threshold import Calibrate, Threshold
 from cvpl.operators.vectorization import Encoding, Scaling
 from cvpl.settings import Settings
 
+ScenarioName = Literal["motivated_intruder", "neighbour", "journalist", "marketer", "data_holder"]
+
 
 class VectorizationConfig(Settings):
     """The attacker's default choices; columns may override them."""
@@ -105,12 +107,15 @@ class LadderConfig(Settings):
 class AttackerConfig(Settings):
     """An attacker as written; missing settings are those of the preset `paper`.
 
-    The preset `default` means a family of attackers; it takes only `knows`, `knows_people` and `threshold`.
+    The preset `default` means a family of attackers; it takes only `knows`, `knows_people`, `errors` and `threshold`. A
+    `scenario` is run by that family, and sets what it knows.
     """
 
     preset: Literal["paper", "default"] = "paper"
+    scenario: ScenarioName | None = None
     knows: tuple[str, ...] | None = None
     knows_people: Annotated[float, Field(gt=0, le=1)] = 1.0
+    errors: Annotated[float, Field(ge=0, lt=1)] = 0.0
     alignment: Alignment = "none"
     blocking: BlockingForm = "columns"
     ladder: LadderConfig | None = None
@@ -122,6 +127,8 @@ class AttackerConfig(Settings):
 
     @model_validator(mode="after")
     def _family_has_its_own_operators(self) -> AttackerConfig:
+        if self.scenario is not None and self.preset != "default":
+            raise ValueError("a scenario is run by the family; remove `preset`, or set it to default")
         others = sorted(self.model_fields_set - _COMMON)
         if self.preset == "default" and any(getattr(self, name) != _default(name) for name in others):
             named = ", ".join(others)
@@ -136,7 +143,7 @@ class AttackerConfig(Settings):
         )
 
 
-_COMMON = frozenset({"preset", "knows", "knows_people", "threshold"})
+_COMMON = frozenset({"preset", "scenario", "knows", "knows_people", "errors", "threshold"})
 """The settings shared by all members of the family; they have their own operators."""
 
 
@@ -149,6 +156,8 @@ def _attacker(value: object) -> object:
         if value not in ("paper", "default"):
             raise ValueError("the presets are: default, paper. Name one, or write the operators with their settings")
         return {"preset": value}
+    if isinstance(value, Mapping) and value.get("scenario") is not None and "preset" not in value:
+        return {"preset": "default", **value}
     return value
 
 

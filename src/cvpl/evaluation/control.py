@@ -22,6 +22,12 @@ _DECIMALS = 9
 """The decimals up to which two scores are compared: the last bits depend on the order in which a sum is taken."""
 
 
+def comparable(scores: Floats) -> Floats:
+    """The scores up to the decimals in which two of them are compared."""
+    rounded: Floats = np.round(scores, _DECIMALS)
+    return rounded
+
+
 def attributable_rate(rate: float, control: float) -> float | None:
     """(LR - control) / (1 - control): the share linked beyond what look-alikes explain; None if control is 1."""
     return None if control >= 1 else (rate - control) / (1 - control)
@@ -33,7 +39,7 @@ def power_at(originals: Floats, controls: Floats, false_rate: float) -> float:
     Read off the ROC, linear between attainable points. A record without candidates scores -inf: it is linked only at
     the last point, where every record is. Same as `Roc.power`, without the other points of the ROC.
     """
-    originals, controls = np.round(originals, _DECIMALS), np.round(controls, _DECIMALS)
+    originals, controls = comparable(originals), comparable(controls)
     people, linked = len(controls), int(false_rate * len(controls))
     while linked < people and (linked + 1) / people <= false_rate:
         linked += 1
@@ -67,7 +73,7 @@ class Roc:
     @classmethod
     def of(cls, originals: Floats, controls: Floats) -> Roc:
         """The attainable points, from (0, 0) at an infinite threshold to (1, 1)."""
-        originals, controls = np.round(originals, _DECIMALS), np.round(controls, _DECIMALS)
+        originals, controls = comparable(originals), comparable(controls)
         steps = np.unique(np.concatenate([originals, controls]))[::-1]
         thresholds = np.concatenate([[np.inf], steps])
         false, true = (

@@ -21,6 +21,7 @@ from cvpl.result.comparison import (
     Places,
     comparison_schema,
 )
+from cvpl.result.compliance import Compliance, ComplianceRow
 from cvpl.result.criteria import (
     ClassRisk,
     ClassSizeShare,
@@ -44,8 +45,10 @@ from cvpl.result.figures import (
     RungRate,
     TruthFigures,
 )
+from cvpl.result.membership import Membership, MembershipArea, MembershipRate
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.result.population import Population, Precision
+from cvpl.result.scenario import AttackerScenario
 from cvpl.result.setting import (
     AlignedColumn,
     Blocks,
@@ -116,6 +119,7 @@ __all__ = [
     "Assumptions",
     "AtRisk",
     "AttackerRow",
+    "AttackerScenario",
     "Attributable",
     "AuditResult",
     "BenchmarkGroup",
@@ -136,6 +140,8 @@ __all__ = [
     "ComparedRelease",
     "ComparedUtility",
     "ComparisonResult",
+    "Compliance",
+    "ComplianceRow",
     "Contribution",
     "Contributions",
     "Control",
@@ -157,6 +163,9 @@ __all__ = [
     "Made",
     "MaximumRate",
     "MeanUtility",
+    "Membership",
+    "MembershipArea",
+    "MembershipRate",
     "Overlap",
     "PairedDifference",
     "Picked",

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Picked
+from cvpl.result.compliance import Compliance
 from cvpl.result.criteria import Criteria
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import FROM_FILE, Document, refused_as_invalid
@@ -26,8 +27,10 @@ from cvpl.result.figures import (
     power_at,
 )
 from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
+from cvpl.result.membership import Membership
 from cvpl.result.people import AtRisk
 from cvpl.result.population import Population
+from cvpl.result.scenario import AttackerScenario
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
 from cvpl.result.singling_out import SinglingOut
@@ -90,6 +93,7 @@ class AuditResult(Document):
     inputs: dict[str, Input]
     scenario: Literal["simulation", "controlled", "partial", "blind"]
     attacker: str
+    attacker_scenario: AttackerScenario | None = None
     threshold: Threshold | None
     calibration: Calibration | None
     linkage_rate: Rate
@@ -119,7 +123,9 @@ class AuditResult(Document):
     sensitivity: Sensitivity | None = None
     at_risk: AtRisk | None = None
     singling_out: SinglingOut | None = None
+    membership: Membership | None = None
     criteria: Criteria | None = None
+    compliance: Compliance | None = None
     assumptions: Assumptions | None = None
     quick: bool = False
     suppress_below: Whole = 1

@@ -68,6 +68,7 @@ def audit(
     randomize: bool | int = False,
     quick: bool = False,
     population: float | None = None,
+    scenario: str | None = None,
     memory: int | None = None,
     limits: LimitsLike | None = None,
     save_projection_to: str | Path | None = None,
@@ -95,6 +96,9 @@ def audit(
 
     `population` is the number of people that the originals are part of, or, below 1, the share of them that is in the
     table; it replaces the configuration's. The result then tells how many links are right (`result.population`).
+
+    `scenario` names a situation in which the family attacks, such as "motivated_intruder"; it replaces the
+    configuration's, and sets the columns and errors of what attackers know (`result.attacker_scenario`).
 
     `progress` is called with what is being done and the share of the whole audit that is done, which never falls and is
     1 at the end. The share is None while the tables are read, since the work is not known before. It is a share of the
@@ -135,6 +139,7 @@ def audit(
         draw_seed=seed,
         quick=quick,
         population=population,
+        scenario=scenario,
     )
     if save_projection_to is not None:
         _check_can_save(Path(save_projection_to), resolved, [original, protected, control, config])
@@ -227,6 +232,7 @@ def plan_audit(
     quick: bool = False,
     first_answer: bool = False,
     page: bool = False,
+    scenario: str | None = None,
     memory: int | None = None,
 ) -> ResourceEstimate:
     """What an audit with these arguments would compare, and what it would take, without doing it.
@@ -236,7 +242,15 @@ def plan_audit(
     """
     seed = _seed_of_draw(randomize)
     resolved, inputs = read_plan(
-        original, protected, config, control, memory, attackers=attackers, draw_seed=seed, quick=quick
+        original,
+        protected,
+        config,
+        control,
+        memory,
+        attackers=attackers,
+        draw_seed=seed,
+        quick=quick,
+        scenario=scenario,
     )
     findings = _check(resolved, inputs)[1]
     speed = measure_speed()
@@ -266,6 +280,7 @@ def read_plan(
     draw_seed: int | None = None,
     quick: bool = False,
     population: float | None = None,
+    scenario: str | None = None,
 ) -> tuple[ResolvedConfig, Inputs]:
     """The resolved configuration and the checked tables, or every problem of both.
 
@@ -273,7 +288,7 @@ def read_plan(
     memory needed depends on it.
     """
     try:
-        resolved = load(config.config if isinstance(config, Proposal) else config)
+        resolved = load(config.config if isinstance(config, Proposal) else config, scenario)
     except InputError as error:
         problems = list(error.problems) + check_files(original, protected, control)
         raise InputError(problems) from None
@@ -313,6 +328,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         what = "no observable column has a value in every table"
         raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
     resolved.check_population(inputs.pair.original.rows)
+    resolved.check_scenario(has_control=inputs.pair.control is not None)
     check_calibration(
         resolved.attackers.values(), inputs.evaluation.matches, has_control=inputs.pair.control is not None
     )

@@ -9,6 +9,7 @@ from functools import partial
 from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
+from cvpl.assessment.diagnostics.membership import MembershipFigures, membership
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import Progressive, climb
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, leave_one_out
@@ -32,7 +33,8 @@ class Diagnostics:
     """The results of all diagnostics.
 
     `self_linkage` is by table, `subgroups` by attacker. `sensitivity` belongs to the attacker `varied`; both are None
-    if the variations were not run. `singling_out` and `criteria` are None in a quick look.
+    if the variations were not run. `singling_out` and `criteria` are None in a quick look,
+    `membership` without a control.
     """
 
     self_linkage: Mapping[str, SelfLinkage]
@@ -43,6 +45,7 @@ class Diagnostics:
     sensitivity: Sensitivity | None
     singling_out: SinglingOut | None = None
     criteria: ReleaseCriteria | None = None
+    membership: MembershipFigures | None = None
 
 
 def run_diagnostics(
@@ -83,7 +86,8 @@ def run_diagnostics(
     if not resolved.quick:
         progress(Phase.CRITERIA, None)
         criteria = formal_criteria(resolved, inputs)
-    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria)
+    inside = membership(ensemble)
+    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria, inside)
 
 
 def run_contributions(

@@ -125,20 +125,26 @@ class CanaryReleases:
         """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
 
         `threshold` is None off the scale, and if a calibrated one was not attainable; then the default one is used.
-        Work that none of the attackers in `later` needs is dropped.
+        Work that none of the attackers in `later` needs is dropped. Errors in what it knows are left out: a canary
+        tests the attack, not the knowledge.
         """
+        certain = _without_errors(attacker)
         read_at = float(DEFAULT) if threshold is None else threshold
         own, nobody = (
-            attack(pair, attacker, seed=self._seed, budget=self._budget, most=ASKED, shared=shared)
+            attack(pair, certain, seed=self._seed, budget=self._budget, most=ASKED, shared=shared)
             for pair, shared in zip((self._identity, self._independent), self._shared, strict=True)
         )
         scores = _scores(own), _scores(nobody)
         kept = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
         found = Canaries(_identity(own, scores[0], read_at), _independent(nobody, scores[1], read_at), kept)
-        keys = [WorkKeys.of(item, ASKED) for item in later]
+        keys = [WorkKeys.of(_without_errors(item), ASKED) for item in later]
         for shared in self._shared:
             shared.keep_for(keys)
         return found
+
+
+def _without_errors(attacker: Attacker) -> Attacker:
+    return attacker.model_copy(update={"errors": 0.0}) if attacker.errors else attacker
 
 
 def independent_columns(original: Table, control: Table | None, rows: int, rng: np.random.Generator) -> Table:

@@ -12,8 +12,11 @@ from cvpl.assessment.gate import TableFigures
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.sections.compliance import compliance
 from cvpl.assessment.sections.formal_criteria import criteria
+from cvpl.assessment.sections.membership import membership, with_precision
 from cvpl.assessment.sections.population import population
+from cvpl.assessment.sections.scenario import attacker_scenario
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
@@ -69,6 +72,7 @@ def audit_result(
         inputs=described(inputs),
         scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
         attacker=ensemble.headline,
+        attacker_scenario=attacker_scenario(resolved),
         threshold=measured.threshold,
         calibration=measurements.calibration(measured),
         linkage_rate=measurements.rate(measured),
@@ -97,6 +101,7 @@ def audit_result(
         sensitivity=diagnostics.sensitivity(found.varied, found.sensitivity),
         at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
         singling_out=singling_out(found.singling_out, inputs),
+        membership=membership(found.membership),
         criteria=criteria(found.criteria),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
@@ -108,4 +113,7 @@ def audit_result(
     )
     told = disclosure.published(result)
     setting, people = resolved.config.population, inputs.pair.original.rows
-    return told.model_copy(update={"population": population(setting, people, told.power, disclosure.k)})
+    among = population(setting, people, told.power, disclosure.k)
+    inside = with_precision(told.membership, among, disclosure.k)
+    told = told.model_copy(update={"population": among, "membership": inside})
+    return told.model_copy(update={"compliance": compliance(told, inputs.evaluation.matches)})

@@ -22,11 +22,12 @@ def population(
         size=size,
         people=people,
         share=people / size,
-        precision=[_precision(power, people, size, k) for power in powers or ()],
+        precision=[precision_of(power, people, size, k) for power in powers or ()],
     )
 
 
-def _precision(power: out.Power, people: int, size: int, k: int) -> out.Precision:
+def precision_of(power: out.Power, people: int, size: int, k: int) -> out.Precision:
+    """The precision at one false-positive rate, from the published power and its interval."""
     ends = None if power.low is None or power.high is None else (power.low, power.high)
     low, high = (None, None) if ends is None else (_at(end, power.false_rate, people, size) for end in ends)
     untold = k > 1 and power.power <= 0

@@ -7,6 +7,7 @@ from dataclasses import replace
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.attackers import attackers_section, ladder_section
 from cvpl.reports.sections.columns import columns_section
+from cvpl.reports.sections.compliance import compliance_section
 from cvpl.reports.sections.figures import (
     false_rates_section,
     figures_section,
@@ -17,11 +18,13 @@ from cvpl.reports.sections.figures import (
 from cvpl.reports.sections.formal_criteria import criteria_section
 from cvpl.reports.sections.limits import limits
 from cvpl.reports.sections.matches import matches_section, similarities_section
+from cvpl.reports.sections.membership import membership_section
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.people import people_section
 from cvpl.reports.sections.population import population_section
 from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
 from cvpl.reports.sections.reviewers import requirements
+from cvpl.reports.sections.scenario import scenario_section
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -59,6 +62,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
     decide = [
         not_assessable_section(result, "decide", REPORTS),
         quick_section(result),
+        scenario_section(result),
         gate_section(result),
         policies_section(result),
         pointer_section(result.warnings, len(result.warnings), EVERYWHERE - PAGE),
@@ -66,7 +70,9 @@ def audit_sections(result: AuditResult) -> list[Section]:
         people_section(result),
         columns_section(result),
         singling_out_section(result),
+        membership_section(result),
         criteria_section(result),
+        compliance_section(result),
         steps_section(next_steps(result), REPORTS),
         _reviewers(result),
         checks_section(result),

@@ -20,7 +20,9 @@ def figures_section(result: AuditResult) -> Section:
 
 
 def false_rates_section(result: AuditResult) -> Section:
-    """The power at every false-positive rate except that of the risk."""
+    """The power at every false-positive rate except that of the risk; with a control the membership tells it."""
+    if result.membership is not None:
+        return Section("false_rates")
     linked = "of the control is linked"
     if result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out":
         linked = "find a wrong person"

@@ -72,14 +72,19 @@ def _figures(found: Criteria, result: AuditResult) -> Table:
 
 def _sensitive(found: Criteria) -> Table:
     heads = (
-        Column("sensitive column", "left"),
+        Column("column", "name"),
         Column("distinct l"),
         Column("entropy l"),
-        Column("c of (c, l)"),
-        Column("t, equal distance"),
-        Column("t, ordered distance"),
+        Column("c"),
+        Column("t, equal"),
+        Column("t, ordered"),
     )
-    return Table("Sensitive columns", heads, tuple(_row(item) for item in found.sensitive), captioned=True)
+    return Table(
+        "Sensitive columns: l-diversity, c of recursive (c, l), t-closeness by two distances",
+        heads,
+        tuple(_row(item) for item in found.sensitive),
+        captioned=True,
+    )
 
 
 def _row(item: SensitiveCriteria) -> tuple[str, ...]:

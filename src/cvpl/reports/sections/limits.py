@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from cvpl.result import AuditResult
 from cvpl.wording import percent, printable
@@ -56,6 +57,7 @@ def _threat_model(result: AuditResult) -> tuple[str, ...]:
     people = "every person" if shares <= {1.0} else f"{percent(max(shares))} of the people"
     lines = [
         f"They have the release and, as background knowledge, the originals themselves: {people}, {columns}.",
+        *_errors(settings),
         "They do not know the true matches, how the release was made, or any sensitive column.",
         "They compare records, within blocks or all with all, and take the best candidate.",
     ]
@@ -64,3 +66,8 @@ def _threat_model(result: AuditResult) -> tuple[str, ...]:
     if any(setting.get("alignment") == "release" for setting in settings):
         lines.append("Some coarsen their own data to match the release.")
     return tuple(lines)
+
+
+def _errors(settings: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    shares = {float(setting.get("errors", 0.0)) for setting in settings}
+    return (f"Up to {percent(max(shares))} of the values that they know are wrong.",) if max(shares, default=0) else ()

@@ -86,7 +86,7 @@ def _exact(found: SinglingOut, result: AuditResult) -> str:
 
 def _predicates(found: SinglingOut, result: AuditResult) -> Table:
     k = result.suppress_below
-    heads = ("columns of a predicate", "predicates", "single out an original", "a control", "attributable", "interval")
+    heads = ("columns", "predicates", "single out an original", "a control", "attributable", "interval")
     rows = tuple(
         (
             str(row.columns),

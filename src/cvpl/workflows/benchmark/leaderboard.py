@@ -175,7 +175,7 @@ def _utility(kept: out.BenchmarkUtility, figures: Sequence[str], columns: Sequen
 
 def _paper_s(entry: Entry, result: out.AuditResult) -> out.Rate | None:
     """The linkage rate of the paper's attacker, under any name, if it was run."""
-    own = {"knows": None, "knows_people": 1.0, "threshold": None}
+    own = {"knows": None, "knows_people": 1.0, "errors": 0.0, "threshold": None}
     written = written_attackers(entry.config.config, "", [])
     names = [key for key, item in written.items() if item.model_copy(update=own) == AttackerConfig()]
     return next((row.linkage_rate for row in result.attackers if row.name in names), None)

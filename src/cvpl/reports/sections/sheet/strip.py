@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cvpl.reports.sections.top import policy_comparison, shown_attacker
-from cvpl.result import AuditResult, PolicyOutcome
+from cvpl.result import AttackerScenario, AuditResult, PolicyOutcome
 from cvpl.result.deciding_reason import deciding_reason
-from cvpl.wording import counted, printable, sentence
+from cvpl.wording import counted, percent, printable, sentence
 
 State = Literal["met", "not-met", "no-policy", "not-assessable"]
 WORDS: dict[State, str] = {
@@ -39,9 +39,18 @@ def verdict_strip(result: AuditResult) -> Strip:
     details = [*_policy(result, state)]
     if result.quick:
         details.append("Quick look: run the full audit before you decide.")
+    if result.attacker_scenario is not None:
+        details.append(_limited(result.attacker_scenario))
     if result.assumptions is not None:
         details.append(NO_CONFIGURATION)
     return Strip(state, tuple(details))
+
+
+def _limited(found: AttackerScenario) -> str:
+    """What attackers know in a scenario: its figures hold for them alone."""
+    wrong = f", and {percent(found.errors)} of their values are wrong" if found.errors else ""
+    known = f"attackers know {counted(len(found.columns), 'column')}{wrong}"
+    return f"Only for the scenario {found.name.replace('_', ' ')}: {known}."
 
 
 def _state(result: AuditResult) -> State:

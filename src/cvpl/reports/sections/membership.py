@@ -1,0 +1,110 @@
+"""Whether it can be told that a person is in the release."""
+
+from __future__ import annotations
+
+from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.result import AuditResult, Membership, MembershipRate
+from cvpl.wording import UNKNOWN, counted, in_words, percent, printable, span
+
+HEADING = "Membership"
+_CHANCE = 0.5
+_SAME = 1e-9
+
+
+def membership_section(result: AuditResult) -> Section:
+    """The best true-positive rates and the area under the curve; without a control, that it was not measured."""
+    found = result.membership
+    if found is None:
+        return Section("membership", HEADING)
+    sentences = [Remark(_sentence(found, result))]
+    if result.verdict.kind == "not_assessable":
+        text = "The release is not assessable. These figures say nothing of the risk."
+        sentences.insert(0, Remark(text, "notice"))
+    return Section(
+        "membership",
+        HEADING,
+        sentences=tuple(sentences),
+        tables=(_table(found, result),),
+        notes=_notes(found),
+        outputs=REPORTS,
+    )
+
+
+def area_words(found: Membership) -> str:
+    """The area under the curve with its interval: three decimals, or two if they tell all."""
+    area = found.auc
+    numbers = [area.estimate] if area.low is None or area.high is None else [area.estimate, area.low, area.high]
+    decimals = 2 if all(abs(value - round(value, 2)) < _SAME for value in numbers) else 3
+    first, *ends = (f"{value:.{decimals}f}" for value in numbers)
+    return f"{first} ({' to '.join(ends)})" if ends else first
+
+
+def _sentence(found: Membership, result: AuditResult) -> str:
+    area = found.auc
+    text = (
+        f"A person in the release scores higher than one who is not with a probability of {area_words(found)}, by "
+        f"attacker '{printable(area.attacker)}' (the area under the ROC curve; 0.5 is chance)."
+    )
+    if area.low is not None and area.low > _CHANCE:
+        text += " So being in the release can be told."
+    elif area.low is not None and area.high is not None and area.high >= _CHANCE:
+        text += " That cannot be told from chance."
+    first = next((rate for rate in found.rates if rate.low is not None), None)
+    if first is not None and not _is_chance(first):
+        share = in_words(first.power, k=result.suppress_below, of="")
+        at, ends = _rate(first.false_rate), span(first.low, first.high)
+        text += f" At a false-positive rate of {at}, {share} of the people in it are found ({ends})."
+    return text
+
+
+def _is_chance(rate: MembershipRate) -> bool:
+    return rate.low is not None and rate.low <= rate.false_rate
+
+
+def _rate(value: float) -> str:
+    return f"{value:.1%}" if value < 0.01 else f"{value:.0%}"
+
+
+def _table(found: Membership, result: AuditResult) -> Table:
+    columns = [
+        Column("false-positive rate", "left"),
+        Column("found"),
+        Column("95% interval"),
+        Column("best attacker", "name"),
+    ]
+    if found.prior is not None:
+        columns += [Column("right"), Column("interval of right", least_width=100)]
+    rows = tuple(_row(rate, found, result.suppress_below) for rate in found.rates)
+    return Table("True-positive rate of the best attacker", tuple(columns), rows)
+
+
+def _row(rate: MembershipRate, found: Membership, k: int) -> tuple[str, ...]:
+    measured = rate.low is not None
+    cells = [
+        f"at {_rate(rate.false_rate)}",
+        percent(rate.power, k=k) if measured else UNKNOWN,
+        span(rate.low, rate.high) if measured else "too few people",
+        printable(rate.attacker) if measured else "",
+    ]
+    if found.prior is not None:
+        cells += [
+            percent(rate.precision) if measured else UNKNOWN,
+            span(rate.precision_low, rate.precision_high) if measured else "",
+        ]
+    return tuple(cells)
+
+
+def _notes(found: Membership) -> tuple[str, ...]:
+    notes = [
+        "Found: taken to be in the release, and in it, where the stated share of people who are not in it is taken to "
+        f"be in it too. Measured with {counted(found.controls, 'control')}; each row has the attacker that is best "
+        "there, and its interval is corrected for that choice."
+    ]
+    if all(rate.false_rate >= 0.01 for rate in found.rates):
+        notes.append("A false-positive rate of 0.1% needs 10,000 controls.")
+    if found.prior is not None:
+        notes.append(
+            "Right: if everybody in the population is tested, the share of those taken to be in the "
+            f"release who are in it. A guess is right for {percent(found.prior)}."
+        )
+    return tuple(notes)
