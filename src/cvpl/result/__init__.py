@@ -44,6 +44,14 @@ from cvpl.result.figures import (
     RungRate,
     TruthFigures,
 )
+from cvpl.result.inference import (
+    Inference,
+    InferenceBaseline,
+    InferenceRate,
+    InferenceRow,
+    Reconstruction,
+    SecretInference,
+)
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.result.population import Population, Precision
 from cvpl.result.setting import (
@@ -151,6 +159,10 @@ __all__ = [
     "GroupRates",
     "Growth",
     "GrowthPoint",
+    "Inference",
+    "InferenceBaseline",
+    "InferenceRate",
+    "InferenceRow",
     "Input",
     "Ladder",
     "LargestTop1",
@@ -172,11 +184,13 @@ __all__ = [
     "Provenance",
     "Randomization",
     "Rate",
+    "Reconstruction",
     "Risk",
     "RoundFailure",
     "RoundPower",
     "RungRate",
     "Search",
+    "SecretInference",
     "SelfLinkage",
     "SelfRate",
     "SensitiveCriteria",

@@ -25,6 +25,7 @@ from cvpl.result.figures import (
     TruthFigures,
     power_at,
 )
+from cvpl.result.inference import Inference
 from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
 from cvpl.result.people import AtRisk
 from cvpl.result.population import Population
@@ -120,6 +121,7 @@ class AuditResult(Document):
     at_risk: AtRisk | None = None
     singling_out: SinglingOut | None = None
     criteria: Criteria | None = None
+    inference: Inference | None = None
     assumptions: Assumptions | None = None
     quick: bool = False
     suppress_below: Whole = 1

@@ -301,6 +301,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         subgroups=resolved.subgroups,
         sensitive=resolved.sensitive,
         weights=resolved.weights,
+        secrets=resolved.read_secrets,
         memory=resolved.budget.memory,
         threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),

@@ -9,6 +9,7 @@ from functools import partial
 from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
+from cvpl.assessment.diagnostics.inference import inference
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import Progressive, climb
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, leave_one_out
@@ -20,6 +21,7 @@ from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.groups.subgroups import Subgroups
+from cvpl.evaluation.inference.figures import Inference
 from cvpl.evaluation.measurement import Measurement
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
@@ -32,7 +34,8 @@ class Diagnostics:
     """The results of all diagnostics.
 
     `self_linkage` is by table, `subgroups` by attacker. `sensitivity` belongs to the attacker `varied`; both are None
-    if the variations were not run. `singling_out` and `criteria` are None in a quick look.
+    if the variations were not run. `singling_out` and `criteria` are None in a quick look, and so is `inference`, also
+    if there is no secret.
     """
 
     self_linkage: Mapping[str, SelfLinkage]
@@ -43,6 +46,7 @@ class Diagnostics:
     sensitivity: Sensitivity | None
     singling_out: SinglingOut | None = None
     criteria: ReleaseCriteria | None = None
+    inference: Inference | None = None
 
 
 def run_diagnostics(
@@ -83,7 +87,11 @@ def run_diagnostics(
     if not resolved.quick:
         progress(Phase.CRITERIA, None)
         criteria = formal_criteria(resolved, inputs)
-    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria)
+    inferred = None
+    if resolved.runs_inference:
+        progress(Phase.INFERENCE, None)
+        inferred = inference(ensemble, resolved, inputs)
+    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria, inferred)
 
 
 def run_contributions(

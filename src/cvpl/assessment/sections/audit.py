@@ -13,6 +13,7 @@ from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.sections.formal_criteria import criteria
+from cvpl.assessment.sections.inference import inference
 from cvpl.assessment.sections.population import population
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
@@ -43,6 +44,7 @@ def table_figures(found: Diagnostics, inputs: Inputs, disclosure: Disclosure) ->
     return TableFigures(
         k=None if found.criteria is None else found.criteria.classes.k,
         singled_out=None if singled is None else singled.rate,
+        inferred=disclosure.published_or_none(inference(found.inference)),
     )
 
 
@@ -98,6 +100,7 @@ def audit_result(
         at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
         singling_out=singling_out(found.singling_out, inputs),
         criteria=criteria(found.criteria),
+        inference=inference(found.inference),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
         lower_bound=not done.exact,
