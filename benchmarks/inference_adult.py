@@ -19,9 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from adult_study import RELEASES, settings
-
 import cvpl
+from adult_study import RELEASES, settings
 
 SECRETS = ("income", "occupation", "marital-status")
 ATTACKERS = ("rarity", "unprojected")

@@ -19,18 +19,21 @@ from cvpl.attack.attack import Attack
 from cvpl.evaluation.criteria.classes import combined_codes
 from cvpl.evaluation.inference.beliefs import Beliefs, normalized
 from cvpl.evaluation.inference.secret import Secret
-from cvpl.operators.similarity.scorers import Scorer
+from cvpl.operators.similarity import AgreementScorer, Scorer
 from cvpl.search.best import TIE
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 
 NEAREST = 20
 """The profiles that are kept for each person."""
 _SPARE = 4
 """More are kept while searching, since the scores of tiles are approximate."""
+COMPILED = 10_000_000
+"""From so many pairs on, a compiled loop saves more time than it takes to load."""
 _TILE = 1 << 20
 _QUERIES = 128
 
@@ -117,18 +120,37 @@ def nearest_profiles(attack: Attack, table: Table, profiles: Profiles, k: int = 
     keys = combined_codes([one.distinct(plain=one.plain)[1] for one in codes], table.rows)
     asked = np.unique(keys, return_index=True)[1].astype(np.int64)
     scorer = attack.representation.scorer(table, attack.protected).sorted(asked, profiles.first)
-    kept = min(k + _SPARE, len(profiles.first))
-    starts = range(0, len(asked), _QUERIES)
+    k = min(k, len(profiles.first))
+    agreement = scorer.agreement
+    compiled = scorer.queries * scorer.candidates >= COMPILED
+    search = partial(_top, scorer, k)
+    if compiled and agreement is not None:
+        search = partial(_compiled, agreement, np.ascontiguousarray(agreement.b.T), k)
     with threads(attack.budget.workers) as pool:
-        parts = list(pool.map(partial(_top, scorer, len(asked), len(profiles.first), kept, k), starts))
+        parts = list(pool.map(search, range(0, scorer.queries, _QUERIES)))
     if not parts:
         return Nearest(np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1)))
     profile, score = (np.concatenate([part[at] for part in parts])[keys] for at in (0, 1))
     return Nearest(profile, score)
 
 
-def _top(scorer: Scorer, queries: int, candidates: int, kept: int, k: int, start: int) -> tuple[Ints, Floats]:
+def _compiled(scorer: AgreementScorer, by_column: Codes, k: int, start: int) -> tuple[Ints, Floats]:
+    """The k best candidates of some queries by agreement."""
+    from cvpl.evaluation.inference.compiled_nearest import nearest_by_agreement  # noqa: PLC0415 - loads Numba
+
+    codes = scorer.a[start : start + _QUERIES]
+    asked = [scorer.asked(column, codes[:, column]) for column in range(scorer.columns)]
+    first, last, agree = (np.column_stack([one[at] for one in asked]) for at in (0, 1, 2))
+    differ = np.column_stack([np.where(one[3], scorer.worth.differ[at], 0.0) for at, one in enumerate(asked)])
+    place, score = np.full((len(codes), k), -1, dtype=np.int64), np.full((len(codes), k), -np.inf)
+    nearest_by_agreement(first, last, agree, differ, by_column, place, score)
+    return place, score
+
+
+def _top(scorer: Scorer, k: int, start: int) -> tuple[Ints, Floats]:
     """The k best candidates of some queries: by tiles, then by the formula."""
+    queries, candidates = scorer.queries, scorer.candidates
+    kept = min(k + _SPARE, candidates)
     asked = slice(start, min(start + _QUERIES, queries))
     rows = asked.stop - asked.start
     place = np.full((rows, kept), -1, dtype=np.int64)
