@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.assessment.aside import Aside
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
@@ -23,6 +25,7 @@ from cvpl.evaluation.inference.attackers import (
     BothBeliefs,
     Linked,
 )
+from cvpl.evaluation.inference.column_gains import gains, ranking_people
 from cvpl.evaluation.inference.control_model import control_model
 from cvpl.evaluation.inference.figures import (
     Asked,
@@ -36,7 +39,7 @@ from cvpl.evaluation.inference.figures import (
     simultaneous,
     weights_of,
 )
-from cvpl.evaluation.inference.known_columns import nested_sets
+from cvpl.evaluation.inference.known_columns import by_information, nested_sets
 from cvpl.evaluation.inference.secret import Secret
 from cvpl.operators.blocking import Blocking
 from cvpl.operators.similarity import Rarity
@@ -49,6 +52,10 @@ Flags = NDArray[np.bool_]
 
 ASKED, FEWEST_ASKED, PAIRS = 5_000, 1_000, 1_000_000_000
 """The most originals, and the most controls, who are asked about: fewer in a large release, but at least these."""
+
+
+SEARCHED_AGAIN = 100_000
+"""In larger releases an attacker that does not sum over columns is not run again without each column."""
 
 
 def most_asked(released: int) -> int:
@@ -81,8 +88,12 @@ class _Run:
         self._name, self._linker = linkage_attacker(self.ensemble)
         attacks, baselines = {}, {}
         for secret in secrets:
-            attacks[secret.name] = self._attacks_on(secret, known[secret.name])
-            baselines[secret.name] = self._baselines(secret, known[secret.name])
+            columns = known[secret.name]
+            self._attack(columns)  # both need it
+            with Aside(self.resolved.budget.workers) as aside:
+                trained = aside.start(partial(self._baselines, secret, columns))
+                attacks[secret.name] = self._attacks_on(secret, columns)
+                baselines[secret.name] = trained()
         confidence = simultaneous(sum(map(len, attacks.values())))
         told = tuple(
             self._secret_figures(secret, known[secret.name], attacks[secret.name], baselines[secret.name], confidence)
@@ -160,18 +171,24 @@ class _Run:
         units = None
         if codes is not None:
             units = codes["original"][done.people], None if control is None else codes["control"][control]
-        return Asked(done.people, control, units)
+        ranking = None
+        if control is not None:
+            ranking = ranking_people(len(done.people), len(control), units, stream(self._seed, "ranking people"))
+        return Asked(done.people, control, units, ranking)
 
     def _attacks_on(self, secret: Secret, known: tuple[str, ...]) -> list[ScoredAttack]:
         """Every attacker on one secret, by both scores."""
         kept, asked = secret.released >= 0, self._asked(known)
-        sets = nested_sets(self.inputs.pair.protected, known, secret, stream(self._seed, f"columns of {secret.name}"))
+        told = by_information(
+            self.inputs.pair.protected, known, secret, stream(self._seed, f"columns of {secret.name}")
+        )
         people = self._people(known)
         found: list[ScoredAttack] = []
-        for columns in sets:
+        for columns in nested_sets(known, self._by_gain(secret, known, told, asked), (1, 3 / 4, 1 / 2, 1 / 4)):
             links = self._links(columns, kept)
             found += scored(BEST, columns, links.best(secret), secret, asked)
             found += scored(VOTE, columns, links.vote(secret), secret, asked)
+        for columns in nested_sets(known, told, (1, 1 / 2, 1 / 4)):
             found += scored(CLASS, columns, people.compatible_class(columns, secret), secret, asked)
         predicted = self._models(secret, known, people)
         for name, beliefs in predicted.items():
@@ -180,6 +197,23 @@ class _Run:
             joined = self._links(known, kept).joined(secret, list(predicted.values()))
             found += scored(JOINED, known, joined, secret, asked)
         return found
+
+    def _by_gain(self, secret: Secret, known: tuple[str, ...], told: tuple[str, ...], asked: Asked) -> tuple[str, ...]:
+        """The columns in the order of what the linkage attacker gains by them; if that is not known, as in `told`."""
+        if asked.ranking is None:
+            return told
+        truths = [
+            None if truth is None else truth.take(rows)
+            for truth, rows in zip(asked.truths(secret), asked.ranking, strict=True)
+        ]
+        small = self.inputs.pair.protected.rows <= SEARCHED_AGAIN
+
+        def again(column: str) -> Attack:
+            return self._attack(tuple(name for name in known if name != column))
+
+        links = self._links(known, secret.released >= 0)
+        found = gains(links, secret, asked.ranking, truths, again if small else None)
+        return told if found is None else tuple(sorted(told, key=lambda name: -found.get(name, 0.0)))
 
     def _people(self, known: tuple[str, ...]) -> AlignedPeople:
         done = self._attack(known)
@@ -217,14 +251,14 @@ class _Run:
         confidence: float,
     ) -> SecretFigures:
         asked = self._asked(known)
-        mine, base = asked.truths(secret)
+        mine, base = weights_of(secret, asked, "accuracy")
         return SecretFigures(
             name=secret.name,
             kind=secret.kind,
             tolerance=secret.tolerance,
             known=known,
-            people=int(mine.known.sum()),
-            controls=None if base is None else int(base.known.sum()),
+            people=int(mine.sum()),
+            controls=None if base is None else int(base.sum()),
             rows=inference_rows(attacks, confidence, alike=self._alike),
             baselines=baseline_rows(secret, asked, trained),
         )

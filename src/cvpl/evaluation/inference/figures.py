@@ -30,11 +30,15 @@ COMMONEST, CONTROL_MODEL = "commonest_value", "control_model"
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The people who are asked about: rows of the originals and of the controls, and their units."""
+    """The people who are asked about: rows of the originals and of the controls, and their units.
+
+    `ranking` are the places of those by whom columns were ranked, who do not count.
+    """
 
     original: Ints
     control: Ints | None
     units: tuple[Ints, Ints | None] | None = None
+    ranking: tuple[Ints, Ints] | None = None
 
     def truths(self, secret: Secret) -> tuple[Truth, Truth | None]:
         """The secrets of these people."""
@@ -163,7 +167,13 @@ def weights_of(secret: Secret, asked: Asked, score: Score) -> tuple[Floats, Floa
             base = secret.control.known.astype(np.float64)
     else:
         mine, base = secret.weights()
-    return mine[asked.original], None if base is None or asked.control is None else base[asked.control]
+    own = mine[asked.original]
+    other = None if base is None or asked.control is None else base[asked.control]
+    if asked.ranking is not None:
+        own[asked.ranking[0]] = 0.0
+        if other is not None:
+            other[asked.ranking[1]] = 0.0
+    return own, other
 
 
 def baseline_rows(secret: Secret, asked: Asked, trained: BothBeliefs | None) -> tuple[BaselineRow, ...]:

@@ -1,11 +1,14 @@
 """Nested sets of the columns that an attacker knows, so that more knowledge does not make it weaker.
 
-A column that tells nothing of the secret makes candidates worse. So attackers that choose records also ask with the
-half and with the quarter of the columns that tell most of the secret in the release.
+A column that the release does not keep makes candidates worse, and one that tells nothing of the secret makes classes
+smaller. So attackers that choose records also ask with the three quarters, the half and the quarter of the columns
+that they gain most by (`column_gains`), and the compatible class with the half and the quarter that tell most of the
+secret.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,17 +25,19 @@ _GROUPS = 12
 """Numbers are ranked in so many groups of equal size, labels by so many of the commonest ones and the others."""
 
 
-def nested_sets(
-    released: Table, names: Sequence[str], secret: Secret, rng: np.random.Generator
-) -> list[tuple[str, ...]]:
-    """The columns, the half and the quarter of them with the largest mutual information; the largest set first."""
+def by_information(released: Table, names: Sequence[str], secret: Secret, rng: np.random.Generator) -> tuple[str, ...]:
+    """The columns in the order of their mutual information with the secret in the release, the largest first."""
     rows = np.flatnonzero(secret.released >= 0)
     if len(rows) > SAMPLE:
         rows = np.sort(rng.permutation(rows)[:SAMPLE])
     values = _grouped_codes(secret.released[rows])
     told = {name: mutual_information(_grouped(released.columns[name].take(rows)), values) for name in names}
-    ranked = sorted(names, key=lambda name: (-told[name], list(names).index(name)))
-    sizes = dict.fromkeys(-(-len(names) // part) for part in (1, 2, 4))
+    return tuple(sorted(names, key=lambda name: (-told[name], list(names).index(name))))
+
+
+def nested_sets(names: Sequence[str], ranked: Sequence[str], shares: Sequence[float]) -> list[tuple[str, ...]]:
+    """The first columns of a ranking, a share of them for each set, rounded up; each set in the order of `names`."""
+    sizes = dict.fromkeys(math.ceil(share * len(names)) for share in shares)
     return [tuple(name for name in names if name in ranked[:size]) for size in sizes if size]
 
 

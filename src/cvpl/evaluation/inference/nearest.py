@@ -120,18 +120,21 @@ def nearest_profiles(attack: Attack, table: Table, profiles: Profiles, k: int = 
     keys = combined_codes([one.distinct(plain=one.plain)[1] for one in codes], table.rows)
     asked = np.unique(keys, return_index=True)[1].astype(np.int64)
     scorer = attack.representation.scorer(table, attack.protected).sorted(asked, profiles.first)
-    k = min(k, len(profiles.first))
-    agreement = scorer.agreement
-    compiled = scorer.queries * scorer.candidates >= COMPILED
+    found = highest(scorer, k, attack.budget.workers)
+    return Nearest(found.profile[keys], found.score[keys])
+
+
+def highest(scorer: Scorer | AgreementScorer, k: int, workers: int) -> Nearest:
+    """The k candidates of a scorer with the highest scores for each of its queries."""
+    k, agreement = min(k, scorer.candidates), scorer.agreement
     search = partial(_top, scorer, k)
-    if compiled and agreement is not None:
+    if agreement is not None and scorer.queries * scorer.candidates >= COMPILED:
         search = partial(_compiled, agreement, np.ascontiguousarray(agreement.b.T), k)
-    with threads(attack.budget.workers) as pool:
+    with threads(workers) as pool:
         parts = list(pool.map(search, range(0, scorer.queries, _QUERIES)))
     if not parts:
         return Nearest(np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1)))
-    profile, score = (np.concatenate([part[at] for part in parts])[keys] for at in (0, 1))
-    return Nearest(profile, score)
+    return Nearest(*(np.concatenate([part[at] for part in parts]) for at in (0, 1)))
 
 
 def _compiled(scorer: AgreementScorer, by_column: Codes, k: int, start: int) -> tuple[Ints, Floats]:
@@ -147,7 +150,7 @@ def _compiled(scorer: AgreementScorer, by_column: Codes, k: int, start: int) -> 
     return place, score
 
 
-def _top(scorer: Scorer, k: int, start: int) -> tuple[Ints, Floats]:
+def _top(scorer: Scorer | AgreementScorer, k: int, start: int) -> tuple[Ints, Floats]:
     """The k best candidates of some queries: by tiles, then by the formula."""
     queries, candidates = scorer.queries, scorer.candidates
     kept = min(k + _SPARE, candidates)

@@ -48,7 +48,7 @@ class Hits:
     @property
     def score(self) -> float | None:
         """The weighted share of people who are guessed right; None without a weight."""
-        return float(self.weight @ self.hit) / self.total if self.total > 0 else None
+        return min(1.0, float(self.weight @ self.hit) / self.total) if self.total > 0 else None
 
     @property
     def size(self) -> float:
