@@ -91,9 +91,9 @@ class _Run:
             columns = known[secret.name]
             self._attack(columns)  # both need it
             with Aside(self.resolved.budget.workers) as aside:
-                trained = aside.start(partial(self._baselines, secret, columns))
+                learned = aside.start(partial(self._baselines, secret, columns))
                 attacks[secret.name] = self._attacks_on(secret, columns)
-                baselines[secret.name] = trained()
+                baselines[secret.name] = learned()
         confidence = simultaneous(sum(map(len, attacks.values())))
         told = tuple(
             self._secret_figures(secret, known[secret.name], attacks[secret.name], baselines[secret.name], confidence)
