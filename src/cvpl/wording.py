@@ -28,6 +28,7 @@ FIGURES: Mapping[str, str] = {
     "top1_hit_rate": "the top-1 hit rate",
     "maximum_subgroup_rate": "the largest rate of a subgroup",
     "singled_out_rate": "the singled-out rate",
+    "inference_rate": "the inference rate",
     "k": "k, the size of the smallest class of the release,",
 }
 """The phrase for each figure that a policy can bound."""

@@ -35,6 +35,8 @@ _PEOPLE: Mapping[str, str] = {
     "top1_hit_rate": "matched",
 }
 """The people that a figure is a share of."""
+_OF_TABLES = ("k", "singled_out_rate", "inference_rate")
+"""Figures that no linkage attacker gives."""
 _AT_THE_THRESHOLD = ("attributable_rate", "linkage_rate", "maximum_subgroup_rate")
 
 
@@ -62,7 +64,7 @@ def gate(
     for one in _policies(policy, fail_above):
         exact, attacker, unknown = (
             _table_value(tables or TableFigures(), one)
-            if one.figure in ("k", "singled_out_rate")
+            if one.figure in _OF_TABLES
             else _value(ensemble, headline, one, people)
         )
         plain = attacker is not None and ensemble.outcomes[attacker].measured.threshold is None
@@ -94,20 +96,33 @@ def policy_outcome(policy: PolicyConfig, judged: PolicyDecision, attacker: str |
 
 @dataclass(frozen=True)
 class TableFigures:
-    """The figures of a gate that belong to the release, not to an attacker; the rate is as it is published."""
+    """The figures of a gate that belong to the release, not to a linkage attacker; rates are as they are published."""
 
     k: int | None = None
     singled_out: out.SingledOutRate | None = None
+    inferred: out.Inference | None = None
 
 
 def _table_value(tables: TableFigures, policy: PolicyConfig) -> tuple[float | None, str | None, str]:
     """The figure that a policy checks, and why it is unknown, if so; no attacker gives it."""
     if policy.figure == "k":
         return tables.k, None, "the release has no quasi-identifier, or this is a quick look"
+    if policy.figure == "inference_rate":
+        return _inference_value(tables.inferred, policy)
     found = tables.singled_out
     if found is None:
         return None, None, "it was not measured; set `singling_out: true`"
     return found.estimate if policy.bound == "estimate" else found.high, None, "there are too few predicates"
+
+
+def _inference_value(found: out.Inference | None, policy: PolicyConfig) -> tuple[float | None, str | None, str]:
+    """The inference rate, whose attackers have names of their own, and why it is unknown, if so."""
+    if found is None:
+        return None, None, "it was not measured; give a column the role sensitive, and set `inference: true`"
+    refused = next((f"column '{one.column}': {one.refused}" for one in found.secrets if one.refused), "")
+    if found.rate is None or refused:
+        return None, None, refused
+    return found.rate.estimate if policy.bound == "estimate" else found.rate.high, None, "there are too few people"
 
 
 def _rounded_up(value: float | None, policy: PolicyConfig, disclosure: Disclosure) -> float | None:
@@ -213,7 +228,7 @@ def _without_control(
     ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig, disclosure: Disclosure
 ) -> tuple[str, ...]:
     """Doubts without a control: a rate misses releases of equal records, so the top-1 hit rate must be low too."""
-    if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate", "k", "singled_out_rate"):
+    if headline.basis != "own_match_left_out" or policy.figure in ("risk", "top1_hit_rate", *_OF_TABLES):
         return ()
     best = ensemble.best_candidate
     if best is None:

@@ -37,6 +37,7 @@ class Phase(StrEnum):
     SUBGROUPS = "who is at risk"
     SINGLING_OUT = "singling out"
     CRITERIA = "formal criteria"
+    INFERENCE = "attribute inference"
     UTILITY = "utility"
     WRITING = "writing the page"
 

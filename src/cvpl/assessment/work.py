@@ -9,13 +9,14 @@ from math import comb
 
 from cvpl.assessment import screening
 from cvpl.assessment.attack_cost import AttackCosts, Compared, Cost, SharedCosts, cores
-from cvpl.assessment.diagnostics import canaries, power_drop, self_linkage, sensitivity
+from cvpl.assessment.diagnostics import canaries, inference, power_drop, self_linkage, sensitivity
 from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelled
 from cvpl.assessment.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
+from cvpl.evaluation.inference.models import MOST_ROWS
 from cvpl.evaluation.singling_out.column_sets import LARGEST, MOST_VISITS
 from cvpl.tables.pair import Inputs
 
@@ -30,6 +31,8 @@ _SUBGROUPS, _SUBGROUP_PERSON = 0.2, 15e-6
 _SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
 """Predicates; a record of a set of columns; and a cell of the columns that are sorted for predicates."""
 _CRITERIA_CELL = 0.4e-6
+_INFERRED, _NEAREST_CELL, _MODEL_CELL = 2.0, 3e-9, 10e-6
+"""Inference: loading the models; a column of a pair that is scored; and a cell that models are trained on."""
 _PAGE = 2.0
 """Drawing the charts of the page."""
 
@@ -146,6 +149,7 @@ class Work:
             self._step(Phase.SUBGROUPS, Cost(people)),
             *([self._step(Phase.SINGLING_OUT, self._singling_out())] if self._resolved.runs_singling_out else ()),
             *(() if self._resolved.quick else [self._step(Phase.CRITERIA, self._criteria())]),
+            *([self._step(Phase.INFERENCE, self._inference())] if self._resolved.runs_inference else ()),
         ]
 
     def _singling_out(self) -> Cost:
@@ -155,6 +159,15 @@ class Work:
         asked = self._columns * (records + self._costs.control)
         seconds = _SINGLED + _SET_RECORD * min(sets * records, MOST_VISITS) + _ASKED_CELL * asked
         return Cost(seconds * self._speed.plain)
+
+    def _inference(self) -> Cost:
+        """Searches for the nearest records, and models, of each secret."""
+        secrets = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
+        released, most = self._costs.released, inference.most_asked(self._costs.released)
+        people = min(self._costs.rows, most) + min(self._costs.control, most)
+        trained = min(released, MOST_ROWS) + min(self._costs.control, MOST_ROWS)
+        pairs = _NEAREST_CELL * self._columns * people * released
+        return Cost(_INFERRED + secrets * (_MODEL_CELL * self._columns * trained + pairs)) * self._speed.plain
 
     def _criteria(self) -> Cost:
         """The classes of the release."""

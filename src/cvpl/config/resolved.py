@@ -14,7 +14,7 @@ from cvpl.config.attackers import column_problems, drawn_attackers, resolve_atta
 from cvpl.config.family import FAMILY
 from cvpl.config.problems import problems_of
 from cvpl.config.scenarios import SCENARIOS, with_scenario
-from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, PolicyForm, ReadingConfig
+from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, InferenceConfig, PolicyForm, ReadingConfig
 from cvpl.config.written_attacker import AttackerConfig
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
@@ -116,6 +116,24 @@ class ResolvedConfig:
     def runs_singling_out(self) -> bool:
         """Whether sets of columns and predicates are tried: as set, or by default in the family."""
         return not self.quick and (self.is_family if self.config.singling_out is None else self.config.singling_out)
+
+    @property
+    def inference(self) -> InferenceConfig:
+        """What is asked of attribute inference."""
+        written = self.config.inference
+        return written if isinstance(written, InferenceConfig) else InferenceConfig()
+
+    @property
+    def runs_inference(self) -> bool:
+        """Whether secrets are inferred: as set, or by default in the family; never without a secret."""
+        asked = self.config.inference
+        wanted = self.is_family if asked is None else asked is not False
+        return not self.quick and wanted and bool(self.sensitive or self.inference.columns)
+
+    @property
+    def read_secrets(self) -> tuple[ColumnSpec, ...]:
+        """The sensitive columns, if they are inferred; other secrets are columns of the tables anyway."""
+        return self.sensitive if self.runs_inference else ()
 
     @property
     def weights(self) -> ColumnSpec | None:
@@ -327,6 +345,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         for column, entry in config.columns.items()
         if entry.role == "sensitive"
     )
+    _check_inference(config, name, problems)
     if problems:
         raise InputError(problems)
     return ResolvedConfig(
@@ -362,6 +381,27 @@ def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Proble
             continue
         found.append(_spec(column, _typed(entry), base, name, problems))
     return tuple(found)
+
+
+def _check_inference(config: AuditConfig, name: str, problems: list[Problem]) -> None:
+    """Report columns under `inference` that are not declared, or that nobody can know or infer."""
+    written = config.inference
+    if not isinstance(written, InferenceConfig):
+        return
+    secret = {column for column, entry in config.columns.items() if entry.observable or entry.role == "sensitive"}
+    seen = {column for column, entry in config.columns.items() if entry.observable}
+    named = {"columns": (written.columns, secret), "knows": (written.knows or (), seen)}
+    named["tolerance"] = (tuple(written.tolerance), secret)
+    for key, (columns, allowed) in named.items():
+        for column in columns:
+            if column not in allowed:
+                cure = did_you_mean(column, allowed) or (
+                    "Name a column with the role quasi_identifier or attribute."
+                    if key == "knows"
+                    else "Name a column with the role sensitive, quasi_identifier or attribute."
+                )
+                what = f"`inference.{key}` names a column that is not declared, or has another role"
+                problems.append(Problem(name, what, cure, column))
 
 
 def _typed(entry: ColumnConfig) -> ColumnConfig:

@@ -209,6 +209,19 @@ class CriteriaConfig(Settings):
     weights: str | None = None
 
 
+class InferenceConfig(Settings):
+    """What is asked of attribute inference.
+
+    `columns` are inferred besides those with the role `sensitive`. `knows` are the columns that the attacker knows, by
+    default those that the linkage attackers know. `tolerance` is the largest error of a right guess of a number, or of
+    a time in days, by column; by default 5% of the number, or a day.
+    """
+
+    columns: tuple[str, ...] = ()
+    knows: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    tolerance: Mapping[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = {}
+
+
 class ProtectConfig(Settings):
     """How `cvpl protect` treats the columns; missing settings are chosen from the table.
 
@@ -259,5 +272,6 @@ class AuditConfig(Settings):
     sensitivity: bool | None = None
     singling_out: bool | None = None
     criteria: CriteriaConfig = CriteriaConfig()
+    inference: bool | InferenceConfig | None = None
     population: PopulationForm | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

@@ -23,6 +23,7 @@ Figure = Literal[
     "top1_hit_rate",
     "maximum_subgroup_rate",
     "singled_out_rate",
+    "inference_rate",
     "k",
 ]
 Bound = Literal["high", "estimate"]

@@ -45,6 +45,14 @@ from cvpl.result.figures import (
     RungRate,
     TruthFigures,
 )
+from cvpl.result.inference import (
+    Inference,
+    InferenceBaseline,
+    InferenceRate,
+    InferenceRow,
+    Reconstruction,
+    SecretInference,
+)
 from cvpl.result.membership import Membership, MembershipArea, MembershipRate
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.result.population import Population, Precision
@@ -157,6 +165,10 @@ __all__ = [
     "GroupRates",
     "Growth",
     "GrowthPoint",
+    "Inference",
+    "InferenceBaseline",
+    "InferenceRate",
+    "InferenceRow",
     "Input",
     "Ladder",
     "LargestTop1",
@@ -181,11 +193,13 @@ __all__ = [
     "Provenance",
     "Randomization",
     "Rate",
+    "Reconstruction",
     "Risk",
     "RoundFailure",
     "RoundPower",
     "RungRate",
     "Search",
+    "SecretInference",
     "SelfLinkage",
     "SelfRate",
     "SensitiveCriteria",

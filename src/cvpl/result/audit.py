@@ -26,6 +26,7 @@ from cvpl.result.figures import (
     TruthFigures,
     power_at,
 )
+from cvpl.result.inference import Inference
 from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
 from cvpl.result.membership import Membership
 from cvpl.result.people import AtRisk
@@ -126,6 +127,7 @@ class AuditResult(Document):
     membership: Membership | None = None
     criteria: Criteria | None = None
     compliance: Compliance | None = None
+    inference: Inference | None = None
     assumptions: Assumptions | None = None
     quick: bool = False
     suppress_below: Whole = 1

@@ -23,6 +23,7 @@ from cvpl.tables.measured_notice import MeasuredNotice
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.released_columns import released_columns
+from cvpl.tables.secret_columns import secret_columns
 from cvpl.tables.separator import other_separators
 from cvpl.tables.source import Source, display_name, is_whole, open_source
 from cvpl.tables.unit import Unit, read_unit
@@ -78,6 +79,7 @@ def read_inputs(
     sensitive: Sequence[ColumnSpec] = (),
     weights: ColumnSpec | None = None,
     equal_rows: bool = True,
+    secrets: Sequence[ColumnSpec] = (),
     memory: int | None = None,
     threads: int | None = None,
     place: Callable[[Mapping[str, int]], Place] | None = None,
@@ -91,8 +93,9 @@ def read_inputs(
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that undeclared ones can
     be reported. `groups` names columns whose equal values put rows in one unit (a household, an account); the identity
     of the originals does the same. `subgroups` are columns by which rates are split. `sensitive` columns and the
-    sampling `weights` are read of the release, for its formal criteria. `equal_rows` asks for the keys by which equal
-    rows are found. A declared column that one table lacks is left out with a notice; one that both lack is a problem,
+    sampling `weights` are read of the release, for its formal criteria; `secrets` of all tables, to ask what is
+    inferred of them. `equal_rows` asks for the keys by which equal rows are found. A declared column that one table
+    lacks is left out with a notice; one that both lack is a problem,
     as are unreadable cells. Raises InputError with every problem of every file.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
@@ -125,9 +128,9 @@ def read_inputs(
             read = {spec.name: _put(reader.read(spec, sources), places) for spec in kept}
             matches = _matches(con, reader, sources, identity, problems, notices, named)
             unit = _unit(con, reader, sources, identity, groups)
-            evaluated = ColumnReader(con, reading, problems, [])
-            columns = _evaluation_columns(evaluated, sources, subgroups, problems, named)
+            columns = _evaluation_columns(ColumnReader(con, reading, problems, []), sources, subgroups, problems, named)
             released = released_columns(con, reading, sources[1], sensitive, weights, problems)
+            hidden = secret_columns(con, reading, sources, secrets)
             matched = matches is not None and len(matches.original) > 0
             whole = WholeTableFacts()
             if not problems:
@@ -158,7 +161,7 @@ def read_inputs(
             tuple(notices),
             tuple(measured),
         ),
-        EvaluationOnly(matches, unit, columns, released),
+        EvaluationOnly(matches, unit, columns, released, hidden),
         _descriptions(tables, sources),
         whole,
     )

@@ -317,6 +317,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         sensitive=resolved.sensitive,
         weights=resolved.weights,
         equal_rows=resolved.runs_singling_out,
+        secrets=resolved.read_secrets,
         memory=resolved.budget.memory,
         threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),

@@ -9,6 +9,7 @@ from functools import partial
 from cvpl.assessment.aside import Aside
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
+from cvpl.assessment.diagnostics.inference import inference
 from cvpl.assessment.diagnostics.membership import MembershipFigures, membership
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import Progressive, climb
@@ -21,6 +22,7 @@ from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.groups.subgroups import Subgroups
+from cvpl.evaluation.inference.figures import Inference
 from cvpl.evaluation.measurement import Measurement
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
@@ -33,8 +35,8 @@ class Diagnostics:
     """The results of all diagnostics.
 
     `self_linkage` is by table, `subgroups` by attacker. `sensitivity` belongs to the attacker `varied`; both are None
-    if the variations were not run. `singling_out` and `criteria` are None in a quick look,
-    `membership` without a control.
+    if the variations were not run. `singling_out` and `criteria` are None in a quick look, and so is `inference`, also
+    if there is no secret. `membership` is None without a control.
     """
 
     self_linkage: Mapping[str, SelfLinkage]
@@ -46,6 +48,7 @@ class Diagnostics:
     singling_out: SinglingOut | None = None
     criteria: ReleaseCriteria | None = None
     membership: MembershipFigures | None = None
+    inference: Inference | None = None
 
 
 def run_diagnostics(
@@ -86,8 +89,12 @@ def run_diagnostics(
     if not resolved.quick:
         progress(Phase.CRITERIA, None)
         criteria = formal_criteria(resolved, inputs)
+    inferred = None
+    if resolved.runs_inference:
+        progress(Phase.INFERENCE, None)
+        inferred = inference(ensemble, resolved, inputs)
     inside = membership(ensemble)
-    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria, inside)
+    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria, inside, inferred)
 
 
 def run_contributions(

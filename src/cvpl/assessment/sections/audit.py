@@ -14,6 +14,7 @@ from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.sections.compliance import compliance
 from cvpl.assessment.sections.formal_criteria import criteria
+from cvpl.assessment.sections.inference import inference
 from cvpl.assessment.sections.membership import membership, with_precision
 from cvpl.assessment.sections.population import population
 from cvpl.assessment.sections.scenario import attacker_scenario
@@ -46,6 +47,7 @@ def table_figures(found: Diagnostics, inputs: Inputs, disclosure: Disclosure) ->
     return TableFigures(
         k=None if found.criteria is None else found.criteria.classes.k,
         singled_out=None if singled is None else singled.rate,
+        inferred=disclosure.published_or_none(inference(found.inference)),
     )
 
 
@@ -103,6 +105,7 @@ def audit_result(
         singling_out=singling_out(found.singling_out, inputs),
         membership=membership(found.membership),
         criteria=criteria(found.criteria),
+        inference=inference(found.inference),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
         lower_bound=not done.exact,

@@ -16,6 +16,7 @@ from cvpl.reports.sections.figures import (
     thresholds_section,
 )
 from cvpl.reports.sections.formal_criteria import criteria_section
+from cvpl.reports.sections.inference import inference_section
 from cvpl.reports.sections.limits import limits
 from cvpl.reports.sections.matches import matches_section, similarities_section
 from cvpl.reports.sections.membership import membership_section
@@ -73,6 +74,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         membership_section(result),
         criteria_section(result),
         compliance_section(result),
+        inference_section(result),
         steps_section(next_steps(result), REPORTS),
         _reviewers(result),
         checks_section(result),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cvpl.reports.sections.inference import inference_words
 from cvpl.reports.sections.singling_out import singled_out_words
 from cvpl.result import AuditResult
 from cvpl.result.people import where
@@ -53,13 +54,7 @@ def requirements(result: AuditResult) -> list[Requirement]:
     found = [
         _singling_out(result),
         _linkability(result),
-        Requirement(
-            "Inference",
-            "WP29 opinion 05/2014",
-            "none",
-            "not measured",
-            "Whether a sensitive value can be guessed without a link. That needs another method.",
-        ),
+        _inference(result),
         _average(result),
         _maximum(result),
         _intruder(result),
@@ -99,6 +94,27 @@ def _singling_out(result: AuditResult) -> Requirement:
         value,
         "Predicates of more columns, or written with background knowledge.",
         _limit(result, "singled_out_rate"),
+    )
+
+
+def _inference(result: AuditResult) -> Requirement:
+    found = result.inference
+    if found is None:
+        value = "not measured: no column is sensitive, or inference was not asked for"
+    elif found.rate is None and found.asked_controls is None:
+        value = "not known: without a control nothing can be attributed to the release"
+    elif found.rate is None:
+        value = "not known: controls are guessed right nearly always"
+    else:
+        value = f"inference rate {inference_words(found, result.suppress_below)}"
+    return Requirement(
+        "Inference",
+        "WP29 opinion 05/2014",
+        "the inference rate: how much more often a secret value is guessed right for originals than for controls "
+        "(section Attribute inference)",
+        value,
+        "What the release teaches about everybody; columns that are not declared as sensitive.",
+        _limit(result, "inference_rate"),
     )
 
 

@@ -39,7 +39,7 @@ from cvpl.utility import Utility
 from cvpl.workflows.compare.inputs import NamedRelease
 from cvpl.workflows.compare.ranking import Ints, ReleaseFigures
 
-NOT_MEASURED = ("maximum_subgroup_rate", "k", "singled_out_rate")
+NOT_MEASURED = ("maximum_subgroup_rate", "k", "singled_out_rate", "inference_rate")
 """Figures of policies that a comparison does not measure."""
 
 

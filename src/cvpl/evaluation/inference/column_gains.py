@@ -1,0 +1,97 @@
+"""What a linkage attacker gains by each column: how much the vote loses without it.
+
+    gain(columns) = share of originals guessed right - share of controls guessed right, by the vote
+
+It is measured on some people who are asked nothing else, so that the columns that are chosen by it are not chosen on
+the people whom the figures are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack.attack import Attack
+from cvpl.evaluation.inference.attackers import Linked
+from cvpl.evaluation.inference.beliefs import best_hits
+from cvpl.evaluation.inference.nearest import NEAREST, Profiles, highest, vote_scale
+from cvpl.evaluation.inference.secret import Secret, Truth
+from cvpl.operators.similarity import AgreementScorer, Scorer
+
+Ints = NDArray[np.int64]
+Again = Callable[[str], Attack]
+"""The attack without a column."""
+
+MOST, SHARE = 400, 0.25
+"""The most originals, and the most controls, by whom columns are ranked, and the largest share of those asked."""
+
+
+def ranking_people(
+    people: int, controls: int, units: tuple[Ints, Ints | None] | None, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """Some of the originals and of the controls who are asked, by whom columns are ranked: whole units."""
+    found = []
+    for at, rows in enumerate((people, controls)):
+        unit = np.arange(rows) if units is None else units[at]
+        codes = np.zeros(rows, dtype=np.int64) if unit is None else unit
+        different, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+        order = rng.permutation(len(different))
+        chosen = order[np.cumsum(sizes[order]) <= min(MOST, SHARE * rows)]
+        found.append(np.flatnonzero(np.isin(place.reshape(-1), chosen)).astype(np.int64))
+    return found[0], found[1]
+
+
+def gains(
+    links: Linked, secret: Secret, rows: tuple[Ints, Ints], truths: Sequence[Truth | None], again: Again | None
+) -> dict[str, float] | None:
+    """What is gained by each column; None if it cannot be measured.
+
+    `rows` are those of originals and controls, `truths` their secrets. An attacker that sums over columns needs no
+    other search; any other is run `again` without each column, or not at all.
+    """
+    done = links.attack
+    names = done.representation.attacker.vectorization.compared(done.protected)
+    whole = _scorers(done, rows, links.profiles)
+    known = [truth for truth in truths if truth is not None]
+    sums = [scorer.agreement for scorer in whole]
+    summed = [one for one in sums if one is not None]
+    if not len(rows[0]) or len(names) < 2 or (again is None and len(summed) < len(sums)):
+        return None
+    best = _gain(done, whole, links.profiles, secret, known)
+    found = {}
+    for name in names:
+        if len(summed) == len(sums):
+            parts: Sequence[Scorer | AgreementScorer] = [one.without(name) for one in summed]
+            found[name] = best - _gain(done, parts, links.profiles, secret, known)
+        elif again is not None:
+            other = again(name)
+            left = other.representation.attacker.vectorization.compared(other.protected)
+            profiles = Profiles.by(other.protected, left, secret.released >= 0)
+            found[name] = best - _gain(other, _scorers(other, rows, profiles), profiles, secret, known)
+    return found
+
+
+def _scorers(done: Attack, rows: tuple[Ints, Ints], profiles: Profiles) -> list[Scorer]:
+    found = []
+    for table, some in zip((done.original, done.control), rows, strict=True):
+        if table is not None:
+            source = done.representation.scorer(table.take(some), done.protected)
+            found.append(source.sorted(np.arange(len(some)), profiles.first))
+    return found
+
+
+def _gain(
+    done: Attack,
+    scorers: Sequence[Scorer | AgreementScorer],
+    profiles: Profiles,
+    secret: Secret,
+    truths: Sequence[Truth],
+) -> float:
+    found = [highest(scorer, NEAREST, done.budget.workers) for scorer in scorers]
+    values, scale, shares = profiles.values(secret), vote_scale(done, found), []
+    for near, truth in zip(found, truths, strict=True):
+        hits = best_hits(near.beliefs(near.lead(scale), values), secret, truth, by_rarity=False)
+        shares.append(float(hits[truth.known].mean()) if truth.known.any() else 0.0)
+    return shares[0] - sum(shares[1:])

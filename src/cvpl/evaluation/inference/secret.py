@@ -1,0 +1,247 @@
+"""A secret column: its values in the release, the truth about people, and when a guess is right.
+
+A guess of a label is right if it is the person's label. A guess g of a number v is right if it lies within the
+tolerance, |g - v| <= t, or |g - v| <= 0.05 |v| if no tolerance is stated. Numbers are kept in cells that are narrower
+than half the tolerance, and a cell is guessed at the median of its released values, so that everybody in a cell is
+right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.search.blocks import ranges
+from cvpl.tables.columns import ColumnData, Labels, Times
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+RELATIVE = 0.05
+"""Without a stated tolerance, a guess of a number is right within this share of the number."""
+DAY = 86_400e6
+"""Without a stated tolerance, a guess of a time is right within a day, in microseconds."""
+MANY_LABELS = 30
+"""A column of more labels than this, all of which are numbers, is a column of numbers."""
+_CELLS = 1 << 40
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The largest error of a right guess: `share` of the number plus `absolute`; of these one is 0."""
+
+    share: float = 0.0
+    absolute: float = 0.0
+
+    def around(self, truth: Floats) -> Floats:
+        """The largest error of a right guess of each number."""
+        allowed: Floats = (self.share * np.abs(truth) + self.absolute) * (1 + _ROUNDING)
+        return allowed
+
+    def cells(self, values: Floats) -> Ints:
+        """A cell for each number: numbers of a cell are less than half a tolerance apart."""
+        if self.absolute:
+            return np.floor(np.clip(values / (self.absolute / 2.5), -_CELLS, _CELLS)).astype(np.int64)
+        if not self.share:
+            return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        size = np.abs(values)
+        logs = np.log(np.where(size > 0, size, 1.0)) / np.log1p(self.share / 2.5)
+        # A zero is a cell of its own, between those of negative and of positive numbers.
+        steps = np.floor(logs).astype(np.int64) + _CELLS
+        return np.where(size > 0, np.sign(values).astype(np.int64) * steps, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The secrets of some people: codes of labels (-1: missing), or numbers; and who has one."""
+
+    known: Flags
+    codes: Ints
+    numbers: Floats | None
+
+    def take(self, rows: NDArray[np.intp]) -> Truth:
+        """The secrets of some of the people."""
+        return Truth(self.known[rows], self.codes[rows], None if self.numbers is None else self.numbers[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Secret:
+    """A secret column of a release with the truth about originals and controls.
+
+    `released` is the value of each record, from 0 on, -1 where it is missing. `values` are the numbers that the values
+    stand for, None for labels. `shares` are the shares of released records with each value.
+    """
+
+    name: str
+    kind: Literal["category", "number", "time"]
+    released: Ints
+    shares: Floats
+    values: Floats | None
+    tolerance: Tolerance
+    original: Truth
+    control: Truth | None
+
+    @property
+    def size(self) -> int:
+        """The number of values in the release."""
+        return len(self.shares)
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        original: ColumnData,
+        released: ColumnData,
+        control: ColumnData | None,
+        tolerance: float | None = None,
+    ) -> Secret:
+        """The secret of three columns, whose labels are coded alike. `tolerance` is that of numbers, in days of times.
+
+        Labels that are all numbers are numbers, if there are more than 30 of them.
+        """
+        people = [original, released] if control is None else [original, released, control]
+        if isinstance(original, Labels):
+            numbers = _as_numbers([column for column in people if isinstance(column, Labels)])
+            if numbers is None:
+                return cls._of_labels(name, people)
+            return cls._of_numbers(name, "number", numbers, _tolerance(tolerance, 1.0, None))
+        if isinstance(original, Times):
+            found = _tolerance(tolerance, DAY, DAY)
+            return cls._of_numbers(name, "time", [column.ordinal() for column in people], found)
+        found = _tolerance(tolerance, 1.0, None)
+        return cls._of_numbers(name, "number", [column.ordinal() for column in people], found)
+
+    @classmethod
+    def _of_labels(cls, name: str, people: list[Any]) -> Secret:
+        codes = people[1].codes.astype(np.int64)
+        used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(people[1].labels)))
+        place = np.full(len(people[1].labels) + 1, -1, dtype=np.int64)  # the last one is for missing values
+        place[used] = np.arange(len(used))
+        # Labels that only people have come after those of the release, and are never guessed.
+        others = np.setdiff1d(np.arange(len(place) - 1), used)
+        place[others] = len(used) + np.arange(len(others))
+        truths = [Truth(column.codes >= 0, place[column.codes], None) for column in (people[0], *people[2:])]
+        return cls._made(name, "category", place[codes], len(used), None, Tolerance(), truths)
+
+    @classmethod
+    def _of_numbers(
+        cls, name: str, kind: Literal["number", "time"], people: list[Floats], tolerance: Tolerance
+    ) -> Secret:
+        known = np.isfinite(people[1])
+        cells, codes = np.unique(tolerance.cells(people[1][known]), return_inverse=True)
+        released = np.full(len(known), -1, dtype=np.int64)
+        released[known] = codes.reshape(-1)
+        order = np.lexsort((people[1][known], released[known]))
+        starts = np.searchsorted(released[known][order], np.arange(len(cells) + 1))
+        middle = (starts[:-1] + starts[1:] - 1) // 2
+        values = people[1][known][order][middle] if len(cells) else np.zeros(0)
+        nowhere = [np.full(len(numbers), -1, dtype=np.int64) for numbers in (people[0], *people[2:])]
+        truths = [
+            Truth(np.isfinite(numbers), codes, numbers)
+            for numbers, codes in zip((people[0], *people[2:]), nowhere, strict=True)
+        ]
+        return cls._made(name, kind, released, len(cells), values, tolerance, truths)
+
+    @classmethod
+    def _made(
+        cls,
+        name: str,
+        kind: Literal["category", "number", "time"],
+        released: Ints,
+        size: int,
+        values: Floats | None,
+        tolerance: Tolerance,
+        truths: list[Truth],
+    ) -> Secret:
+        counts = np.bincount(released[released >= 0], minlength=size).astype(np.float64)
+        shares = counts / max(1.0, counts.sum())
+        return cls(name, kind, released, shares, values, tolerance, truths[0], truths[1] if len(truths) > 1 else None)
+
+    def right(self, guess: Ints, truth: Truth) -> Floats:
+        """1 where the guessed value of a person is right, else 0; a guess of -1 is no guess."""
+        if self.values is None:
+            return np.asarray((guess >= 0) & (guess == truth.codes), dtype=np.float64)
+        assert truth.numbers is not None  # noqa: S101 - the truth about numbers is numbers
+        if not len(self.values):
+            return np.zeros(len(guess))
+        near = np.abs(self.values[guess] - truth.numbers) <= self.tolerance.around(truth.numbers)
+        return np.asarray((guess >= 0) & near, dtype=np.float64)
+
+    def weights(self) -> tuple[Floats, Floats | None]:
+        """How rare the secret of each original and each control is: w = -log of its share among all these people.
+
+        The share of a number is that of the people within its tolerance. 0 where the secret is missing.
+        """
+        truths = [self.original] if self.control is None else [self.original, self.control]
+        if self.values is None:
+            codes = np.concatenate([truth.codes[truth.known] for truth in truths])
+            counts = np.append(np.bincount(codes), 0)  # the last one is for missing values, coded -1
+            shares = [counts[truth.codes] / max(1, len(codes)) for truth in truths]
+        else:
+            everybody = np.sort(np.concatenate([_numbers(truth)[truth.known] for truth in truths]))
+            shares = [_share_around(_numbers(truth), self.tolerance, everybody) for truth in truths]
+        found = [
+            np.where(truth.known, -np.log(np.where(truth.known, share, 1.0)), 0.0)
+            for truth, share in zip(truths, shares, strict=True)
+        ]
+        return found[0], found[1] if len(found) > 1 else None
+
+    @cached_property
+    def reach(self) -> Any:
+        """A sparse matrix: 1 if a guess of value g (columns) is right for the value v (rows); None for labels."""
+        if self.values is None:
+            return None
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+
+        order = np.argsort(self.values, kind="stable")
+        values = self.values[order]
+        allowed = self.tolerance.around(values)
+        first = np.searchsorted(values, values - allowed, side="left")
+        last = np.searchsorted(values, values + allowed, side="right")
+        rows = np.repeat(order, last - first)
+        columns = order[ranges(first.astype(np.int64), (last - first).astype(np.int64))]
+        return csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.size, self.size))
+
+    @cached_property
+    def rarity(self) -> Floats:
+        """-log of the share of released records for which each value would be right: what an attacker can know."""
+        shares = self.shares if self.reach is None else np.asarray(self.reach @ self.shares)
+        return np.asarray(-np.log(np.clip(shares, 1e-12, 1.0)))
+
+
+def _numbers(truth: Truth) -> Floats:
+    assert truth.numbers is not None  # noqa: S101 - the truth about numbers is numbers
+    return truth.numbers
+
+
+def _share_around(truth: Floats, tolerance: Tolerance, everybody: Floats) -> Floats:
+    known = np.nan_to_num(truth)
+    allowed = tolerance.around(known)
+    count = np.searchsorted(everybody, known + allowed, "right") - np.searchsorted(everybody, known - allowed, "left")
+    return np.asarray(np.maximum(1, count) / max(1, len(everybody)))
+
+
+def _tolerance(stated: float | None, unit: float, default: float | None) -> Tolerance:
+    if stated is not None:
+        return Tolerance(absolute=stated * unit)
+    return Tolerance(share=RELATIVE) if default is None else Tolerance(absolute=default)
+
+
+def _as_numbers(columns: list[Labels]) -> list[Floats] | None:
+    """The numbers that the labels are; None if some label is not a number, or there are few."""
+    used = np.unique(np.concatenate([column.codes[column.codes >= 0] for column in columns]))
+    if len(used) <= MANY_LABELS:
+        return None
+    numbers = np.full(len(columns[0].labels) + 1, np.nan)
+    for code in used:
+        try:
+            numbers[code] = float(columns[0].labels[code])
+        except ValueError:
+            return None
+    return [numbers[column.codes] for column in columns] if np.isfinite(numbers[used]).all() else None

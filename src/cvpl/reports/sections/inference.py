@@ -1,0 +1,206 @@
+"""What attackers infer of secret columns: the strongest on each, the baselines, and several secrets at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cvpl.reports.sections.section import PAGE, REPORTS, Column, Remark, Section, Table
+from cvpl.result import AuditResult, Inference, InferenceRow, Reconstruction, SecretInference
+from cvpl.wording import UNKNOWN, counted, in_words, named, percent, sentence, span
+
+SCORES = {"accuracy": "accuracy", "rarity_weighted": "rarity-weighted accuracy"}
+ATTACKERS = {
+    "best_candidate": "best candidate",
+    "vote": "vote of the nearest",
+    "compatible_class": "compatible class",
+    "boosted_trees": "boosted trees",
+    "forest": "forest",
+    "model_and_link": "models and link",
+}
+NO_CONTROL = (
+    "There is no control, so nothing can be attributed to the release: a guess may be right because of what is known "
+    "about everybody."
+)
+POPULATION = (
+    "What attackers also guess for controls is knowledge about the population. It would hold if the person were not in "
+    "the release."
+)
+
+
+def inference_section(result: AuditResult) -> Section:
+    """The inference rate, the strongest attacker on each secret, and all attackers; nothing if it was not asked."""
+    found = result.inference
+    if found is None:
+        return Section("inference", "Attribute inference")
+    sentences = [Remark(_rate(found, result))]
+    if found.together is not None and found.together.attackers:
+        sentences.append(Remark(_together(found.together, result)))
+    tables = (_strongest(found, result), _attackers(found, result))
+    return Section(
+        "inference",
+        "Attribute inference",
+        sentences=tuple(sentences),
+        tables=tuple(table for table in tables if table.rows),
+        notes=_notes(found),
+        outputs=REPORTS,
+    )
+
+
+def inference_words(found: Inference, k: int) -> str:
+    """The inference rate with the interval of its attacker; the upper end over all figures is added if it is higher."""
+    rate = found.rate
+    if rate is None:
+        return UNKNOWN
+    row = next(iter(_rows_of(found, rate.column, rate.attacker, rate.score)), None)
+    high = rate.high if row is None else row.attributable_high
+    ends = span(rate.low, high)
+    text = f"{in_words(rate.estimate, k=k)}{f' ({ends})' if ends else ''}"
+    if rate.high is not None and (high is None or rate.high > high):
+        text += f", at most {percent(rate.high)} for any attacker, column and score"
+    return text
+
+
+def _rows_of(found: Inference, column: str, attacker: str, score: str) -> list[InferenceRow]:
+    rows = [row for one in found.secrets if one.column == column for row in one.attackers]
+    return [row for row in rows if row.attacker == attacker and row.score == score]
+
+
+def _rate(found: Inference, result: AuditResult) -> str:
+    rate, k = found.rate, result.suppress_below
+    if rate is None:
+        refused = [one for one in found.secrets if one.refused is not None]
+        return NO_CONTROL if found.asked_controls is None else sentence(_refusals(refused))
+    row = _rows_of(found, rate.column, rate.attacker, rate.score)[0]
+    return (
+        f"Inference rate: {inference_words(found, k)}. The value of {named(rate.column)} is guessed with "
+        f"{_article(SCORES[rate.score])} of {in_words(row.originals, k=k)} for the originals and of "
+        f"{in_words(row.controls, k=k)} for controls, by the attacker {ATTACKERS[rate.attacker]}; the rate is what is "
+        f"left of the difference, relative to 100%. {POPULATION}"
+    )
+
+
+def _article(score: str) -> str:
+    return f"{'an' if score[0] in 'aeiou' else 'a'} {score}"
+
+
+def _refusals(secrets: Sequence[SecretInference]) -> str:
+    return "; ".join(f"nothing is attributed for {named(one.column)}: {one.refused}" for one in secrets)
+
+
+def _together(found: Reconstruction, result: AuditResult) -> str:
+    k, best = result.suppress_below, found.attackers[0]
+    names = ", ".join(map(named, found.columns))
+    control = (
+        f" of the originals and for {in_words(best.controls, k=k)} of the controls" if best.controls is not None else ""
+    )
+    gain = ""
+    if best.attributable is not None:
+        ends = span(best.attributable_low, best.attributable_high)
+        gain = f"; attributable to the release: {in_words(best.attributable, k=k)}{f' ({ends})' if ends else ''}"
+    return (
+        f"Several secrets at once: {names} are all right for {in_words(best.originals, k=k, of='')}"
+        f"{control or ' of the originals'}, by the attacker {ATTACKERS[best.attacker]}{gain}."
+    )
+
+
+def _strongest(found: Inference, result: AuditResult) -> Table:
+    """For each secret and score, the strongest attacker and the baselines."""
+    k, rows = result.suppress_below, []
+    for one in found.secrets:
+        for score, words in SCORES.items():
+            best = next((row for row in one.attackers if row.score == score), None)
+            if best is None:
+                continue
+            base = {item.baseline: item for item in one.baselines if item.score == score}
+            rows.append(
+                (
+                    named(one.column),
+                    words,
+                    ATTACKERS[best.attacker],
+                    percent(best.originals, k=k),
+                    percent(best.controls, k=k),
+                    percent(best.attributable, k=k),
+                    span(best.attributable_low, best.attributable_high),
+                    *(
+                        percent(base[name].originals if name in base else None, k=k)
+                        for name in ("commonest_value", "control_model")
+                    ),
+                )
+            )
+    heads = (
+        Column("secret", "name"),
+        Column("score", "left"),
+        Column("strongest attacker", "left"),
+        Column("originals"),
+        Column("controls"),
+        Column("attributable"),
+        Column("interval"),
+        Column("commonest value", least_width=120),
+        Column("model of controls", least_width=120),
+    )
+    return Table("The strongest attacker on each secret", heads, tuple(rows), captioned=True)
+
+
+def _attackers(found: Inference, result: AuditResult) -> Table:
+    """Every attacker by accuracy."""
+    k = result.suppress_below
+    heads = (
+        Column("secret", "name"),
+        Column("attacker", "left"),
+        Column("columns"),
+        Column("score", "left"),
+        Column("originals"),
+        Column("controls"),
+        Column("attributable"),
+        Column("interval"),
+    )
+    rows = tuple(
+        (
+            named(one.column),
+            ATTACKERS[row.attacker],
+            str(row.columns),
+            SCORES[row.score],
+            percent(row.originals, k=k),
+            percent(row.controls, k=k),
+            percent(row.attributable, k=k),
+            span(row.attributable_low, row.attributable_high),
+        )
+        for one in found.secrets
+        for row in one.attackers
+    )
+    return Table("All attackers on secrets", heads, rows, outputs=PAGE, folded=True)
+
+
+def _notes(found: Inference) -> tuple[str, ...]:
+    controls = "" if found.asked_controls is None else f" and {counted(found.asked_controls, 'control')}"
+    notes = [
+        f"{counted(found.asked_originals, 'original')}{controls} were asked about. Candidates are those of the "
+        f"attacker {named(found.link)}, which does not compare the secret. The intervals hold together over "
+        "attackers, secrets and scores; their coverage has not been measured.",
+        "The commonest value is the guess for anybody."
+        + (" The model of controls is trained on some controls, and tested on others." if controls else ""),
+    ]
+    for one in found.secrets:
+        known = ", ".join(map(named, one.known))
+        notes.append(f"{named(one.column)}: the attacker knows {known}.{_tolerance(one)}")
+    if found.trained_on is not None:
+        notes.append(f"Models were trained on {counted(found.trained_on, 'released record')}, at most 100,000.")
+    if found.not_run:
+        names = ", ".join(ATTACKERS[name] for name in found.not_run)
+        notes.append(f"Not run: {names}. They need scikit-learn, the extra cvpl[inference].")
+    if found.left_out:
+        notes.append(
+            f"Not asked: {', '.join(map(named, found.left_out))}. A table lacks the column, or has no value in it."
+        )
+    if found.rate is not None and any(one.refused for one in found.secrets):
+        notes.append(sentence(_refusals([one for one in found.secrets if one.refused])))
+    return tuple(notes)
+
+
+def _tolerance(one: SecretInference) -> str:
+    if one.relative_tolerance is not None:
+        return f" A guess is right within {percent(one.relative_tolerance)} of the number."
+    if one.tolerance is not None:
+        unit = " days" if one.kind == "time" else ""
+        return f" A guess is right within {one.tolerance:g}{unit}."
+    return ""

@@ -1,0 +1,121 @@
+"""What attackers infer of secret columns, for originals and for people who are not in the release."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from cvpl.result.marks import Number, Share, Stated, Whole
+from cvpl.result.section import Section
+
+_Fewest = Annotated[float, Share("fewest")]
+_OfPeople = Annotated[float, Share("people", ends="")]
+_OfPeopleLow = Annotated[float, Share("people", "low")]
+_OfPeopleHigh = Annotated[float, Share("people", "high")]
+_Attributable = Annotated[float, Share("fewest", ends="attributable_")]
+_AttributableLow = Annotated[float, Share("fewest", "low")]
+_AttributableHigh = Annotated[float, Share("fewest", "high")]
+_Rate = Annotated[float, Share("fewest", ends="")]
+
+
+class InferenceRow(Section):
+    """One attacker on one secret, by one score.
+
+    `score` is `accuracy`, the share of people who are guessed right, or `rarity_weighted`, the same with the weight
+    -log of the share of the person's value. `originals` is the score on people in the release, `controls` on people who
+    are not, and `attributable` is (originals - controls) / (1 - controls), null without a control or if controls are
+    right for more than 98%. `columns` is the number of columns that the attacker uses. `people` is the
+    number of originals by which figures are rounded, `fewest` the smaller of it and that of controls; by rarity it is
+    the sum of the weights over the largest weight.
+    """
+
+    attacker: str
+    columns: Whole
+    score: str
+    people: Whole
+    fewest: Whole
+    originals: _OfPeople
+    low: _OfPeopleLow | None
+    high: _OfPeopleHigh | None
+    controls: _Fewest | None = None
+    attributable: _Attributable | None = None
+    attributable_low: _AttributableLow | None = None
+    attributable_high: _AttributableHigh | None = None
+
+
+class InferenceBaseline(Section):
+    """What a guess without the release, or without knowledge of the person, reaches.
+
+    `baseline` is `commonest_value`, the value that is best for anybody by the shares of the release, or
+    `control_model`, gradient-boosted trees that are trained on controls alone and cross-fitted on them.
+    """
+
+    baseline: str
+    score: str
+    people: Whole
+    fewest: Whole
+    originals: Annotated[float, Share("people")]
+    controls: _Fewest | None = None
+
+
+class SecretInference(Section):
+    """What attackers learn of one secret column from the columns `known`.
+
+    `kind` is `category`, `number` or `time`. A guess of a number is right within `tolerance` or, if that is null,
+    within `relative_tolerance` of the number; times are in days. `attackers` are sorted by what is attributable, the
+    largest first. `refused` says why nothing can be attributed, if so.
+    """
+
+    column: str
+    kind: str
+    known: list[str]
+    tolerance: Number | None = None
+    relative_tolerance: Number | None = None
+    refused: str | None = None
+    baselines: list[InferenceBaseline] = Field(default_factory=list)
+    attackers: list[InferenceRow] = Field(default_factory=list)
+
+
+class Reconstruction(Section):
+    """All secrets at once, by attackers that know none of them: the share of people with every guess right."""
+
+    columns: list[str]
+    known: list[str]
+    attackers: list[InferenceRow] = Field(default_factory=list)
+
+
+class InferenceRate(Section):
+    """The largest attributable score over secrets, attackers and scores; null without a control.
+
+    `high` is the largest upper end over all of them, null if one has no interval; the intervals hold together.
+    """
+
+    estimate: _Rate
+    low: _AttributableLow | None
+    high: _AttributableHigh | None
+    column: str
+    attacker: str
+    score: str
+    fewest: Whole
+
+
+class Inference(Section):
+    """What attackers infer of secret columns.
+
+    `link` is the linkage attacker that finds candidates; it does not read the secret. `asked_originals` originals and
+    `asked_controls` controls were asked about. Models were trained on at most `trained_on` records, null without
+    models; `not_run` are attackers that need a library that is not installed, `left_out` columns that could not be
+    asked. Each interval has the `confidence`, so that all hold together at 95%.
+    """
+
+    rate: InferenceRate | None
+    secrets: list[SecretInference]
+    together: Reconstruction | None = None
+    link: str
+    asked_originals: Whole
+    asked_controls: Whole | None = None
+    trained_on: Whole | None = None
+    not_run: list[str] = Field(default_factory=list)
+    left_out: list[str] = Field(default_factory=list)
+    confidence: Annotated[float, Stated()]
