@@ -37,6 +37,7 @@ class Phase(StrEnum):
     SUBGROUPS = "who is at risk"
     SINGLING_OUT = "singling out"
     CRITERIA = "formal criteria"
+    RECIPIENTS = "recipients"
     UTILITY = "utility"
     WRITING = "writing the page"
 

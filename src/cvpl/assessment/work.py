@@ -146,6 +146,7 @@ class Work:
             self._step(Phase.SUBGROUPS, Cost(people)),
             *([self._step(Phase.SINGLING_OUT, self._singling_out())] if self._resolved.runs_singling_out else ()),
             *(() if self._resolved.quick else [self._step(Phase.CRITERIA, self._criteria())]),
+            *self._recipients(running),
         ]
 
     def _singling_out(self) -> Cost:
@@ -155,6 +156,14 @@ class Work:
         asked = self._columns * (records + self._costs.control)
         seconds = _SINGLED + _SET_RECORD * min(sets * records, MOST_VISITS) + _ASKED_CELL * asked
         return Cost(seconds * self._speed.plain)
+
+    def _recipients(self, running: list[Attacker]) -> list[Step]:
+        """One attack for each recipient."""
+        count = 0 if self._resolved.quick else len(self._resolved.config.recipients)
+        if not count:
+            return []
+        cost = sum((self._costs.attack(it, self._costs.searched(it), SharedCosts()).whole for it in running), Cost())
+        return [self._step(Phase.RECIPIENTS, cost * (count / len(running)))]
 
     def _criteria(self) -> Cost:
         """The classes of the release."""

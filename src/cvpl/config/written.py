@@ -259,5 +259,6 @@ class AuditConfig(Settings):
     sensitivity: bool | None = None
     singling_out: bool | None = None
     criteria: CriteriaConfig = CriteriaConfig()
+    recipients: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
     population: PopulationForm | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

@@ -48,6 +48,7 @@ from cvpl.result.figures import (
 from cvpl.result.membership import Membership, MembershipArea, MembershipRate
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.result.population import Population, Precision
+from cvpl.result.release_report import ColumnTechnique, Recipient, TailShare
 from cvpl.result.scenario import AttackerScenario
 from cvpl.result.setting import (
     AlignedColumn,
@@ -136,6 +137,7 @@ __all__ = [
     "ClassRisk",
     "ClassSizeShare",
     "ColumnLikeness",
+    "ColumnTechnique",
     "ComparedDraws",
     "ComparedRelease",
     "ComparedUtility",
@@ -181,6 +183,7 @@ __all__ = [
     "Provenance",
     "Randomization",
     "Rate",
+    "Recipient",
     "Risk",
     "RoundFailure",
     "RoundPower",
@@ -199,6 +202,7 @@ __all__ = [
     "SurfaceResult",
     "SurfaceSetting",
     "SurfaceTarget",
+    "TailShare",
     "TrialAttacker",
     "TrialBudget",
     "TrialExposure",
