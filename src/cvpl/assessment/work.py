@@ -178,6 +178,7 @@ class Work:
             self._step(Phase.POWER_DROPS, self._drops(running)),
             self._step(Phase.CONTRIBUTIONS, self._mean(running, self._contribution)),
             Step(Phase.UTILITY, 2 * checks.seconds),
+            self._step(Phase.CRITERIA, self._criteria() + self._singling_out() * self._resolved.runs_singling_out),
         ]
 
     def _step(self, phase: str, cost: Cost) -> Step:

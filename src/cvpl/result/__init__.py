@@ -4,6 +4,7 @@ from cvpl.result.assumptions import AssumedColumn, Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema
 from cvpl.result.benchmark import (
+    BenchmarkCriteria,
     BenchmarkGroup,
     BenchmarkResult,
     BenchmarkRow,
@@ -123,6 +124,7 @@ __all__ = [
     "AttackerScenario",
     "Attributable",
     "AuditResult",
+    "BenchmarkCriteria",
     "BenchmarkGroup",
     "BenchmarkResult",
     "BenchmarkRow",
