@@ -38,6 +38,7 @@ class Phase(StrEnum):
     SINGLING_OUT = "singling out"
     CRITERIA = "formal criteria"
     INFERENCE = "attribute inference"
+    RECIPIENTS = "recipients"
     UTILITY = "utility"
     WRITING = "writing the page"
 

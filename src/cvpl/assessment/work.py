@@ -149,6 +149,7 @@ class Work:
             self._step(Phase.SUBGROUPS, Cost(people)),
             *([self._step(Phase.SINGLING_OUT, self._singling_out())] if self._resolved.runs_singling_out else ()),
             *(() if self._resolved.quick else [self._step(Phase.CRITERIA, self._criteria())]),
+            *self._recipients(running),
             *([self._step(Phase.INFERENCE, self._inference())] if self._resolved.runs_inference else ()),
         ]
 
@@ -169,6 +170,14 @@ class Work:
         pairs = _NEAREST_CELL * self._columns * people * released
         return Cost(_INFERRED + secrets * (_MODEL_CELL * self._columns * trained + pairs)) * self._speed.plain
 
+    def _recipients(self, running: list[Attacker]) -> list[Step]:
+        """One attack for each recipient."""
+        count = 0 if self._resolved.quick else len(self._resolved.config.recipients)
+        if not count:
+            return []
+        cost = sum((self._costs.attack(it, self._costs.searched(it), SharedCosts()).whole for it in running), Cost())
+        return [self._step(Phase.RECIPIENTS, cost * (count / len(running)))]
+
     def _criteria(self) -> Cost:
         """The classes of the release."""
         return Cost(_CRITERIA_CELL * self._columns * self._costs.released * self._speed.plain)
@@ -182,6 +191,7 @@ class Work:
             self._step(Phase.POWER_DROPS, self._drops(running)),
             self._step(Phase.CONTRIBUTIONS, self._mean(running, self._contribution)),
             Step(Phase.UTILITY, 2 * checks.seconds),
+            self._step(Phase.CRITERIA, self._criteria() + self._singling_out() * self._resolved.runs_singling_out),
         ]
 
     def _step(self, phase: str, cost: Cost) -> Step:

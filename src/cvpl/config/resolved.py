@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -338,6 +338,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         what = "`control: absent` uses the originals without a match, and not all matches are known"
         cure = "Declare complete truth (`truth`, or a column with the role id), or name a control file."
         problems.append(Problem(name, what, cure))
+    problems.extend(_unknown_to_recipients(config, name))
     levers = _levers(config, name, problems)
     subgroups = _subgroups(config, base, name, problems)
     sensitive = tuple(
@@ -362,6 +363,17 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
         subgroups=subgroups,
         sensitive=sensitive,
     )
+
+
+def _unknown_to_recipients(config: AuditConfig, name: str) -> Iterator[Problem]:
+    """Columns that recipients are said to hold, and that no attacker compares."""
+    observable = [column for column, entry in config.columns.items() if entry.observable]
+    for recipient, columns in config.recipients.items():
+        for column in columns:
+            if column not in observable:
+                cure = "List columns with the role quasi_identifier or attribute."
+                cure = cure if column in config.columns else did_you_mean(column, observable) or cure
+                yield Problem(name, f"recipient '{recipient}' holds a column that is not observable", cure, column)
 
 
 def _reading(written: ReadingConfig) -> Reading:

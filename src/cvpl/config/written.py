@@ -273,5 +273,6 @@ class AuditConfig(Settings):
     singling_out: bool | None = None
     criteria: CriteriaConfig = CriteriaConfig()
     inference: bool | InferenceConfig | None = None
+    recipients: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
     population: PopulationForm | None = None
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0

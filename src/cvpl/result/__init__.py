@@ -4,6 +4,7 @@ from cvpl.result.assumptions import AssumedColumn, Assumptions
 from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema
 from cvpl.result.benchmark import (
+    BenchmarkCriteria,
     BenchmarkGroup,
     BenchmarkResult,
     BenchmarkRow,
@@ -56,6 +57,7 @@ from cvpl.result.inference import (
 from cvpl.result.membership import Membership, MembershipArea, MembershipRate
 from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.result.population import Population, Precision
+from cvpl.result.release_report import ColumnTechnique, Recipient, TailShare
 from cvpl.result.scenario import AttackerScenario
 from cvpl.result.setting import (
     AlignedColumn,
@@ -130,6 +132,7 @@ __all__ = [
     "AttackerScenario",
     "Attributable",
     "AuditResult",
+    "BenchmarkCriteria",
     "BenchmarkGroup",
     "BenchmarkResult",
     "BenchmarkRow",
@@ -144,6 +147,7 @@ __all__ = [
     "ClassRisk",
     "ClassSizeShare",
     "ColumnLikeness",
+    "ColumnTechnique",
     "ComparedDraws",
     "ComparedRelease",
     "ComparedUtility",
@@ -193,6 +197,7 @@ __all__ = [
     "Provenance",
     "Randomization",
     "Rate",
+    "Recipient",
     "Reconstruction",
     "Risk",
     "RoundFailure",
@@ -213,6 +218,7 @@ __all__ = [
     "SurfaceResult",
     "SurfaceSetting",
     "SurfaceTarget",
+    "TailShare",
     "TrialAttacker",
     "TrialBudget",
     "TrialExposure",

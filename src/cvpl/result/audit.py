@@ -31,6 +31,7 @@ from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
 from cvpl.result.membership import Membership
 from cvpl.result.people import AtRisk
 from cvpl.result.population import Population
+from cvpl.result.release_report import ColumnTechnique, Recipient, TailShare
 from cvpl.result.scenario import AttackerScenario
 from cvpl.result.section import Section
 from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
@@ -128,6 +129,9 @@ class AuditResult(Document):
     criteria: Criteria | None = None
     compliance: Compliance | None = None
     inference: Inference | None = None
+    techniques: list[ColumnTechnique] = Field(default_factory=list)
+    tail: list[TailShare] = Field(default_factory=list)
+    recipients: list[Recipient] = Field(default_factory=list)
     assumptions: Assumptions | None = None
     quick: bool = False
     suppress_below: Whole = 1

@@ -47,6 +47,25 @@ class LargestTop1(Section):
     top1_hit_rate: Number
 
 
+class BenchmarkCriteria(Section):
+    """Formal criteria of a release and who is singled out in it, as its audit has them.
+
+    `contradicted` is the number of the criteria's promises that attackers contradict, of `tested`. The singled-out rate
+    is null if it was left out or there are no predicates; its interval also if it has none.
+    """
+
+    k: Whole
+    unique: Number
+    average_class_risk: Number
+    least_l: Whole | None
+    singled_out: Number | None
+    singled_out_low: Number | None
+    singled_out_high: Number | None
+    singled_out_basis: str | None
+    tested: Whole
+    contradicted: Whole
+
+
 class BenchmarkRow(Section):
     """One release. All figures but two are those of the headline attacker.
 
@@ -92,6 +111,7 @@ class BenchmarkRow(Section):
     verdict: Verdict | None = None
     risk: Risk | None = None
     suppress_below: Whole = 1
+    criteria: BenchmarkCriteria | None = None
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:

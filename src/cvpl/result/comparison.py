@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cvpl.result.attackers import AttackerRow, Picked
 from cvpl.result.audit import PolicyOutcome, Provenance
+from cvpl.result.criteria import Criteria
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Power, Rate
@@ -27,6 +28,7 @@ from cvpl.result.marks import (
 )
 from cvpl.result.section import Section
 from cvpl.result.setting import Contributions, Input
+from cvpl.result.singling_out import SingledOutRate
 from cvpl.result.trial import Deviation, TrialMechanism
 from cvpl.result.trust import Warning_
 from cvpl.result.utility import UtilityFigures
@@ -79,8 +81,8 @@ class ComparedRelease(Section):
     with the reason in `unranked`, if the risk is measured differently from that of the other releases. `utility_places`
     counts from the highest utility. `on_frontier` is null if risk or utility cannot be compared. `beaten_by` lists the
     releases with no more risk and no less utility, `clearly_beaten_by` those of them whose risk is lower beyond error.
-    `policies` are the outcomes of the configuration's policies, without those on figures that a comparison does not
-    measure: the largest rate of a subgroup, k and the singled-out rate.
+    `policies` are the outcomes of the configuration's policies, without those on the largest rate of a subgroup, which
+    a comparison does not measure. `criteria` and `singled_out` are as in an audit, the second null if it is left out.
 
     With `draws` it is a mechanism. `attacker` is the strongest on average; `risk`, `power`, `top1_hit_rate` and
     `utility` are means over draws, with intervals over people and draws, and so are `verdict` and `best_candidate`. All
@@ -121,6 +123,8 @@ class ComparedRelease(Section):
     unranked: str | None = None
     policies: list[PolicyOutcome] = Field(default_factory=list)
     draws: ComparedDraws | None = None
+    criteria: Criteria | None = None
+    singled_out: SingledOutRate | None = None
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from cvpl.result.marks import Measured, Number, OfTables, People, Statistic, Whole
+from cvpl.result.marks import Measured, Number, OfOriginals, OfTables, People, Statistic, Whole
 from cvpl.result.section import Section
 
 
@@ -79,6 +79,8 @@ class Criteria(Section):
     `quasi_identifiers` are the columns of the equivalence classes. A suppressed cell is a value of its own in `k`, as
     in ARX and pycanon; in `k_suppressed_as_any` it matches every value, as in sdcMicro (null if there are too many
     patterns of suppression). `unique` is the share of released records that are alone in their class.
+    `original_unique` and `original_average` are the share of originals that are alone in theirs, and their mean of 1 /
+    class size: the risk by class size before protection. Null if the originals lack a quasi-identifier.
     """
 
     quasi_identifiers: list[str]
@@ -95,3 +97,5 @@ class Criteria(Section):
     sensitive: list[SensitiveCriteria] = Field(default_factory=list)
     population_uniques: PopulationUniques | None = None
     presence: Presence | None = None
+    original_unique: OfOriginals | None = None
+    original_average: OfOriginals | None = None

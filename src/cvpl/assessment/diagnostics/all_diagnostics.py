@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from cvpl.assessment.aside import Aside
@@ -13,10 +13,12 @@ from cvpl.assessment.diagnostics.inference import inference
 from cvpl.assessment.diagnostics.membership import MembershipFigures, membership
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import Progressive, climb
+from cvpl.assessment.diagnostics.recipients import RecipientRisk, recipient_risks
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, leave_one_out
 from cvpl.assessment.diagnostics.sensitivity import Sensitivity, sensitivity
 from cvpl.assessment.diagnostics.singling_out import SinglingOut, singling_out
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
+from cvpl.assessment.diagnostics.tail import tail
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
@@ -24,6 +26,8 @@ from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.inference.figures import Inference
 from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.tail import TailRow
+from cvpl.evaluation.techniques import ColumnTechniques, column_techniques
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 
@@ -49,6 +53,9 @@ class Diagnostics:
     criteria: ReleaseCriteria | None = None
     membership: MembershipFigures | None = None
     inference: Inference | None = None
+    techniques: Sequence[ColumnTechniques] | None = None
+    tail: Sequence[TailRow] = ()
+    recipients: Mapping[str, RecipientRisk] = field(default_factory=dict)
 
 
 def run_diagnostics(
@@ -82,19 +89,35 @@ def run_diagnostics(
         if name == ensemble.headline or (ensemble.among == 1 and resolved.bounds_subgroups)
     ]
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
-    singled, criteria = None, None
+    singled, criteria, techniques = None, None, None
+    recipients: Mapping[str, RecipientRisk] = {}
     if resolved.runs_singling_out:
         progress(Phase.SINGLING_OUT, None)
         singled = singling_out(resolved, inputs)
     if not resolved.quick:
         progress(Phase.CRITERIA, None)
         criteria = formal_criteria(resolved, inputs)
+        techniques = column_techniques(inputs.pair, inputs.evaluation.matches, done.seed)
+        recipients = recipient_risks(ensemble, resolved, inputs, progress)
     inferred = None
     if resolved.runs_inference:
         progress(Phase.INFERENCE, None)
         inferred = inference(ensemble, resolved, inputs)
-    inside = membership(ensemble)
-    return Diagnostics(linkage, contributions, ladder, groups, varied, found, singled, criteria, inside, inferred)
+    return Diagnostics(
+        linkage,
+        contributions,
+        ladder,
+        groups,
+        varied,
+        found,
+        singled,
+        criteria,
+        membership(ensemble),
+        inferred,
+        techniques,
+        tail(measured),
+        recipients,
+    )
 
 
 def run_contributions(

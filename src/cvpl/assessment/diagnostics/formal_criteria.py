@@ -27,5 +27,12 @@ def formal_criteria(resolved: ResolvedConfig, inputs: Inputs) -> ReleaseCriteria
         everybody = KnownPopulation(pair.original, pair.control)
     more = {spec.name: released.pop(spec.name) for spec in resolved.specs if spec.name in released}
     return release_criteria(
-        pair.protected, names, released, population=size, weights=weights, everybody=everybody, more=more
+        pair.protected,
+        names,
+        released,
+        population=size,
+        weights=weights,
+        everybody=everybody,
+        more=more,
+        originals=pair.original,
     )

@@ -17,6 +17,7 @@ from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.inference import inference
 from cvpl.assessment.sections.membership import membership, with_precision
 from cvpl.assessment.sections.population import population
+from cvpl.assessment.sections.release_report import recipients, tail, techniques
 from cvpl.assessment.sections.scenario import attacker_scenario
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
@@ -106,6 +107,9 @@ def audit_result(
         membership=membership(found.membership),
         criteria=criteria(found.criteria),
         inference=inference(found.inference),
+        techniques=techniques(found.techniques, resolved),
+        tail=tail(found.tail),
+        recipients=recipients(found.recipients),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
         lower_bound=not done.exact,

@@ -28,6 +28,8 @@ def criteria(found: ReleaseCriteria | None) -> out.Criteria | None:
         risk=out.ClassRisk(basis=found.basis, **vars(risks)),
         sensitive=[_secret(name, secret) for name, secret in found.secrets.items()],
         population_uniques=_uniques(found),
+        original_unique=None if found.before is None else found.before.share_in_sizes(1, 1),
+        original_average=None if found.before is None else found.before.count / found.before.records,
         presence=None if found.presence is None else out.Presence(low=found.presence[0], high=found.presence[1]),
     )
 

@@ -61,6 +61,8 @@ class ReleaseCriteria:
     secrets: Mapping[str, SecretCriteria]
     estimates: PopulationEstimates | None
     presence: tuple[float, float] | None
+    before: EquivalenceClasses | None = None
+    """The classes of the originals as they are; None if they lack a quasi-identifier."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +82,14 @@ def release_criteria(
     weights: Numbers | None = None,
     everybody: KnownPopulation | None = None,
     more: Mapping[str, ColumnData] | None = None,
+    originals: Table | None = None,
 ) -> ReleaseCriteria | None:
     """The criteria of a release by the quasi-identifiers `names`; None without records or without quasi-identifiers.
 
     `population` is the number of people of whom the release is a sample, `weights` how many each record stands for;
     with both the weights estimate the individual risk. `everybody` is the population itself, if it is known.
-    `more` are quasi-identifiers that only the release has; the population then has no classes of its own.
+    `more` are quasi-identifiers that only the release has; the population, and the `originals` as they are, then have
+    no classes of their own.
     """
     more = more or {}
     if not released.rows or not (names or more):
@@ -106,6 +110,9 @@ def release_criteria(
     if population is not None and population >= released.rows:
         found = (estimate(classes.sizes, population) for estimate in (zayatz_uniques, pitman_uniques))
         estimates = PopulationEstimates(population, *found)
+    before = None
+    if originals is not None and originals.rows and not more:
+        before = EquivalenceClasses.by([_codes(originals.columns[name]) for name in names], originals.rows)
     sizes_as_any = compatible_sizes(columns, released.rows)
     return ReleaseCriteria(
         names=(*names, *more),
@@ -118,6 +125,7 @@ def release_criteria(
         secrets={name: _secret(classes, column) for name, column in secrets.items()},
         estimates=estimates,
         presence=shares,
+        before=before,
     )
 
 

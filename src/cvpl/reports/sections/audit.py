@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.attackers import attackers_section, ladder_section
+from cvpl.reports.sections.clauses import clauses_section
 from cvpl.reports.sections.columns import columns_section
 from cvpl.reports.sections.compliance import compliance_section
 from cvpl.reports.sections.figures import (
@@ -24,6 +25,12 @@ from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.people import people_section
 from cvpl.reports.sections.population import population_section
 from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
+from cvpl.reports.sections.release_report import (
+    initial_risk_section,
+    recipients_section,
+    tail_section,
+    techniques_section,
+)
 from cvpl.reports.sections.reviewers import requirements
 from cvpl.reports.sections.scenario import scenario_section
 from cvpl.reports.sections.section import (
@@ -68,8 +75,12 @@ def audit_sections(result: AuditResult) -> list[Section]:
         policies_section(result),
         pointer_section(result.warnings, len(result.warnings), EVERYWHERE - PAGE),
         warnings_section([warning_item(warning) for warning in result.warnings]),
+        initial_risk_section(result),
         people_section(result),
+        tail_section(result),
         columns_section(result),
+        techniques_section(result),
+        recipients_section(result),
         singling_out_section(result),
         membership_section(result),
         criteria_section(result),
@@ -96,6 +107,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         blocks_section(result),
         trust_section(result),
         sensitivity_section(result),
+        clauses_section(result),
         *_limits(result),
         provenance_section(result),
         repeat_section(result),

@@ -116,6 +116,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
             notes=(text,),
             folded=PAGE,
         ),
+        _criteria(rows, name, at),
         Section(
             f"warnings-{at}",
             f"{counted(len(warnings), 'warning')} for {name}",
@@ -125,6 +126,38 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
             folded=PAGE,
         ),
     ]
+
+
+def _criteria(rows: list[BenchmarkRow], name: str, at: int) -> Section:
+    """The formal criteria of each release, who is singled out, and how many promises attackers contradict."""
+    found = [(row, row.criteria) for row in rows if row.criteria is not None]
+    heads = ("k", "unique", "average 1 / class size", "l", "singled out", "interval", "promises contradicted")
+    cells = tuple(
+        (
+            named(row.name),
+            f"{item.k:,}",
+            percent(item.unique, k=row.suppress_below, of="records"),
+            percent(item.average_class_risk, k=row.suppress_below, of="records"),
+            UNKNOWN if item.least_l is None else f"{item.least_l:,}",
+            percent(item.singled_out, k=row.suppress_below, of="predicates"),
+            span(item.singled_out_low, item.singled_out_high),
+            f"{item.contradicted} of {item.tested}" if item.tested else "none tested",
+        )
+        for row, item in found
+    )
+    columns = (Column("release", "name"), *map(Column, heads))
+    return Section(
+        f"criteria-{at}",
+        f"Formal criteria and singling out of {name}",
+        level=3,
+        tables=(Table(f"Formal criteria and singling out of {name}", columns, cells, "stacked"),) if cells else (),
+        notes=(
+            ("A promise is contradicted if attackers achieve more than a criterion allows, beyond error.",)
+            if cells
+            else ()
+        ),
+        folded=PAGE,
+    )
 
 
 def _origin(group: BenchmarkGroup) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cvpl.reports.sections.audit import NO_GUARANTEE
 from cvpl.reports.sections.comparison_details import (
     attackers_section,
+    criteria_section,
     differences_section,
     releases_section,
     score_in_words,
@@ -71,6 +72,7 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         releases_section(result),
         warnings_section(warnings),
         utility_section(result),
+        criteria_section(result),
         attackers_section(result),
         differences_section(result),
         _provenance(result),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Column, Item, Remark, Section, Table
-from cvpl.result import ComparisonResult
+from cvpl.result import ComparedRelease, ComparisonResult
 from cvpl.result.release_figure import best_first
 from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
 
@@ -53,6 +53,46 @@ def utility_section(result: ComparisonResult) -> Section:
         ),
         notes=(f"{text} It has no interval: do not rely on small differences.",),
         outputs=SCREENS,
+    )
+
+
+def criteria_section(result: ComparisonResult) -> Section:
+    """The formal criteria of each release and who is singled out in it, beside the top-1 hit rate."""
+    rows = tuple(_criteria_row(release, result.suppress_below) for release in best_first(result) if release.criteria)
+    heading = "Formal criteria and singling out"
+    if not rows:
+        return Section("criteria", heading)
+    heads = ("k", "unique", "1/k", "average", "best candidate right", "l", "singled out")
+    columns = (Column("release", "name"), *map(Column, heads))
+    return Section(
+        "criteria",
+        heading,
+        tables=(Table(heading, columns, rows, "stacked"),),
+        notes=(
+            "1/k and the average of 1 / class size bound the best candidate for an attacker who knows the "
+            "quasi-identifiers only; attackers who compare more columns may be right more often. l: the least distinct "
+            "l of the sensitive columns. Singled out: the rate beyond chance, or the plain rate without a control.",
+        ),
+        outputs=SCREENS,
+    )
+
+
+def _criteria_row(release: ComparedRelease, k: int) -> tuple[str, ...]:
+    found, rate, best = release.criteria, release.singled_out, release.best_candidate
+    assert found is not None  # noqa: S101 - only such releases have a row
+    ends = "" if best is None else span(best.low, best.high)
+    right = UNKNOWN if best is None else f"{percent(best.estimate, k=k)}{f' ({ends})' if ends else ''}"
+    within = "" if rate is None else span(rate.low, rate.high)
+    singled = UNKNOWN if rate is None else f"{percent(rate.estimate, k=k)}{f' ({within})' if within else ''}"
+    return (
+        named(release.name),
+        f"{found.k:,}",
+        percent(found.unique, k=k, of="records"),
+        percent(found.risk.prosecutor_maximum),
+        percent(found.risk.prosecutor_average, k=k, of="records"),
+        right,
+        UNKNOWN if not found.sensitive else str(min(item.distinct_l for item in found.sensitive)),
+        singled,
     )
 
 

@@ -12,6 +12,10 @@ _BASES = {
     "population": "journalist and marketer are counted in the known population",
 }
 
+_MEANINGS = (
+    "c: that of recursive (c, l)-diversity. t, equal and t, ordered: t-closeness by the equal and ordered distance."
+)
+
 
 def criteria_section(result: AuditResult) -> Section:
     """A sentence on k, the risks, and each sensitive column; nothing if there are no quasi-identifiers."""
@@ -26,6 +30,7 @@ def criteria_section(result: AuditResult) -> Section:
             table for table in (_figures(found, result), _sensitive(found), _sizes(found, result)) if table.rows
         ),
         notes=(
+            *((_MEANINGS,) if found.sensitive else ()),
             "The criteria describe the release alone. They do not tell what an attacker achieves: the risk above does.",
         ),
         outputs=SCREENS,
@@ -80,7 +85,7 @@ def _sensitive(found: Criteria) -> Table:
         Column("t, ordered"),
     )
     return Table(
-        "Sensitive columns: l-diversity, c of recursive (c, l), t-closeness by two distances",
+        "Sensitive columns",
         heads,
         tuple(_row(item) for item in found.sensitive),
         captioned=True,

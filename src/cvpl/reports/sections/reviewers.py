@@ -140,7 +140,7 @@ def _risk(result: AuditResult) -> str:
 def _average(result: AuditResult) -> Requirement:
     return Requirement(
         "Average risk",
-        "ISO/IEC 27559",
+        "ISO/IEC 27559, 7.3.2",
         "the risk, over all originals",
         _risk(result),
         "The context of the release: recipients, contracts and safeguards.",
@@ -159,7 +159,7 @@ def _maximum(result: AuditResult) -> Requirement:
         value = "hidden for every group"
     return Requirement(
         "Maximum risk",
-        "ISO/IEC 27559",
+        "ISO/IEC 27559, 7.3.2",
         "the largest share linked over groups and rarity deciles, look-alikes included",
         value,
         "Individuals: the largest risk of a single record is even larger.",
@@ -171,10 +171,12 @@ def _intruder(result: AuditResult) -> Requirement:
     ran = sum(not row.disqualified for row in result.attackers)
     known = {column for row in result.attackers for column in row.settings.get("knows") or ()}
     columns = f"columns: {', '.join(sorted(map(printable, known)))}" if known else "all observable columns"
+    scenario = result.attacker_scenario
+    under = "" if scenario is None else f" in the scenario {scenario.name.replace('_', ' ')}"
     return Requirement(
         "Motivated intruder",
         "ICO, anonymisation guidance",
-        "the attackers that were run, in place of an intruder",
+        f"the attackers that were run{under}, in place of an intruder",
         f"{ran} attacker{'s' if ran != 1 else ''} with the originals as background knowledge ({columns})",
         "What a person can find by asking, searching or recognizing someone; prior knowledge outside the tables.",
     )

@@ -150,6 +150,29 @@ def _row(group: str, ran: AttemptedRelease, figures: Sequence[str], columns: Seq
         verdict=None if result is None else result.verdict,
         risk=risk,
         suppress_below=1 if result is None else result.suppress_below,
+        criteria=None if result is None else _criteria(result),
+    )
+
+
+def _criteria(result: out.AuditResult) -> out.BenchmarkCriteria | None:
+    """The formal criteria and the singled-out rate of an audit; None without quasi-identifiers."""
+    found = result.criteria
+    if found is None:
+        return None
+    rate = None if result.singling_out is None else result.singling_out.rate
+    rows = [] if result.compliance is None else result.compliance.rows
+    contradicted = sum(row.status == "contradicted" for row in rows)
+    return out.BenchmarkCriteria(
+        k=found.k,
+        unique=found.unique,
+        average_class_risk=found.risk.prosecutor_average,
+        least_l=min((item.distinct_l for item in found.sensitive), default=None),
+        singled_out=None if rate is None else rate.estimate,
+        singled_out_low=None if rate is None else rate.low,
+        singled_out_high=None if rate is None else rate.high,
+        singled_out_basis=None if rate is None else rate.basis,
+        tested=contradicted + sum(row.status == "not_contradicted" for row in rows),
+        contradicted=contradicted,
     )
 
 

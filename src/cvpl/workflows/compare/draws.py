@@ -98,7 +98,7 @@ def measure_mechanism(run: MechanismRun, made: NamedRelease, progress: ProgressC
     shown = over_draws(measure_release(first, tells[-1]), run.mechanism.mechanism, reading, found)
     run.remove(0)
     tells[-1].finish()
-    return judged(published(shown), judged_policies(run.resolved))
+    return judged(published(shown), judged_policies(run.resolved, draws=True))
 
 
 def _check_columns(run: MechanismRun, number: int, first: Inputs, other: Inputs) -> None:

@@ -8,21 +8,27 @@ from functools import cached_property
 from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
 from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.release_utility import release_utility
+from cvpl.assessment.diagnostics.singling_out import SinglingOut
+from cvpl.assessment.diagnostics.singling_out import singling_out as find_singled_out
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.gate import gate
+from cvpl.assessment.gate import TableFigures, gate
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.assessment.provenance import described
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.sections.formal_criteria import criteria
+from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.intervals.paired import (
     FigureEstimate,
     SearchedRows,
@@ -39,8 +45,10 @@ from cvpl.utility import Utility
 from cvpl.workflows.compare.inputs import NamedRelease
 from cvpl.workflows.compare.ranking import Ints, ReleaseFigures
 
-NOT_MEASURED = ("maximum_subgroup_rate", "k", "singled_out_rate", "inference_rate")
+NOT_MEASURED = ("maximum_subgroup_rate", "inference_rate")
 """Figures of policies that a comparison does not measure."""
+OF_ONE_TABLE = ("k", "singled_out_rate")
+"""Figures of policies that belong to one release, not to a mechanism over draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +73,25 @@ class AttackedRelease:
     def utility(self) -> Utility:
         """The utility. All releases use one vectorization, whichever attacker is strongest against each."""
         return release_utility(self.inputs, self.resolved.first_vectorization, self.resolved.config.seed)
+
+    @cached_property
+    def criteria(self) -> ReleaseCriteria | None:
+        """The formal criteria; None without quasi-identifiers."""
+        return formal_criteria(self.resolved, self.inputs)
+
+    @cached_property
+    def singled_out(self) -> SinglingOut | None:
+        """Who is singled out; None if the configuration leaves it out."""
+        return find_singled_out(self.resolved, self.inputs) if self.resolved.runs_singling_out else None
+
+    @property
+    def table_figures(self) -> TableFigures:
+        """The figures of a gate that belong to the release, as they are published."""
+        rate = self.disclosure.published_or_none(singling_out(self.singled_out, self.inputs))
+        return TableFigures(
+            k=None if self.criteria is None else self.criteria.classes.k,
+            singled_out=None if rate is None else rate.rate,
+        )
 
     @cached_property
     def disclosure(self) -> Disclosure:
@@ -96,6 +123,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
     measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
     contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
     progress(Phase.UTILITY, None)
+    progress(Phase.CRITERIA, None)
     findings, disclosure, asked = attacked.findings, attacked.disclosure, attacked.asked
     decided = verdict(ensemble, findings, disclosure)
     assessable = decided.kind != "not_assessable"
@@ -116,18 +144,31 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
             "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
             "best_candidate": best_candidate_section(ensemble),
             "preflight": findings,
-            "policies": gate(ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure),
+            "policies": gate(
+                ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure, attacked.table_figures
+            ),
         }
     )
     attributable = _attributable(measured, asked)
+    section = section.model_copy(update=_questions(attacked))
     return ReleaseFigures(section, risk, attributable, asked, ensemble.among, attacked.groups, disclosure)
 
 
-def judged_policies(resolved: ResolvedConfig) -> tuple[PolicyConfig, ...]:
-    """The policies that a comparison can judge."""
+def _questions(attacked: AttackedRelease) -> dict[str, object]:
+    """The formal criteria of a release, and who is singled out in it."""
+    singled = singling_out(attacked.singled_out, attacked.inputs)
+    return {
+        "criteria": criteria(attacked.criteria),
+        "singled_out": None if singled is None else singled.rate,
+    }
+
+
+def judged_policies(resolved: ResolvedConfig, *, draws: bool = False) -> tuple[PolicyConfig, ...]:
+    """The policies that a comparison can judge; over draws those on figures of one release are left out."""
     policy = resolved.config.policy
     written = policy if isinstance(policy, tuple) else () if policy is None else (policy,)
-    return tuple(one for one in written if one.figure not in NOT_MEASURED)
+    left_out = (*NOT_MEASURED, *(OF_ONE_TABLE if draws else ()))
+    return tuple(one for one in written if one.figure not in left_out)
 
 
 def published(found: ReleaseFigures) -> ReleaseFigures:

@@ -1,0 +1,167 @@
+"""What was done to each column of a release, as far as the tables show it.
+
+With true matches the cells of a person before and after are compared:
+
+    kept          the same value
+    generalized   a range, group or rounded value that contains the person's
+    suppressed    no value where the person has one
+    changed       another value
+
+Changed values are `perturbed` if they still have to do with the person's, and `swapped or synthetic` if not. Without
+true matches only ranges, groups and missing values can be seen in the release, and the rest cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.alignment import detect
+from cvpl.randomness import stream
+from cvpl.tables.allowed_labels import allowed_labels
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair
+from cvpl.tables.identity import TrueMatches
+
+Bools = NDArray[np.bool_]
+Technique = Literal["kept", "generalized", "suppressed", "perturbed", "swapped or synthetic"]
+
+SAMPLE = 100_000
+"""The most matches that are compared."""
+SEEN = 0.01
+"""A technique is named if it shows in at least this share of the values."""
+UNRELATED = 0.05
+"""Changed values whose relation to the person's is at most this, from 0 to 1, have nothing to do with them."""
+
+
+@dataclass(frozen=True)
+class CellShares:
+    """The shares of a person's values that are kept, generalized, suppressed and changed; they add up to 1."""
+
+    kept: float
+    generalized: float
+    suppressed: float
+    changed: float
+
+
+@dataclass(frozen=True)
+class ColumnTechniques:
+    """What is seen in one column: the techniques, the largest share first, and the shares.
+
+    `compared` values of matched people were compared; 0 without true matches, and `shares` is then None. `told` is
+    false if the rest of the values cannot be told.
+    """
+
+    column: str
+    techniques: tuple[Technique, ...]
+    shares: CellShares | None
+    compared: int
+    told: bool
+
+
+def column_techniques(pair: Pair, matches: TrueMatches | None, seed: int) -> list[ColumnTechniques]:
+    """The techniques of every compared column, in the order of the release; at most 100,000 matches are compared."""
+    if matches is None or not len(matches.original):
+        seen = detect(pair.original, pair.protected)
+        return [
+            _from_release(
+                spec.name,
+                pair.protected.columns[spec.name],
+                spec.name in seen.grains,
+                seen.suppressed.get(spec.name, 0.0),
+            )
+            for spec in pair.protected.specs
+        ]
+    rows = np.arange(len(matches.original))
+    if len(rows) > SAMPLE:
+        rows = np.sort(stream(seed, "techniques").permutation(len(rows))[:SAMPLE])
+    before, after = pair.original.take(matches.original[rows]), pair.protected.take(matches.protected[rows])
+    grains = detect(before, after).grains
+    found = []
+    for spec in pair.protected.specs:
+        own, released = before.columns[spec.name], after.columns[spec.name]
+        grain = grains.get(spec.name)
+        found.append(_from_matches(spec, own, released, None if grain is None else grain.apply(own)))
+    return found
+
+
+def _from_release(name: str, released: ColumnData, coarser: bool, suppressed: float) -> ColumnTechniques:
+    techniques: list[Technique] = []
+    if coarser or released.generalized():
+        techniques.append("generalized")
+    if suppressed >= SEEN:
+        techniques.append("suppressed")
+    return ColumnTechniques(name, tuple(techniques), None, 0, told=False)
+
+
+def _from_matches(
+    spec: ColumnSpec, own: ColumnData, released: ColumnData, coarse: ColumnData | None
+) -> ColumnTechniques:
+    asked = own.known()
+    compared = int(asked.sum())
+    if not compared:
+        return ColumnTechniques(spec.name, (), None, 0, told=False)
+    there = asked & released.known()
+    kept = there & own.equals(released)
+    inside = _contains(released, own, spec)
+    if coarse is not None:
+        inside |= coarse.equals(released)
+    generalized = there & ~kept & inside
+    changed = there & ~kept & ~generalized
+    shares = CellShares(*(float(part.sum()) / compared for part in (kept, generalized, asked & ~there, changed)))
+    words: dict[Technique, float] = {
+        "kept": shares.kept,
+        "generalized": shares.generalized,
+        "suppressed": shares.suppressed,
+        _of_changed(own, released, there & ~generalized): shares.changed,
+    }
+    seen = [name for name, share in sorted(words.items(), key=lambda item: -item[1]) if share >= SEEN]
+    return ColumnTechniques(spec.name, tuple(seen), shares, compared, told=True)
+
+
+def _of_changed(own: ColumnData, released: ColumnData, among: Bools) -> Technique:
+    """Whether values that are not generalized have to do with the person's."""
+    rows = np.flatnonzero(among)
+    related = relation(own.take(rows), released.take(rows)) if len(rows) > 1 else 1.0
+    return "swapped or synthetic" if related <= UNRELATED else "perturbed"
+
+
+def relation(own: ColumnData, released: ColumnData) -> float:
+    """How much the released values have to do with the person's, from 0 to 1.
+
+    For numbers and times the absolute correlation. For labels the share that agrees beyond chance, (a - c) / (1 - c),
+    where c is the agreement of values that are drawn apart: the sum of the products of both shares of a label.
+    """
+    if own.ordered:
+        first, second = own.ordinal(), released.ordinal()
+        if first.std() == 0 or second.std() == 0:
+            return 1.0
+        return abs(float(np.corrcoef(first, second)[0, 1]))
+    agree = float(own.equals(released).mean())
+    chance = float(own.counts() @ released.counts()) / len(own.known()) ** 2
+    return 1.0 if chance >= 1 else max(0.0, (agree - chance) / (1 - chance))
+
+
+@singledispatch
+def _contains(released: ColumnData, own: ColumnData, spec: ColumnSpec) -> Bools:
+    """Whether a released range holds the person's value; a single value holds none but itself."""
+    (low, high), (first, last) = released.ends(), own.ends()
+    inside: Bools = (low <= first) & (last <= high) & (low < high)
+    return inside
+
+
+@_contains.register(Labels)
+def _label_contains(released: Labels, own: Labels, spec: ColumnSpec) -> Bools:
+    """Whether a released group has the person's label as a member, or all of its members."""
+    members = [frozenset(item) for item in allowed_labels(spec, released.labels).members]
+    pairs, places = np.unique(np.column_stack([own.codes, released.codes]), axis=0, return_inverse=True)
+    holds = np.array([_holds(members, mine, theirs) for mine, theirs in pairs.tolist()], dtype=bool)
+    return np.asarray(holds[places.reshape(-1)])
+
+
+def _holds(members: Sequence[frozenset[int]], own: int, released: int) -> bool:
+    return own >= 0 and released >= 0 and members[own] < members[released]

@@ -1,0 +1,96 @@
+"""Formal criteria and singling out of several releases: in a comparison and in a benchmark."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import yaml
+from rich.console import Console
+
+import cvpl
+from cvpl.reports.page import report_page
+from cvpl.reports.terminal import show
+from test_release_questions import EXACT, SETTINGS, audited, tables  # noqa: F401 - `tables` is a fixture
+
+
+@pytest.fixture(scope="module")
+def compared(tables):  # noqa: F811
+    original, released, control = tables
+    releases = {"decades": released, "copy": original}
+    policies = [{"figure": "k", "min": 2}, {"figure": "singled_out_rate", "max": 1.0}]
+    return cvpl.compare(original, releases, SETTINGS | EXACT | {"policy": policies}, control=control)
+
+
+def release(result, name):
+    return next(item for item in result.releases if item.name == name)
+
+
+def test_each_release_has_the_criteria_of_its_audit(tables, compared):  # noqa: F811
+    alone = audited(tables, EXACT)
+    found = release(compared, "decades")
+    assert found.criteria == alone.criteria
+    assert found.singled_out == alone.singling_out.rate
+    assert release(compared, "copy").criteria.k == 1
+
+
+def test_policies_on_figures_of_the_release_are_judged(tables, compared):  # noqa: F811
+    """The copy has unique people, and so fails k; a largest rate of 1 is met by any release with an upper end."""
+    for name in ("decades", "copy"):
+        found = {policy.figure: policy for policy in release(compared, name).policies}
+        assert found["k"].value == release(compared, name).criteria.k
+        assert found["k"].met == (release(compared, name).criteria.k >= 2)
+        assert found["singled_out_rate"].value == release(compared, name).singled_out.high
+
+
+def test_singling_out_can_be_left_out(tables):  # noqa: F811
+    original, released, control = tables
+    found = cvpl.compare(original, {"decades": released}, SETTINGS | {"singling_out": False}, control=control)
+    assert found.releases[0].singled_out is None
+    assert found.releases[0].criteria is not None
+
+
+def test_the_page_and_the_terminal_show_them(compared):
+    screen = io.StringIO()
+    show(compared, Console(width=140, file=screen), details=True)
+    for output in (report_page(compared), screen.getvalue()):
+        assert "Formal criteria and singling out" in output
+        assert "best candidate right" in output
+
+
+@pytest.fixture(scope="module")
+def benchmarked(tables, tmp_path_factory):  # noqa: F811
+    folder = tmp_path_factory.mktemp("questions")
+    for name, table in zip(("original", "decades", "control"), tables, strict=True):
+        table.to_csv(folder / f"{name}.csv", index=False)
+    content = {
+        "name": "people",
+        "title": "People",
+        "source": "simulated",
+        "licence": "none",
+        "original": "original.csv",
+        "control": {"file": "control.csv"},
+        **SETTINGS,
+        **EXACT,
+        "releases": {"decades": {"file": "decades.csv", "mechanism": "decades", "family": "other"}},
+    }
+    (folder / "benchmark.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return cvpl.benchmark([folder / "benchmark.yaml"])
+
+
+def test_a_row_of_a_benchmark_has_the_criteria_of_its_audit(tables, benchmarked):  # noqa: F811
+    alone = audited(tables, EXACT)
+    (row,) = benchmarked.rows
+    assert (row.criteria.k, row.criteria.unique) == (alone.criteria.k, alone.criteria.unique)
+    assert row.criteria.average_class_risk == alone.criteria.risk.prosecutor_average
+    assert row.criteria.least_l == min(item.distinct_l for item in alone.criteria.sensitive)
+    assert row.criteria.singled_out == alone.singling_out.rate.estimate
+    statuses = [item.status for item in alone.compliance.rows]
+    assert row.criteria.contradicted == statuses.count("contradicted")
+    assert row.criteria.tested == statuses.count("contradicted") + statuses.count("not_contradicted")
+
+
+def test_the_leaderboard_shows_them(benchmarked):
+    page = report_page(benchmarked)
+    assert "Formal criteria and singling out of people" in page
+    assert "promises contradicted" in page
