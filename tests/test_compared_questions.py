@@ -34,6 +34,21 @@ def test_each_release_has_the_criteria_of_its_audit(tables, compared):  # noqa: 
     assert release(compared, "copy").criteria.k == 1
 
 
+def test_the_promise_of_k_is_tested_for_each_release(tables, compared):  # noqa: F811
+    """A copy has k = 1, which promises nothing. Classes of ten with a kept column contradict 1/10."""
+    assert release(compared, "copy").one_over_k == "promises_nothing"
+    original, _, control = tables
+    classes = original.sort_values("age").assign(age="20-79", town=lambda it: [f"{at // 24}" for at in range(len(it))])
+    kept = classes.assign(job="a")
+    columns = SETTINGS["columns"] | {"job": {"role": "ignore"}}
+    found = cvpl.compare(
+        original, {"classes": kept}, SETTINGS | EXACT | {"columns": columns}, control=control
+    ).releases[0]
+    assert found.criteria.k == 24
+    assert (found.one_over_k == "contradicted") == (found.best_candidate.low > 1 / 24)
+    assert found.one_over_k in ("contradicted", "not_contradicted")
+
+
 def test_policies_on_figures_of_the_release_are_judged(tables, compared):  # noqa: F811
     """The copy has unique people, and so fails k; a largest rate of 1 is met by any release with an upper end."""
     for name in ("decades", "copy"):

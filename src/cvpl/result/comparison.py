@@ -8,6 +8,7 @@ from pydantic import Field
 
 from cvpl.result.attackers import AttackerRow, Picked
 from cvpl.result.audit import PolicyOutcome, Provenance
+from cvpl.result.compliance import ComplianceStatus
 from cvpl.result.criteria import Criteria
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
@@ -83,6 +84,7 @@ class ComparedRelease(Section):
     releases with no more risk and no less utility, `clearly_beaten_by` those of them whose risk is lower beyond error.
     `policies` are the outcomes of the configuration's policies, without those on the largest rate of a subgroup, which
     a comparison does not measure. `criteria` and `singled_out` are as in an audit, the second null if it is left out.
+    `one_over_k` says whether the top-1 hit rate contradicts the promise of k, as in an audit; null over draws.
 
     With `draws` it is a mechanism. `attacker` is the strongest on average; `risk`, `power`, `top1_hit_rate` and
     `utility` are means over draws, with intervals over people and draws, and so are `verdict` and `best_candidate`. All
@@ -125,6 +127,7 @@ class ComparedRelease(Section):
     draws: ComparedDraws | None = None
     criteria: Criteria | None = None
     singled_out: SingledOutRate | None = None
+    one_over_k: ComplianceStatus | None = None
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:

@@ -35,7 +35,7 @@ def compliance(result: out.AuditResult, matches: TrueMatches | None) -> out.Comp
         compared = [column for column in compared if column in known]
     beyond = [column for column in compared if column not in found.quasi_identifiers]
     rows = [
-        *_matching(result, found, single=_have_one_match(matches)),
+        *_matching(result, found, single=have_one_match(matches)),
         _singling_out(result, found),
         *_population(result, found),
         *_secrets(found),
@@ -51,14 +51,15 @@ def _without_attack(row: out.ComplianceRow) -> out.ComplianceRow:
     return row.model_copy(update={"estimate": None, "low": None, "high": None, "status": "not_known"})
 
 
-def _have_one_match(matches: TrueMatches | None) -> bool:
+def have_one_match(matches: TrueMatches | None) -> bool:
     """Whether no original has several released records: only then does 1/f bound its match."""
     if matches is None:
         return False
     return not bool((matches.original[1:] == matches.original[:-1]).any())
 
 
-def _status(low: float | None, promised: float | None) -> ComplianceStatus:
+def promise_status(low: float | None, promised: float | None) -> ComplianceStatus:
+    """Whether a measured lower end contradicts the largest value that a criterion allows; None: it bounds nothing."""
     if promised is None:
         return "not_comparable"
     if promised >= 1 - _TOLERANCE:
@@ -87,7 +88,7 @@ def _matching(result: out.AuditResult, found: out.Criteria, *, single: bool) -> 
             estimate=hits[0],
             low=hits[1],
             high=hits[2],
-            status=_status(hits[1], promised) if comparable else "not_comparable",
+            status=promise_status(hits[1], promised) if comparable else "not_comparable",
         )
 
 
@@ -116,7 +117,7 @@ def _singling_out(result: out.AuditResult, found: out.Criteria) -> out.Complianc
     promised = 0.0 if found.k > 1 else None
     status: ComplianceStatus = "promises_nothing"
     if promised is not None:
-        status = "not_known" if rate is None else _status(rate.low, promised)
+        status = "not_known" if rate is None else promise_status(rate.low, promised)
     return out.ComplianceRow(
         criterion="no_unique_record",
         value=found.unique,
@@ -144,7 +145,7 @@ def _population(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Co
             estimate=None if best is None or low is None else best.precision,
             low=low,
             high=None if best is None or low is None else best.precision_high,
-            status=_status(low, promised),
+            status=promise_status(low, promised),
         )
 
     if found.risk.basis != "release":

@@ -62,16 +62,17 @@ def criteria_section(result: ComparisonResult) -> Section:
     heading = "Formal criteria and singling out"
     if not rows:
         return Section("criteria", heading)
-    heads = ("k", "unique", "1/k", "average", "best candidate right", "l", "singled out")
+    heads = ("k", "unique", "1/k", "best candidate right", "promise of k", "l", "singled out")
     columns = (Column("release", "name"), *map(Column, heads))
     return Section(
         "criteria",
         heading,
         tables=(Table(heading, columns, rows, "stacked"),),
         notes=(
-            "1/k and the average of 1 / class size bound the best candidate for an attacker who knows the "
-            "quasi-identifiers only; attackers who compare more columns may be right more often. l: the least distinct "
-            "l of the sensitive columns. Singled out: the rate beyond chance, or the plain rate without a control.",
+            "k promises that the best candidate is right for at most 1/k. It holds for an attacker who knows the "
+            "quasi-identifiers only; contradicted: attackers who compare more columns are right more often, beyond "
+            "error. l: the least distinct l of the sensitive columns. Singled out: the rate beyond chance, or the "
+            "plain rate without a control.",
         ),
         outputs=SCREENS,
     )
@@ -80,20 +81,25 @@ def criteria_section(result: ComparisonResult) -> Section:
 def _criteria_row(release: ComparedRelease, k: int) -> tuple[str, ...]:
     found, rate, best = release.criteria, release.singled_out, release.best_candidate
     assert found is not None  # noqa: S101 - only such releases have a row
-    ends = "" if best is None else span(best.low, best.high)
-    right = UNKNOWN if best is None else f"{percent(best.estimate, k=k)}{f' ({ends})' if ends else ''}"
-    within = "" if rate is None else span(rate.low, rate.high)
-    singled = UNKNOWN if rate is None else f"{percent(rate.estimate, k=k)}{f' ({within})' if within else ''}"
+    right = UNKNOWN if best is None else percent(best.estimate, k=k) + _within(best.low, best.high)
+    singled = UNKNOWN
+    if rate is not None:
+        singled = percent(rate.estimate, k=k, of="predicates") + _within(rate.low, rate.high)
     return (
         named(release.name),
         f"{found.k:,}",
         percent(found.unique, k=k, of="records"),
         percent(found.risk.prosecutor_maximum),
-        percent(found.risk.prosecutor_average, k=k, of="records"),
         right,
+        UNKNOWN if release.one_over_k is None else release.one_over_k.replace("_", " "),
         UNKNOWN if not found.sensitive else str(min(item.distinct_l for item in found.sensitive)),
         singled,
     )
+
+
+def _within(low: float | None, high: float | None) -> str:
+    ends = span(low, high)
+    return f" ({ends})" if ends else ""
 
 
 def attackers_section(result: ComparisonResult) -> Section:

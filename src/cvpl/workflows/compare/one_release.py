@@ -20,6 +20,7 @@ from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.assessment.provenance import described
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
+from cvpl.assessment.sections.compliance import have_one_match, promise_status
 from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
@@ -37,6 +38,7 @@ from cvpl.evaluation.intervals.paired import (
     power_estimate,
 )
 from cvpl.evaluation.measurement import Measurement
+from cvpl.result.compliance import ComplianceStatus
 from cvpl.result.figures import power_at
 from cvpl.result.published import Disclosure
 from cvpl.result.verdict import TOO_FEW
@@ -160,6 +162,7 @@ def _questions(attacked: AttackedRelease) -> dict[str, object]:
     return {
         "criteria": criteria(attacked.criteria),
         "singled_out": None if singled is None else singled.rate,
+        "one_over_k": "not_known" if have_one_match(attacked.inputs.evaluation.matches) else "not_comparable",
     }
 
 
@@ -173,7 +176,18 @@ def judged_policies(resolved: ResolvedConfig, *, draws: bool = False) -> tuple[P
 
 def published(found: ReleaseFigures) -> ReleaseFigures:
     """The figures rounded. Releases are ranked by these, so that their order tells no more than their figures."""
-    return replace(found, section=found.disclosure.published(found.section))
+    section = found.disclosure.published(found.section)
+    return replace(found, section=section.model_copy(update={"one_over_k": _one_over_k(section)}))
+
+
+def _one_over_k(section: out.ComparedRelease) -> ComplianceStatus | None:
+    """Whether the published top-1 hit rate contradicts 1/k; None over draws, which k is not, and without criteria."""
+    if section.criteria is None or section.draws is not None:
+        return None
+    best, promised = section.best_candidate, section.criteria.risk.prosecutor_maximum
+    if section.one_over_k == "not_comparable" and best is not None and promised < 1:
+        return "not_comparable"
+    return promise_status(None if best is None or not section.assessable else best.low, promised)
 
 
 def _attributable(measured: Measurement, asked: SearchedRows) -> FigureEstimate | None:
