@@ -33,7 +33,7 @@ _SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
 """Predicates; a record of a set of columns; and a cell of the columns that are sorted for predicates."""
 _CRITERIA_CELL = 0.4e-6
 _INFERRED, _NEAREST_CELL, _CLASS_PAIR, _MODEL_CELL = 2.0, 1e-9, 3e-9, 15e-6
-"""Inference: loading the models; a column of a pair that is scored; a pair of a class; and a cell that trains models."""
+"""Inference: loading models; a column of a pair that is scored; a pair of a class; and a cell that trains models."""
 _NESTED = 1 + 3 / 4 + 1 / 2 + 1 / 4
 """The shares of the columns that are searched by, together."""
 _PAGE = 2.0
