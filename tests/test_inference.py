@@ -528,7 +528,7 @@ def test_gains_are_those_of_searches_without_each_column(linker):
 
 def test_columns_are_ranked_by_whole_units_of_a_quarter_at_most():
     units = np.repeat(np.arange(25), 4), np.arange(25, 125)
-    mine, base = ranking_people(100, 100, units, np.random.default_rng(1))
+    mine, base = ranking_people(100, 100, 500, units, np.random.default_rng(1))
     assert len(mine) <= 25 and len(base) == 25
     left = set(range(100)) - set(mine.tolist())
     assert not {units[0][row] for row in mine} & {units[0][row] for row in left}

@@ -115,7 +115,14 @@ def differences(mine: Any, theirs: Any, place: str = "") -> list[str]:
 @pytest.mark.parametrize("number", REFERENCES if TIMES > 1 else REFERENCES[:2])
 def test_this_machine_agrees_with_the_reference_results(number):
     kept = json.loads((REFERENCE / f"{number}.json").read_text(encoding="utf-8"))
-    assert differences(audit(tables(number), number), kept["result"]) == [], f"written on {kept['machine']}"
+    assert differences(kept_figures(number), kept["result"]) == [], f"written on {kept['machine']}"
+
+
+def kept_figures(number: int) -> dict[str, Any]:
+    """An audit without inference, whose models are those of the installed scikit-learn."""
+    found = audit(tables(number), number)
+    assert found.pop("inference") is not None
+    return found
 
 
 def test_a_difference_is_seen():
@@ -128,7 +135,7 @@ def test_a_difference_is_seen():
 def write_references() -> None:
     REFERENCE.mkdir(exist_ok=True)
     for number in REFERENCES:
-        kept = {"machine": platform.machine(), "result": audit(tables(number), number)}
+        kept = {"machine": platform.machine(), "result": kept_figures(number)}
         text = json.dumps(kept, indent=1, ensure_ascii=False) + "\n"
         (REFERENCE / f"{number}.json").write_text(text, encoding="utf-8")
 

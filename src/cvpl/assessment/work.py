@@ -16,6 +16,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
+from cvpl.evaluation.inference.column_gains import most_ranking
 from cvpl.evaluation.inference.models import MOST_ROWS
 from cvpl.evaluation.singling_out.column_sets import LARGEST, MOST_VISITS
 from cvpl.tables.pair import Inputs
@@ -31,8 +32,10 @@ _SUBGROUPS, _SUBGROUP_PERSON = 0.2, 15e-6
 _SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
 """Predicates; a record of a set of columns; and a cell of the columns that are sorted for predicates."""
 _CRITERIA_CELL = 0.4e-6
-_INFERRED, _NEAREST_CELL, _MODEL_CELL = 2.0, 3e-9, 10e-6
-"""Inference: loading the models; a column of a pair that is scored; and a cell that models are trained on."""
+_INFERRED, _NEAREST_CELL, _CLASS_PAIR, _MODEL_CELL = 2.0, 1e-9, 3e-9, 15e-6
+"""Inference: loading models; a column of a pair that is scored; a pair of a class; and a cell that trains models."""
+_NESTED = 1 + 3 / 4 + 1 / 2 + 1 / 4
+"""The shares of the columns that are searched by, together."""
 _PAGE = 2.0
 """Drawing the charts of the page."""
 
@@ -166,9 +169,11 @@ class Work:
         secrets = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
         released, most = self._costs.released, inference.most_asked(self._costs.released)
         people = min(self._costs.rows, most) + min(self._costs.control, most)
+        ranking = 2 * most_ranking(released) * (self._columns + 1) if self._costs.control else 0
+        searched = _NEAREST_CELL * self._columns * (_NESTED * people + ranking) * released
         trained = min(released, MOST_ROWS) + min(self._costs.control, MOST_ROWS)
-        pairs = _NEAREST_CELL * self._columns * people * released
-        return Cost(_INFERRED + secrets * (_MODEL_CELL * self._columns * trained + pairs)) * self._speed.plain
+        models = _MODEL_CELL * self._columns * trained
+        return Cost(_INFERRED + secrets * (searched + _CLASS_PAIR * people * released + models)) * self._speed.plain
 
     def _recipients(self, running: list[Attacker]) -> list[Step]:
         """One attack for each recipient."""

@@ -173,7 +173,8 @@ class _Run:
             units = codes["original"][done.people], None if control is None else codes["control"][control]
         ranking = None
         if control is not None:
-            ranking = ranking_people(len(done.people), len(control), units, stream(self._seed, "ranking people"))
+            rng, released = stream(self._seed, "ranking people"), done.protected.rows
+            ranking = ranking_people(len(done.people), len(control), released, units, rng)
         return Asked(done.people, control, units, ranking)
 
     def _attacks_on(self, secret: Secret, known: tuple[str, ...]) -> list[ScoredAttack]:

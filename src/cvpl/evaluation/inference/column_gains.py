@@ -26,10 +26,17 @@ Again = Callable[[str], Attack]
 
 MOST, SHARE = 400, 0.25
 """The most originals, and the most controls, by whom columns are ranked, and the largest share of those asked."""
+FEWEST, PAIRS = 100, 40_000_000
+"""In more than 100,000 released records there are fewer of them, but at least 100."""
+
+
+def most_ranking(released: int) -> int:
+    """The most originals, and the most controls, by whom columns are ranked in a release of so many records."""
+    return max(FEWEST, min(MOST, PAIRS // max(1, released)))
 
 
 def ranking_people(
-    people: int, controls: int, units: tuple[Ints, Ints | None] | None, rng: np.random.Generator
+    people: int, controls: int, released: int, units: tuple[Ints, Ints | None] | None, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """Some of the originals and of the controls who are asked, by whom columns are ranked: whole units."""
     found = []
@@ -38,7 +45,7 @@ def ranking_people(
         codes = np.zeros(rows, dtype=np.int64) if unit is None else unit
         different, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
         order = rng.permutation(len(different))
-        chosen = order[np.cumsum(sizes[order]) <= min(MOST, SHARE * rows)]
+        chosen = order[np.cumsum(sizes[order]) <= min(most_ranking(released), SHARE * rows)]
         found.append(np.flatnonzero(np.isin(place.reshape(-1), chosen)).astype(np.int64))
     return found[0], found[1]
 

@@ -8,7 +8,7 @@ from cvpl.reports.sections.section import PAGE, REPORTS, Column, Remark, Section
 from cvpl.result import AuditResult, Inference, InferenceRow, Reconstruction, SecretInference
 from cvpl.wording import UNKNOWN, counted, in_words, named, percent, sentence, span
 
-SCORES = {"accuracy": "accuracy", "rarity_weighted": "rarity-weighted accuracy"}
+SCORES = {"accuracy": "accuracy", "rarity_weighted": "by rarity"}
 ATTACKERS = {
     "best_candidate": "best candidate",
     "vote": "vote of the nearest",
@@ -71,16 +71,13 @@ def _rate(found: Inference, result: AuditResult) -> str:
         refused = [one for one in found.secrets if one.refused is not None]
         return NO_CONTROL if found.asked_controls is None else sentence(_refusals(refused))
     row = _rows_of(found, rate.column, rate.attacker, rate.score)[0]
+    weighted = ", weighted by rarity" if rate.score == "rarity_weighted" else ""
     return (
-        f"Inference rate: {inference_words(found, k)}. The value of {named(rate.column)} is guessed with "
-        f"{_article(SCORES[rate.score])} of {in_words(row.originals, k=k)} for the originals and of "
-        f"{in_words(row.controls, k=k)} for controls, by the attacker {ATTACKERS[rate.attacker]}; the rate is what is "
-        f"left of the difference, relative to 100%. {POPULATION}"
+        f"Inference rate: {inference_words(found, k)}. The value of {named(rate.column)} is guessed right for "
+        f"{in_words(row.originals, k=k, of='')} of the originals and {in_words(row.controls, k=k, of='')} of the "
+        f"controls{weighted}, by the attacker {ATTACKERS[rate.attacker]}. The rate is the difference, relative to the "
+        f"share of controls that are not guessed right. {POPULATION}"
     )
-
-
-def _article(score: str) -> str:
-    return f"{'an' if score[0] in 'aeiou' else 'a'} {score}"
 
 
 def _refusals(secrets: Sequence[SecretInference]) -> str:
@@ -91,7 +88,9 @@ def _together(found: Reconstruction, result: AuditResult) -> str:
     k, best = result.suppress_below, found.attackers[0]
     names = ", ".join(map(named, found.columns))
     control = (
-        f" of the originals and for {in_words(best.controls, k=k)} of the controls" if best.controls is not None else ""
+        f" of the originals and for {in_words(best.controls, k=k, of='')} of the controls"
+        if best.controls is not None
+        else ""
     )
     gain = ""
     if best.attributable is not None:
@@ -177,7 +176,8 @@ def _notes(found: Inference) -> tuple[str, ...]:
         f"{counted(found.asked_originals, 'original')}{controls} were asked about. Candidates are those of the "
         f"attacker {named(found.link)}, which does not compare the secret. The intervals hold together over "
         "attackers, secrets and scores; their coverage has not been measured.",
-        "The commonest value is the guess for anybody."
+        "Accuracy is the share of people who are guessed right; by rarity, the rarer a person's value, the more the "
+        "person counts. The commonest value is the guess for anybody."
         + (" The model of controls is trained on some controls, and tested on others." if controls else ""),
     ]
     for one in found.secrets:
