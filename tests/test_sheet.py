@@ -254,7 +254,9 @@ def test_the_most_exposed_group_stands_beside_the_average():
     group = {"average": 0.3, "maximum": most | {"at_least": True}, "maximum_attributable": None}
     card = sheet(HIGH, at_risk=group | {"suppress_below": 10, "tables": []}).cards[2]
     assert (card.value, card.interval) == ("at least 90.0%", "80.0% to 100.0%")
-    assert card.meaning.startswith("edu: x;") and card.reference == "Average over everybody: 30.0%."
+    assert (
+        card.meaning.startswith("edu: x;") and card.reference == "Average over everybody, look-alikes included: 30.0%."
+    )
 
 
 def group(**changes):
@@ -265,8 +267,9 @@ def group(**changes):
 
 def test_no_group_is_named_if_its_interval_includes_the_average():
     card = sheet(HIGH, at_risk=group()).cards[2]
-    assert card.value == "10.0% to 30.0%" and "no group stands out beyond error" in card.meaning
-    assert "edu" not in f"{card.group}{card.meaning}" and card.reference == "Average over everybody: 15.0%."
+    assert card.value == "none stands out" and "10.0% to 30.0%, look-alikes included" in card.meaning
+    assert "edu:" not in f"{card.group}{card.meaning}"
+    assert card.reference == "Average over everybody, look-alikes included: 15.0%."
     assert sheet(HIGH, at_risk=group(average=0.09)).cards[2].group == "edu: x"
 
 
@@ -369,7 +372,7 @@ def test_a_key_that_was_for_the_evaluation_is_the_first_change():
         assert sheet(figures, **changes).actions.first == (
             "Remove 'person_id' before release: it was only for the evaluation.",
         )
-        page = report_page(audited(figures, **changes)).split("Most effective changes")[1]
+        page = report_page(audited(figures, **changes)).split('<div class="actions">')[1]
         assert page.index("Remove &#39;person_id&#39;") < page.index("</div>")
     assert not sheet(HIGH).actions.first
 
@@ -409,3 +412,18 @@ def test_the_sheet_comes_first_and_ends_with_lines_to_sign():
     for item in result.inputs.values():
         assert item.sha256 is None or f"SHA-256 {item.sha256[:16]}" in page
     assert f"cvpl {result.provenance.versions['cvpl']}" in page
+
+
+def test_the_sheet_names_what_was_not_measured():
+    """Inference was not asked for in these results, and no audit measures other tables."""
+    record = dict(sheet(HIGH).record)
+    assert record["Not measured"].startswith("singling out, inference, ")
+    assert "other tables or releases with the same people" in record["Not measured"]
+
+
+def test_matches_that_agree_no_more_than_others_are_the_warning_to_read():
+    finding = {"check": "truth_doubtful", "closes_gate": False, "message": "rows agree no more than others"}
+    found = sheet(ZERO, preflight=[finding]).warning
+    assert found is not None and found.heading == "Are the declared identities right?"
+    assert found.lines == ("Rows agree no more than others.",)
+    assert sheet(ZERO).warning is None

@@ -183,9 +183,9 @@ def _by_base(figures: Figures) -> list[AuditWarning]:
         found.append(
             AuditWarning(
                 "base_rate_by_own_match",
-                "there is no control, so the base rate is estimated by leaving out each original's own match; if many "
-                "released records are equal, as under k-anonymity, this attributes nothing to the release, whatever "
-                "the risk; use the top-1 hit rate, and set people aside as a control before protecting the data",
+                "there is no control, so links cannot be told from look-alikes, and no linkage or attributable rate "
+                "counts here; the top-1 hit rate (the best candidate is right) needs no control and does count; to "
+                "measure the risk, set people aside as a control before protecting the data",
             )
         )
     rate, attributable = figures.linkage_rate, figures.attributable_rate

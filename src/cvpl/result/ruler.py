@@ -30,10 +30,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Ruler:
-    """The marks of a ruler from left to right, and the name of the figure on it."""
+    """The marks of a ruler from left to right, the name of the figure on it, and what 0% means if that is said."""
 
     figure: str
     marks: tuple[Mark, ...]
+    zero: str = ""
 
     @property
     def release(self) -> Mark:
@@ -65,15 +66,24 @@ def risk_ruler(result: AuditResult) -> Ruler | None:
         *_limit(result, "risk" if found.kind == "risk" else "top1_hit_rate"),
     ]
     name = "Risk" if found.kind == "risk" else "Best candidate is the right person"
-    return Ruler(name, tuple(sorted(marks, key=lambda mark: mark.at)))
+    return Ruler(name, tuple(sorted(marks, key=lambda mark: mark.at)), _zero(result, found))
+
+
+def _zero(result: AuditResult, found: Headline) -> str:
+    """What a risk of 0 means: as many links as among people who are not in the release."""
+    risk = result.risk
+    if found.kind != "risk" or risk is None or risk.false_rate is None or risk.estimate != found.estimate:
+        return ""
+    strangers = f"{100 * risk.false_rate:g} in 100 people who are not in the release"
+    return f"{strangers} are linked too, as look-alikes; the risk is what goes beyond them."
 
 
 def _references(result: AuditResult, found: Headline) -> list[Mark]:
     if found.kind == "risk":
         ends = scale_ends(result) if result.risk is not None and result.risk.attacker == found.attacker else None
-        marks = [Mark("chance", "chance", 0.0, "0%")]
+        marks = [Mark("chance", "chance", 0.0, "0% (as strangers)")]
         if ends is not None and result.risk is not None and result.risk.estimate == found.estimate:
-            marks.append(Mark("nobody", "nobody in it", _within(ends[0]), percent(ends[0])))
+            marks.append(Mark("nobody", "test release with nobody in it", _within(ends[0]), percent(ends[0])))
             marks.append(Mark("originals", "the originals as they are", _within(ends[1]), percent(ends[1])))
         return marks
     guess = 1 / max(1, result.inputs["protected"].rows)

@@ -38,7 +38,7 @@ def compliance(result: out.AuditResult, matches: TrueMatches | None) -> out.Comp
         *_matching(result, found, single=have_one_match(matches)),
         _singling_out(result, found),
         *_population(result, found),
-        *_secrets(found),
+        *_secrets(result, found),
         _linkage(result),
     ]
     if result.verdict.kind == "not_assessable":
@@ -158,16 +158,33 @@ def _population(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Co
         yield row("presence", found.presence.high, min(1.0, found.presence.high + _step(result)))
 
 
-def _secrets(found: out.Criteria) -> Iterator[out.ComplianceRow]:
-    """L and t of each sensitive column; attackers who infer it are asked elsewhere."""
+def _secrets(result: out.AuditResult, found: out.Criteria) -> Iterator[out.ComplianceRow]:
+    """L and t of each sensitive column, beside what is inferred of it because of the release.
+
+    Neither bounds that: l counts the values of a class, t compares shares.
+    """
+    inferred = {} if result.inference is None else {item.column: item for item in result.inference.secrets}
     for item in found.sensitive:
-        nothing: ComplianceStatus = "promises_nothing" if item.distinct_l <= 1 else "not_known"
-        yield out.ComplianceRow(
-            criterion="distinct_l", column=item.column, value=float(item.distinct_l), figure=None, status=nothing
-        )
+        secret = inferred.get(item.column)
+        rows = [] if secret is None else [row for row in secret.attackers if row.attributable is not None]
+        best = rows[0] if rows else None
         t = item.t_equal if item.t_ordered is None else item.t_ordered
-        nothing = "promises_nothing" if t >= 1 - _TOLERANCE else "not_known"
-        yield out.ComplianceRow(criterion="t_closeness", column=item.column, value=t, figure=None, status=nothing)
+        criteria: dict[Promise, tuple[float, bool]] = {
+            "distinct_l": (float(item.distinct_l), item.distinct_l <= 1),
+            "t_closeness": (t, t >= 1 - _TOLERANCE),
+        }
+        for criterion, (value, empty) in criteria.items():
+            other: ComplianceStatus = "not_known" if best is None else "not_comparable"
+            yield out.ComplianceRow(
+                criterion=criterion,
+                column=item.column,
+                value=value,
+                figure=None if secret is None else "inference_rate",
+                estimate=None if best is None else best.attributable,
+                low=None if best is None else best.attributable_low,
+                high=None if best is None else best.attributable_high,
+                status="promises_nothing" if empty else other,
+            )
 
 
 def _linkage(result: out.AuditResult) -> out.ComplianceRow:

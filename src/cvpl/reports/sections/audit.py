@@ -47,6 +47,7 @@ from cvpl.reports.sections.section import (
     Section,
     Table,
 )
+from cvpl.reports.sections.sheet.first_warning import doubtful_lines
 from cvpl.reports.sections.singling_out import singling_out_section
 from cvpl.reports.sections.top import (
     answer_section,
@@ -62,6 +63,8 @@ from cvpl.reports.sections.warnings import pointer_section, warning_item, warnin
 from cvpl.result import AuditResult
 from cvpl.wording import printable
 
+_OF_ATTACKERS = ("people", "columns", "singling_out", "inference", "figures", "roc", "false_rates", "attackers")
+"""Sections with figures of attackers that do not say themselves when these do not count."""
 NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
 
 
@@ -74,7 +77,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
         gate_section(result),
         policies_section(result),
         pointer_section(result.warnings, len(result.warnings), EVERYWHERE - PAGE),
-        warnings_section([warning_item(warning) for warning in result.warnings]),
+        warnings_section([*map(Item, doubtful_lines(result)), *map(warning_item, result.warnings)]),
         initial_risk_section(result),
         people_section(result),
         tail_section(result),
@@ -113,12 +116,22 @@ def audit_sections(result: AuditResult) -> list[Section]:
         repeat_section(result),
         configuration_section(result.provenance.config),
     ]
+    decide, inspect = ([_doubted(section, result) for section in layer] for layer in (decide, inspect))
     return [
         answer_section(result),
         *(replace(section, layer=Layer.DECIDE) for section in decide),
         *(replace(section, layer=Layer.INSPECT) for section in inspect),
         _closing(result),
     ]
+
+
+def _doubted(section: Section, result: AuditResult) -> Section:
+    """The section of an audit that is not assessable says that its figures do not count, for readers who jump to it."""
+    shown = section.sentences or section.tables or section.figures
+    if result.verdict.kind != "not_assessable" or section.anchor not in _OF_ATTACKERS or not shown:
+        return section
+    first = Remark("The release is not assessable: these figures do not measure its risk.", "notice")
+    return replace(section, sentences=(first, *section.sentences))
 
 
 def steps_section(steps: list[str], outputs: frozenset[Output] = WRITTEN) -> Section:

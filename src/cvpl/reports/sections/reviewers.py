@@ -133,8 +133,10 @@ def _risk(result: AuditResult) -> str:
     risk = result.risk
     if risk is None:
         return "not known: there is neither a control nor a known match"
-    basis = "" if risk.basis == "control" else ", based on the true matches"
-    return f"{percent(risk.estimate, k=result.suppress_below)}{_ends(risk.low, risk.high)}{basis}"
+    value = f"{percent(risk.estimate, k=result.suppress_below)}{_ends(risk.low, risk.high)}"
+    if risk.basis != "control":
+        return f"not known beyond look-alikes: there is no control. The best candidate is right for {value}"
+    return value
 
 
 def _average(result: AuditResult) -> Requirement:

@@ -129,8 +129,9 @@ def _notes(found: SinglingOut, result: AuditResult) -> tuple[str, ...]:
     if found.suda is not None:
         scored = in_words(found.suda.scored, k=result.suppress_below, of="")
         notes.append(
-            "SUDA2 scores an original by the sets of quasi-identifiers that make it unique: 0 means that no set does, "
-            "and the score is higher the fewer columns are needed and the more such sets there are. "
+            "SUDA2 scores an original by the sets of quasi-identifiers that make it unique: 0 means that no set of "
+            "fewer than all of them does. The score is higher the fewer columns are needed, and the more such sets "
+            "there are. "
             f"{sentence(f'{scored} of the originals have a score above 0; the mean is {found.suda.mean:g}')}"
         )
     return tuple(notes)

@@ -83,13 +83,14 @@ def _group(result: AuditResult) -> Card:
         return Card(name, NOT_MEASURED, "", meaning, "It is not known who is linked.")
     if result.control is None:
         return Card(name, NOT_MEASURED, "", meaning, f"There is no control: {LOOK_ALIKES}.")
-    average = f"Average over everybody: {percent(found.average, k=k)}."
+    average = f"Average over everybody, look-alikes included: {percent(found.average, k=k)}."
     most = found.maximum
     if most.estimate is None:
         return Card(name, "hidden", "", "every group is too small to publish", average)
     if not stands_out(found):
         none = "no group stands out beyond error"
-        return Card(name, span(most.low, most.high), "", f"in the group with the most; {none}", average, none)
+        highest = f"the highest: {span(most.low, most.high)}, look-alikes included"
+        return Card(name, "none stands out", "", highest, average, none)
     least = "at least " if most.at_least else ""
     value = f"{least}{percent(most.estimate, k=k)}"
     group = where(most)

@@ -41,11 +41,14 @@ class FirstWarning:
 
 def first_warning(result: AuditResult) -> FirstWarning | None:
     """A finding that closes the gate, or else the warning that changes the answer most; None if there is neither."""
-    closing, ranked = _closing(result), _ranked(result)
+    closing, ranked, doubtful = _closing(result), _ranked(result), doubtful_lines(result)
     if closing:
         others = [counted(len(closing) - 1, "other finding")] if len(closing) > 1 else []
         others += [counted(len(ranked), "warning")] if ranked else []
         return FirstWarning("A check fails, and closes the gate", (closing[0],), _more(others))
+    if doubtful:
+        others = [counted(len(ranked), "warning")] if ranked else []
+        return FirstWarning("Are the declared identities right?", tuple(doubtful), _more(others))
     if not ranked:
         return None
     item = warning_item(ranked[0])
@@ -57,11 +60,18 @@ def first_warning(result: AuditResult) -> FirstWarning | None:
 def serious_lines(result: AuditResult) -> list[tuple[str, str]]:
     """All findings that close the gate, by the rule `gate`, and all warnings with their rules, the first ones first."""
     findings = [(GATE, f"Closes the gate: {line}") for line in _closing(result)]
+    findings += [("truth_doubtful", line) for line in doubtful_lines(result)]
     return findings + [(warning.rule, warning_item(warning).text) for warning in _ranked(result)]
 
 
 def _closing(result: AuditResult) -> list[str]:
     return [line for closes, line in finding_lines(result.preflight, result.suppress_below) if closes]
+
+
+def doubtful_lines(result: AuditResult) -> list[str]:
+    """That declared matches agree no more than other pairs, where that does not close the gate."""
+    found = [item for item in result.preflight if item.check == "truth_doubtful" and not item.closes_gate]
+    return [line for _, line in finding_lines(found, result.suppress_below)]
 
 
 def _ranked(result: AuditResult) -> list[Warning_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
+from cvpl.reports.sections.reviewers import requirements
 from cvpl.reports.sections.sheet.actions import Actions, actions
 from cvpl.reports.sections.sheet.cards import Card, cards
 from cvpl.reports.sections.sheet.first_warning import FirstWarning, first_warning
@@ -84,7 +85,7 @@ def _legend(found: Headline) -> tuple[tuple[Square, str], ...]:
 
 
 def _record(result: AuditResult, date: date | None) -> tuple[tuple[str, str], ...]:
-    """The date, files with fingerprints, version and seed, and the attackers that were asked."""
+    """The date, files with fingerprints, version and seed, the attackers that were asked, and what was not measured."""
     day = () if date is None else (("Report written", date.isoformat()),)
     roles = {"original": "Original", "protected": "Release", "control": "Control"}
     files = tuple((roles.get(role, printable(role)), _file(item)) for role, item in result.inputs.items())
@@ -92,7 +93,15 @@ def _record(result: AuditResult, date: date | None) -> tuple[tuple[str, str], ..
     names = [row.name for row in sorted(result.attackers, key=lambda row: row.name != result.attacker)]
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     asked = f"{len(names)} asked: {', '.join(printable(name) for name in names[:_NAMES])}{more}"
-    return (*day, *files, ("Tool", f"cvpl {version}, seed {result.provenance.seed}"), ("Attackers", asked))
+    tool = ("Tool", f"cvpl {version}, seed {result.provenance.seed}")
+    return (*day, *files, tool, ("Attackers", asked), ("Not measured", _not_measured(result)))
+
+
+def _not_measured(result: AuditResult) -> str:
+    """What reviewers ask for and this audit has no figure of, and what no audit measures."""
+    missing = [item.requirement.lower() for item in requirements(result) if item.status == "not measured"]
+    always = "other tables or releases with the same people, stronger attackers, and what somebody may know or ask"
+    return ", ".join([*missing, always])
 
 
 def _file(item: Input) -> str:
