@@ -38,7 +38,7 @@ def compliance(result: out.AuditResult, matches: TrueMatches | None) -> out.Comp
         *_matching(result, found, single=have_one_match(matches)),
         _singling_out(result, found),
         *_population(result, found),
-        *_secrets(found),
+        *_secrets(result, found),
         _linkage(result),
     ]
     if result.verdict.kind == "not_assessable":
@@ -158,16 +158,36 @@ def _population(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Co
         yield row("presence", found.presence.high, min(1.0, found.presence.high + _step(result)))
 
 
-def _secrets(found: out.Criteria) -> Iterator[out.ComplianceRow]:
-    """L and t of each sensitive column; attackers who infer it are asked elsewhere."""
+def _secrets(result: out.AuditResult, found: out.Criteria) -> Iterator[out.ComplianceRow]:
+    """L and t of each sensitive column, beside how often attackers guess it.
+
+    They bound what a class tells, and not how often a guess is right, so no share of guesses contradicts them.
+    """
     for item in found.sensitive:
-        nothing: ComplianceStatus = "promises_nothing" if item.distinct_l <= 1 else "not_known"
-        yield out.ComplianceRow(
-            criterion="distinct_l", column=item.column, value=float(item.distinct_l), figure=None, status=nothing
-        )
+        best = _best_guess(result, item.column)
         t = item.t_equal if item.t_ordered is None else item.t_ordered
-        nothing = "promises_nothing" if t >= 1 - _TOLERANCE else "not_known"
-        yield out.ComplianceRow(criterion="t_closeness", column=item.column, value=t, figure=None, status=nothing)
+        values: dict[Promise, tuple[float, bool]] = {
+            "distinct_l": (float(item.distinct_l), item.distinct_l <= 1),
+            "t_closeness": (t, t >= 1 - _TOLERANCE),
+        }
+        for criterion, (value, nothing) in values.items():
+            yield out.ComplianceRow(
+                criterion=criterion,
+                column=item.column,
+                value=value,
+                figure=None if best is None else "inference_accuracy",
+                estimate=None if best is None else best.originals,
+                low=None if best is None else best.low,
+                high=None if best is None else best.high,
+                status="promises_nothing" if nothing else "not_known" if best is None else "not_comparable",
+            )
+
+
+def _best_guess(result: out.AuditResult, column: str) -> out.InferenceRow | None:
+    """The attacker who guesses a secret column most often; None if inference was not measured."""
+    secrets = [] if result.inference is None else result.inference.secrets
+    rows = [row for one in secrets if one.column == column for row in one.attackers if row.score == "accuracy"]
+    return max(rows, key=lambda row: row.originals, default=None)
 
 
 def _linkage(result: out.AuditResult) -> out.ComplianceRow:
