@@ -162,6 +162,20 @@ def test_presence_is_compared_with_the_precision_of_membership(tables):
     assert row(found, "journalist_risk").status == "not_comparable"
 
 
+def test_guesses_of_a_secret_stand_beside_l_and_t_and_contradict_neither(tables, audited):
+    """The share is that of the attacker with the most right guesses; without inference nothing is told."""
+    plain = {"distinct_l": "not_known", "t_closeness": "not_known"}
+    assert {item.criterion: item.status for item in audited.compliance.rows if item.column == "sick"} == plain
+    found = cvpl.audit(tables[0], tables[1], SETTINGS | EXACT | {"inference": True}, control=tables[2])
+    (secret,) = found.inference.secrets
+    guesses = [item.originals for item in secret.attackers if item.score == "accuracy"]
+    for criterion in plain:
+        told = row(found, criterion)
+        assert (told.figure, told.status) == ("inference_accuracy", "not_comparable")
+        assert told.estimate == max(guesses)
+    assert "value guessed right" in report_page(found)
+
+
 def test_a_release_that_is_not_assessable_has_no_attack_beside_it(audited):
     verdict = audited.verdict.model_copy(update={"kind": "not_assessable"})
     found = compliance(_changed(audited, verdict=verdict), ONE_MATCH)

@@ -159,32 +159,35 @@ def _population(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Co
 
 
 def _secrets(result: out.AuditResult, found: out.Criteria) -> Iterator[out.ComplianceRow]:
-    """L and t of each sensitive column, beside what is inferred of it because of the release.
+    """L and t of each sensitive column, beside how often attackers guess it.
 
-    Neither bounds that: l counts the values of a class, t compares shares.
+    They bound what a class tells, and not how often a guess is right, so no share of guesses contradicts them.
     """
-    inferred = {} if result.inference is None else {item.column: item for item in result.inference.secrets}
     for item in found.sensitive:
-        secret = inferred.get(item.column)
-        rows = [] if secret is None else [row for row in secret.attackers if row.attributable is not None]
-        best = rows[0] if rows else None
+        best = _best_guess(result, item.column)
         t = item.t_equal if item.t_ordered is None else item.t_ordered
-        criteria: dict[Promise, tuple[float, bool]] = {
+        values: dict[Promise, tuple[float, bool]] = {
             "distinct_l": (float(item.distinct_l), item.distinct_l <= 1),
             "t_closeness": (t, t >= 1 - _TOLERANCE),
         }
-        for criterion, (value, empty) in criteria.items():
-            other: ComplianceStatus = "not_known" if best is None else "not_comparable"
+        for criterion, (value, nothing) in values.items():
             yield out.ComplianceRow(
                 criterion=criterion,
                 column=item.column,
                 value=value,
-                figure=None if secret is None else "inference_rate",
-                estimate=None if best is None else best.attributable,
-                low=None if best is None else best.attributable_low,
-                high=None if best is None else best.attributable_high,
-                status="promises_nothing" if empty else other,
+                figure=None if best is None else "inference_accuracy",
+                estimate=None if best is None else best.originals,
+                low=None if best is None else best.low,
+                high=None if best is None else best.high,
+                status="promises_nothing" if nothing else "not_known" if best is None else "not_comparable",
             )
+
+
+def _best_guess(result: out.AuditResult, column: str) -> out.InferenceRow | None:
+    """The attacker who guesses a secret column most often; None if inference was not measured."""
+    secrets = [] if result.inference is None else result.inference.secrets
+    rows = [row for one in secrets if one.column == column for row in one.attackers if row.score == "accuracy"]
+    return max(rows, key=lambda row: row.originals, default=None)
 
 
 def _linkage(result: out.AuditResult) -> out.ComplianceRow:

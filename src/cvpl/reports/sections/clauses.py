@@ -34,7 +34,7 @@ def _always(result: AuditResult) -> bool:
 CLAUSES: tuple[Clause, ...] = (
     Clause(WP29, "singling out", "Singling out", lambda result: result.singling_out is not None),
     Clause(WP29, "linkability", "The answer; The attackers", lambda result: result.risk is not None),
-    Clause(WP29, "inference", "Inference", lambda result: getattr(result, "inference", None) is not None),
+    Clause(WP29, "inference", "Attribute inference", lambda result: result.inference is not None),
     Clause(
         EDPB,
         "insignificant for each data subject (about AI models)",

@@ -26,14 +26,14 @@ _FIGURES: Mapping[str, str] = {
     "singled_out_rate": "singled out beyond chance",
     "membership_precision": "right of those found to be in it",
     "risk": "risk",
-    "inference_rate": "inferred because of the release",
+    "inference_accuracy": "value guessed right",
 }
 _MISSING: Mapping[str, str] = {
     "top1_hit_rate": "not measured: no true match is known",
     "singled_out_rate": "not measured against a control",
     "membership_precision": "not measured: no control, or too few",
     "risk": "not measured: no control and no true match",
-    "inference_rate": "not measured against a control",
+    "inference_accuracy": "inference was not measured",
 }
 
 
