@@ -38,10 +38,7 @@ BY_CODE = Blocking(any_of=((Key(column="code"),),))
 
 
 def by_loops(asked, there, counted, tolerance):
-    """The sum of log(1/frequency) over the columns on which two records agree, from plain lists.
-
-    The frequency is that of equal values if the two are equal, else that of values within the tolerance.
-    """
+    """The sum of log(1/frequency) over the columns on which two records agree, from plain lists."""
 
     def agrees(name, one, other):
         if one is None or other is None:
@@ -59,7 +56,7 @@ def by_loops(asked, there, counted, tolerance):
                 x, y = asked[name][i], there[name][j]
                 if agrees(name, x, y):
                     known = [value for table in counted for value in table[name] if value is not None]
-                    count = sum(x == value if x == y else agrees(name, x, value) for value in known)
+                    count = sum(agrees(name, x, value) for value in known)
                     total += math.log((len(known) + 1) / (count + 1))
             row.append(total)
         scores.append(row)
@@ -136,7 +133,7 @@ def test_values_drawn_anew_get_no_tolerance():
     )
     columns = ["amount", "colour", "code"]
     exact = EXACTLY.fit(tables_of(replace(pair, protected=strangers), columns))
-    assert not find_tolerances(exact, pair.original, strangers, rng)
+    assert not find_tolerances(exact, pair.original, strangers, rng).within
 
 
 def test_noise_on_every_column_does_not_hide_the_tolerances():
@@ -379,7 +376,7 @@ def test_values_that_are_often_copied_have_no_tolerance():
         near = np.abs(asked - rng.choice(released, 230))
         near = np.where(kind < 0.6, np.abs(np.round(rng.normal(0, 3, 230))), near)
         near = np.where(kind < 0.45, 0.0, near)
-        assert _best_cut(asked, near, released, float(released.std())) == 0.0
+        assert _best_cut(asked, near, released, float(released.std())) == (0.0, 1.0)
 
 
 def test_noise_is_seen_though_most_pairs_that_were_found_are_no_matches():
@@ -390,17 +387,26 @@ def test_noise_is_seen_though_most_pairs_that_were_found_are_no_matches():
         asked = rng.choice(released, 270)
         near = np.abs(asked - rng.choice(released, 270))
         near = np.where(rng.random(270) < 0.2, np.abs(rng.integers(-1, 2, 270)), near)
-        assert 1.0 <= _best_cut(asked, near, released, float(released.std())) <= 4.0
+        cut, equal = _best_cut(asked, near, released, float(released.std()))
+        assert 1.0 <= cut <= 4.0
+        assert 0.05 <= equal <= 0.7  # one third
 
 
 def test_equal_values_count_for_more_than_near_ones_by_hand():
-    """Of five released numbers, 10 is there once and within 2 of it are three: log(6/2) if equal, log(6/4) if near."""
+    """Of five released numbers, within 2 of 10 are three, and 10 is there once: (3 + 1) / (5 + 1), and a half of these.
+
+    If three quarters of the matches are equal, that adds log(0.75 / 0.5), and being near only log(0.25 / 0.5).
+    """
     columns = {"amount": COLUMNS["amount"]}
     released = {"amount": [10.0, 11.0, 9.0, 20.0, 30.0]}
     pair = make_pair(columns, {"amount": [10.0, 10.0]}, released)
-    measure = replace(EXACTLY.fit(tables_of(pair, ["amount"])), tolerance={"amount": 2.0})
-    found = measure.scorer(pair.original, pair.protected).pairs(np.zeros(5, dtype=int), np.arange(5))
-    np.testing.assert_allclose(found, [math.log(3), math.log(1.5), math.log(1.5), 0.0, 0.0])
+    measure = replace(EXACTLY.fit(tables_of(pair, ["amount"])), tolerance={"amount": 2.0}, equal={"amount": 0.75})
+    scorer = measure.scorer(pair.original, pair.protected)
+    near = max(math.log(6 / 4) + math.log(0.25 / 0.5), 0.0)
+    same = math.log(6 / 4) + math.log(0.75 / 0.5)
+    np.testing.assert_allclose(scorer.pairs(np.zeros(5, dtype=int), np.arange(5)), [same, near, near, 0.0, 0.0])
+    once = replace(measure, equal={}).scorer(pair.original, pair.protected)
+    np.testing.assert_allclose(once.pairs(np.zeros(5, dtype=int), np.arange(5)), [*[math.log(1.5)] * 3, 0.0, 0.0])
 
 
 def test_noise_without_copies_has_a_tolerance():
@@ -409,7 +415,7 @@ def test_noise_without_copies_has_a_tolerance():
         released = np.round(rng.gamma(6, 6.5, 20_000)).clip(17, 90)
         asked = rng.choice(released, 230)
         near = np.abs(np.round(rng.normal(0, 3, 230)))
-        assert _best_cut(asked, near, released, float(released.std())) > 0
+        assert _best_cut(asked, near, released, float(released.std()))[0] > 0
 
 
 @pytest.mark.parametrize("evidence", ["best", "density"])

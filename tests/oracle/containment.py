@@ -182,8 +182,11 @@ class Weights:
                 agree, worth = self.cells[name].allows(y, x), -math.log(self.cells[name].share(y))
             else:
                 agree = self.plain.agree(name, x, y)
-                same = self.plain.tolerance[name] > 0 and rarity.amount(x) == rarity.amount(y)
-                worth = self.plain.weight(name, x, equal=same) if agree else 0.0
+                worth = self.plain.weight(name, x) if agree else 0.0
+            if agree and name not in self.cells:
+                differ = math.log(1 - self.m)
+                total += self.plain.level(name, x, y, math.log(self.m) + worth, differ)
+                continue
             total += math.log(self.m) + worth if agree else math.log(1 - self.m)
         return total
 
@@ -213,12 +216,15 @@ def fit(tables, names, columns, m, width=None):
     meanwhile = Weights(
         names, m, compared, cells, rarity.Weights(list(known), known, {n: 0.1 * spreads[n] for n in known})
     )
-    found = dict.fromkeys(known, 0.0)
+    found, equal = dict.fromkeys(known, 0.0), {}
     if len(names) > 1:
         for name in known:
             if spreads[name] > 0:
-                found[name] = rarity.tolerance(tables["original"], tables["protected"], name, meanwhile, spreads[name])
-    return Weights(names, m, compared, cells, rarity.Weights(list(known), known, found))
+                found[name], same = rarity.tolerance(
+                    tables["original"], tables["protected"], name, meanwhile, spreads[name]
+                )
+                equal |= {name: same} if found[name] else {}
+    return Weights(names, m, compared, cells, rarity.Weights(list(known), known, found, equal))
 
 
 def spread(values, column):

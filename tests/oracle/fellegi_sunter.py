@@ -5,8 +5,7 @@ Choices where the page is silent:
 - The frequency of a value is kept within 1e-6 of 0 and 1. For an original without a value it does not matter.
 - Probabilities stay within 1e-12 of 0 and 1 during EM.
 - Where u is the frequency of the value and a column has a tolerance, there are three levels: equal, near, neither. EM
-  compares for equality where values are near; without an estimate, equal values get log(1 / frequency) for it.
-- Near values weigh no less than values that are neither.
+  compares for equality where values are near; without an estimate, matches are equal as often as the tolerance says.
 """
 
 import math
@@ -27,7 +26,6 @@ class Weights:
     within: rarity.Weights  # whether two values agree, and how frequent a value is
     values: bool  # whether u of an agreement is the frequency of the value
     kept: dict = field(default_factory=dict)
-    equal: dict = field(default_factory=dict)  # column -> the probability that a match which is near is equal
 
     def score(self, a, i, b, j):
         """The weight of record i of table a with record j of table b."""
@@ -41,17 +39,11 @@ class Weights:
                 total += differ
                 continue
             agree = math.log(self.m[name] / min(self.chance(name, x), self.m[name] if self.values else 1.0))
-            if self.has_levels(name):
-                same, m = self.chance_of_equal(name, x), self.equal.get(name)
-                if rarity.amount(x) == rarity.amount(y):
-                    agree += math.log(1 / same) if m is None else math.log(m / min(same, m))
-                elif m is not None:
-                    agree = max(agree + math.log((1 - m) / (1 - min(same, m))), differ)
-            total += agree
+            total += self.within.level(name, x, y, agree, differ) if self.has_levels(name) else agree
         return total
 
     def has_levels(self, name):
-        return self.values and self.within.tolerance[name] > 0
+        return self.values and name in self.within.equal
 
     def chance_of_equal(self, name, x):
         """Of the people within the tolerance of x, how many have x itself."""
@@ -91,7 +83,7 @@ def fit(tables, names, columns, settings):
         estimated = estimate(tables["original"], tables["protected"], found)
         if estimated is not None:
             found.m = {name: estimated[name] for name in names}
-            found.equal = {name: estimated[name, "equal"] for name in names if found.has_levels(name)}
+            found.within.equal = {name: estimated[name, "equal"] for name in names if found.has_levels(name)}
     return found
 
 

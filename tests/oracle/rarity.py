@@ -2,7 +2,9 @@
 
     score(x, y) = sum of log(1 / frequency(x_c)) over the columns c on which x and y agree
 
-where equal values count with the frequency of the value, and values within the tolerance with that of all within it.
+where a tolerance that was found in the release has two levels: with e, how often values of a match within it are
+equal, and u, the share of the people within it who have the very value, equal values add log(e / u) and others
+log((1 - e) / (1 - u)), with u at most e, and near values never weigh less than values that differ.
 
 Choices where the page is silent:
 - The standard deviation is that of the population, over the values that are known.
@@ -14,7 +16,7 @@ Choices where the page is silent:
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 CUTS = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]
 
@@ -24,6 +26,7 @@ class Weights:
     names: list
     known: dict  # column -> the values of the counted people
     tolerance: dict  # column -> within which its values agree, 0 for labels
+    equal: dict = field(default_factory=dict)  # column -> how often values of a match within it are equal
 
     def score(self, a, i, b, j, without=None):
         """The score of record i of table a with record j of table b, over all columns but `without`."""
@@ -31,8 +34,19 @@ class Weights:
         for name in self.names:
             x, y = a[name][i], b[name][j]
             if name != without and x is not None and y is not None and self.agree(name, x, y):
-                total += self.weight(name, x, equal=self.tolerance[name] > 0 and amount(x) == amount(y))
+                total += self.level(name, x, y, self.weight(name, x), 0.0)
         return total
+
+    def level(self, name, x, y, agree, differ):
+        """What agreement weighs: more for equal values than for near ones, if there are two levels."""
+        if name not in self.equal:
+            return agree
+        e = min(1 - 1e-6, max(1e-6, self.equal[name]))
+        same = math.exp(self.weight(name, x) - self.weight(name, x, equal=True))
+        u = min(e, 1 - 1e-6, max(1e-6, same))
+        if amount(x) == amount(y):
+            return agree + math.log(e / u)
+        return max(agree + math.log((1 - e) / (1 - u)), min(agree, differ))
 
     def agree(self, name, x, y):
         within = self.tolerance[name]
@@ -68,12 +82,13 @@ def fit(tables, names, columns, reference):
     spreads = {name: min_spread(tables, name, columns[name]) for name in names}
     released = {name: [value for value in tables["protected"][name] if value is not None] for name in names}
     meanwhile = Weights(names, released, {name: 0.1 * spreads[name] for name in names})
-    found = dict(exact)
+    found, equal = dict(exact), {}
     if len(names) > 1:
         for name in names:
             if spreads[name] > 0:
-                found[name] = tolerance(tables["original"], tables["protected"], name, meanwhile, spreads[name])
-    return Weights(names, known, found)
+                found[name], same = tolerance(tables["original"], tables["protected"], name, meanwhile, spreads[name])
+                equal |= {name: same} if found[name] else {}
+    return Weights(names, known, found, equal)
 
 
 def min_spread(tables, name, column):
@@ -88,7 +103,7 @@ def min_spread(tables, name, column):
 
 
 def tolerance(original, released, name, meanwhile, spread):
-    """The cut that best separates pairs which agree elsewhere from random pairs."""
+    """The cut that best separates matches from random pairs, and how many of the matches within it are equal."""
     near, asked = [], []
     for i, mine in enumerate(original[name]):
         scores = [meanwhile.score(original, i, released, j, without=name) for j in range(len(released[name]))]
@@ -98,7 +113,7 @@ def tolerance(original, released, name, meanwhile, spread):
             asked.append(amount(mine))
             near.append(abs(amount(mine) - amount(released[name][ties[0]])))
     if not near:
-        return 0.0
+        return 0.0, 1.0
     there = [amount(value) for value in released[name] if value is not None]
     shares, chances = [], []
     for cut in CUTS:
@@ -110,7 +125,7 @@ def tolerance(original, released, name, meanwhile, spread):
     # The share of the pairs that are matches: at the cut where it is largest, all matches are within.
     matches = max((share - chance) / (1 - chance) for share, chance in zip(shares, chances, strict=True))
     if matches <= 0:
-        return 0.0
+        return 0.0, 1.0
     own = [
         min(1.0, max(chance, (share - (1 - matches) * chance) / matches))
         for share, chance in zip(shares, chances, strict=True)
@@ -122,7 +137,9 @@ def tolerance(original, released, name, meanwhile, spread):
     ]
     best = information.index(max(information))
     enough = divergence([shares[best], 1 - shares[best]], [chances[best], 1 - chances[best]]) > 0.05
-    return CUTS[best] * spread if information[best] > 2 * information[0] and enough else 0.0
+    if information[best] > 2 * information[0] and enough:
+        return CUTS[best] * spread, own[0] / own[best]
+    return 0.0, 1.0
 
 
 def divergence(found, by_chance):

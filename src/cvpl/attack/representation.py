@@ -18,6 +18,7 @@ from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Momen
 from cvpl.operators.projection import FittedProjection, LinearProjection
 from cvpl.operators.similarity import AgreementMeasure, Measure, RarityMeasure, Source, generalized_columns
 from cvpl.operators.similarity.match_agreement import MatchAgreement
+from cvpl.operators.similarity.measure import Tolerances
 from cvpl.operators.vectorization import AnyVectors, FeatureSpace
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
@@ -258,10 +259,10 @@ class _FittingTables:
         fitted_on = self.embedding.attacker.projection_operator.fitted_on
         return [self.embedding.embed(tables[name]) for name in fitted_on]
 
-    def tolerances(self, measure: RarityMeasure) -> Mapping[str, float]:
+    def tolerances(self, measure: RarityMeasure) -> Tolerances:
         """The distance within which the values of each column agree, estimated from the release."""
 
-        def find() -> Mapping[str, float]:
+        def find() -> Tolerances:
             rng = stream(self.seed, "tolerances")
             return find_tolerances(measure, self.sample, self.protected, rng, self.engine)
 

@@ -3,7 +3,7 @@
 Pairs that agree on all *other* columns show how much noise a release has. Some originals are searched in the release by
 the other columns alone; if a single candidate is the best, its distance on the column itself is recorded. The tolerance
 is the cut, out of a few, that best separates matches from random pairs, and 0 unless another is clearly better. Equal
-values count for more than near ones in every score, so a tolerance does not lose what equality tells.
+values count for more than near ones, by how often matches have them, so a tolerance does not lose what equality tells.
 During this search the other numbers agree within a tenth of a standard deviation, so that noise on all of them does not
 hide the pairs.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import RarityMeasure
+from cvpl.operators.similarity.measure import Tolerances
 from cvpl.operators.similarity.rarity import spread
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
@@ -41,38 +42,41 @@ def find_tolerances(
     protected: Table,
     rng: np.random.Generator,
     engine: SearchEngine | None = None,
-) -> dict[str, float]:
+) -> Tolerances:
     """Estimate the tolerance of every number and time that needs one; columns not listed agree exactly."""
     engine = engine or engine_for(Budget())
     spreads = {name: spread(original, name) for name in measure.columns}
     numeric = [name for name in measure.columns if spreads[name] > 0 and spread(protected, name) > 0]
     if not numeric or len(measure.columns) + len(measure.cells) < 2:
-        return {}
+        return Tolerances({}, {})
     size = min(original.rows, ASKED)
     some = original if size == original.rows else original.take(np.sort(rng.choice(original.rows, size, replace=False)))
     nowhere = [Partition(np.zeros(size, dtype=np.int64), np.zeros(protected.rows, dtype=np.int64))]
     meanwhile = {name: MEANWHILE * spreads[name] for name in numeric}
     scorer = replace(measure, tolerance=meanwhile).scorer(some, protected)
-    found = {}
+    within, equal = {}, {}
     for name in numeric:
         best = engine.find_best(scorer.without(name), nowhere)
         left, right = _values(some.columns[name]), _values(protected.columns[name])
         single = np.flatnonzero(best.ties == 1)
         near = np.abs(left[single] - right[best.row[single]])
-        cut = _best_cut(left[single][~np.isnan(near)], near[~np.isnan(near)], right, spreads[name])
+        cut, same = _best_cut(left[single][~np.isnan(near)], near[~np.isnan(near)], right, spreads[name])
         if cut:
-            found[name] = cut
-    return found
+            within[name], equal[name] = cut, same
+    return Tolerances(within, equal)
 
 
 def _values(column: ColumnData) -> Floats:
     return np.where(column.known(), column.keys(plain=True).astype(np.float64), np.nan)
 
 
-def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> float:
-    """The tolerance that best separates similar pairs, `near` apart, from random ones; 0 unless clearly better."""
+def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> tuple[float, float]:
+    """The tolerance that best separates similar pairs, `near` apart, from random ones; 0 unless clearly better.
+
+    And how many of the matches within it have equal values.
+    """
     if not len(asked):
-        return 0.0
+        return 0.0, 1.0
     ascending = np.sort(released[~np.isnan(released)])
     shares, chances = [], []
     for cut in CUTS:
@@ -80,23 +84,23 @@ def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> fl
         ends = np.searchsorted(ascending, asked - within), np.searchsorted(ascending, asked + within, side="right")
         chances.append((float(np.sum(ends[1] - ends[0])) + 0.5) / (len(asked) * len(ascending) + 1))
         shares.append((float(np.sum(near <= within)) + 0.5) / (len(asked) + 1))
-    parts = _information(np.array(shares), np.array(chances))
+    own = _of_matches(np.array(shares), np.array(chances))
+    parts = [_divergence([own[0], share], [chances[0], chance]) for share, chance in zip(own, chances, strict=True)]
     best = int(np.argmax(parts))
     clearly = parts[best] > CLEARLY * parts[0] and _divergence([shares[best]], [chances[best]]) > ENOUGH
-    return CUTS[best] * width if clearly else 0.0
+    return (CUTS[best] * width, float(own[0] / own[best])) if clearly else (0.0, 1.0)
 
 
-def _information(shares: Floats, chances: Floats) -> list[float]:
-    """For each cut, the mean information of a match: how often its values are equal, near or neither.
+def _of_matches(shares: Floats, chances: Floats) -> Floats:
+    """The share of the matches within each cut.
 
     Most pairs may be no matches. The cut that stands out most from chance tells how many are; the rest agree by chance.
     """
     excess = (shares - chances) / (1 - chances)
     matches = float(excess.max())
     if matches <= 0:
-        return [0.0] * len(shares)
-    own = np.maximum.accumulate(np.clip((shares - (1 - matches) * chances) / matches, chances, 1.0))
-    return [_divergence([own[0], share], [chances[0], chance]) for share, chance in zip(own, chances, strict=True)]
+        return chances
+    return np.maximum.accumulate(np.clip((shares - (1 - matches) * chances) / matches, chances, 1.0))
 
 
 def _divergence(within: list[float], chances: list[float]) -> float:

@@ -23,8 +23,9 @@ from pydantic import Field
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
 from cvpl.operators.similarity.cells import CellKinds, cell_kinds
 from cvpl.operators.similarity.containment import CellScorer, compared_cells, derived_for
+from cvpl.operators.similarity.levels import split_levels
 from cvpl.operators.similarity.match_agreement import START
-from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
+from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables, Tolerances
 from cvpl.operators.similarity.rarity import RarityMeasure, ValueCounts, spread
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
@@ -41,7 +42,7 @@ class AgreementMeasure:
     With `counted`, u of an agreement is the frequency of the value, at most m, and u of a column that of a
     disagreement. `cells` are the columns whose released cells are compared by the values that they allow, each with its
     m: there u is the share of the people whom a cell allows. `equal` is the probability that the values of a match are
-    equal if they are within the tolerance; without it, equal values add log(1 / their share of those within).
+    equal if they are within the tolerance; without it, equal values count as near ones.
     """
 
     columns: tuple[str, ...]
@@ -80,25 +81,13 @@ class AgreementMeasure:
             if shares is not None:
                 agree = np.log(self.m[name] / np.minimum(shares, self.m[name]))
             if (same := self.compared_equal(column, queries, candidates)) is not None:
-                near, more = self._levels(name, agree, same[1], differ)
+                near, more = split_levels(agree, same[1], self.equal[name], differ)
                 compared.append(replace(column, agree=near))
                 equal.append(replace(same[0], agree=more))
             else:
                 compared.append(replace(column, agree=agree))
         weights = np.concatenate([self.differ, np.zeros(len(equal))])
         return AgreementScorer.of([*compared, *equal], weights, queries, candidates)
-
-    def _levels(self, name: str, agree: Floats, shares: Floats, differ: float) -> tuple[Floats, Floats]:
-        """The weight of values within the tolerance that are not equal, and what equal ones add.
-
-        Near values weigh no less than values that differ.
-        """
-        m = self.equal.get(name)
-        if m is None:
-            return agree, -np.log(shares)
-        shares = np.minimum(shares, m)
-        near = np.maximum(agree + np.log((1 - m) / (1 - shares)), differ)
-        return near, agree + np.log(m / shares) - near
 
     def compared(self, name: str, queries: Table, candidates: Table) -> tuple[ComparedColumn, Floats | None]:
         """A column as codes, and the frequency of each distinct query value if u depends on the value."""
@@ -115,11 +104,12 @@ class AgreementMeasure:
     ) -> tuple[ComparedColumn, Floats] | None:
         """The column for equal values, and how many of the values within the tolerance of each query value are equal.
 
-        None without a tolerance, or if u does not depend on the value: then all values within it count the same.
+        None without a tolerance, if u does not depend on the value, or if it is not known how often matches are equal:
+        then all values within the tolerance count the same.
         """
         name = column.name
         tolerance = self._tolerance(name, queries, candidates)
-        if not tolerance or not self.counted:
+        if not tolerance or not self.counted or name not in self.equal:
             return None
         one, other, counted = queries.columns[name], candidates.columns[name], self.counted[name]
         asked, _ = one.distinct(plain=column.plain)
@@ -185,17 +175,20 @@ class Agreement(Settings):
         """Fit m, u and the tolerance of every column."""
         columns = tuple(name for name in tables.columns if name not in tables.cells)
         cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
-        tolerance, written = self._tolerances(tables, columns, cells), self.agreement.u
+        found, written = self._tolerances(tables, columns, cells), self.agreement.u
         set_u = written if isinstance(written, Mapping) else {}
-        measure = AgreementMeasure(columns, {name: self._m(name) for name in tables.columns}, {}, tolerance, {}, cells)
+        measure = AgreementMeasure(
+            columns, {name: self._m(name) for name in tables.columns}, {}, found.within, {}, cells
+        )
         chances = {name: _chance(measure.compared(name, tables.original, tables.protected)[0]) for name in columns}
         measure = replace(measure, u=chances | {name: set_u[name] for name in columns if name in set_u})
         if written == "values":
-            measure = replace(measure, counted={name: ValueCounts.of(name, [tables.protected]) for name in columns})
+            counted = {name: ValueCounts.of(name, [tables.protected]) for name in columns}
+            measure = replace(measure, counted=counted, equal=found.equal)
         if self.agreement.m != "release":
             return measure
-        found = tables.match_agreement(measure)
-        return replace(measure, m={**measure.m, **found.agree}, equal=found.equal)
+        estimated = tables.match_agreement(measure)
+        return replace(measure, m={**measure.m, **estimated.agree}, equal={**measure.equal, **estimated.equal})
 
     def _m(self, name: str) -> float:
         written = self.agreement.m
@@ -205,12 +198,12 @@ class Agreement(Settings):
 
     def _tolerances(
         self, tables: FittingTables, columns: tuple[str, ...], cells: Mapping[str, CellKinds]
-    ) -> Mapping[str, float]:
+    ) -> Tolerances:
         width = self.agreement.tolerance
         if width == "release":
             counted = tuple(ValueCounts.of(name, [tables.protected]) for name in columns)
             return tables.tolerances(RarityMeasure(columns, counted, {}, cells))
-        return {name: width * spread(tables.original, name) for name in columns if width}
+        return Tolerances({name: width * spread(tables.original, name) for name in columns if width}, {})
 
 
 def _weights(m: float, shares: Floats) -> tuple[Floats, Floats]:

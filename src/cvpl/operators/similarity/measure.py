@@ -8,6 +8,7 @@ computed. So a new similarity is one file with an operator and a measure, and an
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -64,6 +65,14 @@ class Measure(Protocol):
         """Scores of the queries against the candidates."""
 
 
+@dataclass(frozen=True)
+class Tolerances:
+    """For each column the distance within which values agree, and how often values of a match within it are equal."""
+
+    within: Mapping[str, float]
+    equal: Mapping[str, float]
+
+
 class FittingTables(Protocol):
     """The input for fitting a similarity."""
 
@@ -93,8 +102,8 @@ class FittingTables(Protocol):
     def embeddings(self) -> Sequence[Floats]:
         """The embeddings of each table that the projection was fitted on."""
 
-    def tolerances(self, measure: Any) -> Mapping[str, float]:
-        """For each column, the distance within which values agree, estimated by a measure of exact agreement."""
+    def tolerances(self, measure: Any) -> Tolerances:
+        """The tolerances, estimated by a measure of exact agreement."""
 
     def match_agreement(self, measure: Any) -> MatchAgreement:
         """For each column, the probability that a match agrees, estimated with the u of a measure, if that works."""

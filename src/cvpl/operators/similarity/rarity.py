@@ -8,7 +8,7 @@ an original would count itself and look more common than a control record, which
 control.
 
 Numbers and times agree within a tolerance, 0 if the release left them unchanged; `cvpl.attack.tolerances` estimates it.
-Equal values still count with their own frequency, which is lower: a tolerance never takes away what equality tells.
+It also tells how often matches have equal values, which then count for more than near ones (`levels`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pydantic import Field
 from cvpl.operators.similarity.agreement import AgreementScorer, ComparedColumn
 from cvpl.operators.similarity.cells import CellKinds, cell_kinds
 from cvpl.operators.similarity.containment import CellScorer, compared_cells, derived_for
+from cvpl.operators.similarity.levels import split_levels
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
@@ -63,7 +64,8 @@ class Rarity(Settings):
         width = self.rarity.tolerance
         if width == "release":
             released = replace(exact, counted=_counted(columns, tables.protected))
-            return replace(exact, tolerance=tables.tolerances(released))
+            found = tables.tolerances(released)
+            return replace(exact, tolerance=found.within, equal=found.equal)
         return replace(exact, tolerance={name: width * spread(tables.original, name) for name in columns if width})
 
 
@@ -101,6 +103,8 @@ class ValueCounts:
 class RarityMeasure:
     """The value counts of each column, and the tolerance within which its values agree (absent: exactly).
 
+    `equal` is the probability that the values of a match are equal if they are within the tolerance; without it, equal
+    values count as near ones.
     `cells` are the columns whose released cells are compared by the values that they allow.
     """
 
@@ -109,6 +113,7 @@ class RarityMeasure:
     tolerance: Mapping[str, float]
     cells: Mapping[str, CellKinds] = field(default_factory=dict)
     m: float | None = None
+    equal: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def least(self) -> float:
@@ -149,10 +154,12 @@ class RarityMeasure:
             tolerance = self.tolerance.get(name, 0.0) if one.plain and other.plain else 0.0
             column, asked = ComparedColumn.of(name, one, other, tolerance)
             shares = counted.shares(asked, tolerance)
-            compared.append(replace(column, agree=self._agree - np.log(shares)))
-            if tolerance:
-                more = np.log(shares) - np.log(counted.shares(asked, 0.0))
+            agree = self._agree - np.log(shares)
+            if tolerance and name in self.equal:
+                own = counted.shares(asked, 0.0) / shares
+                agree, more = split_levels(agree, own, self.equal[name], self._differ)
                 equal.append(replace(column.exactly(one, other), agree=more))
+            compared.append(replace(column, agree=agree))
         differ = np.concatenate([np.full(len(compared), self._differ), np.zeros(len(equal))])
         return AgreementScorer.of([*compared, *equal], differ, queries, candidates)
 
