@@ -504,7 +504,7 @@ def test_gains_are_those_of_searches_without_each_column(linker):
                 who = np.full(len(first), person)
                 scores = scorer.pairs(who, first)
                 if left_out is not None:
-                    scores = scores - scorer.part(names.index(left_out), who, first)
+                    scores = scores - scorer.added_by(left_out, who, first)
                 order = sorted(range(len(first)), key=lambda at: (-round(scores[at], 9), at))[: nearest.NEAREST]
                 votes = np.zeros(secret.size)
                 for at in order:

@@ -279,3 +279,22 @@ def test_the_same_whatever_the_threads(made):
         for threads in (1, 2)
     ]
     assert found[0] == found[1]
+
+
+def test_originals_who_are_not_in_the_release_can_be_the_control(made):
+    original, control, _ = made
+    both = pd.concat([original, control], ignore_index=True)
+    found = audited(both, original, None, {"control": "absent"}).inference
+    assert found.rate.estimate == pytest.approx(1)
+    apart = audited(original, original, control).inference
+    assert found.asked_controls == apart.asked_controls == 300
+    assert found.secrets[0].attackers[0].controls == pytest.approx(apart.secrets[0].attackers[0].controls, abs=0.15)
+
+
+def test_a_secret_that_a_table_lacks_is_named(made):
+    original, control, _ = made
+    columns = {**COLUMNS, "gone": {"role": "sensitive"}}
+    result = audited(original.assign(gone="x"), original, control, {"columns": columns})
+    assert result.inference.left_out == ["gone"]
+    assert [one.column for one in result.inference.secrets] == ["sick"]
+    assert "Not asked: " in report_page(result)
