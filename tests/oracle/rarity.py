@@ -136,8 +136,8 @@ def tolerance(original, released, name, meanwhile, spread):
         for share, chance in zip(own, chances, strict=True)
     ]
     best = information.index(max(information))
-    enough = divergence([shares[best], 1 - shares[best]], [chances[best], 1 - chances[best]]) > 0.05
-    if information[best] > 2 * information[0] and enough:
+    apart = divergence([shares[best], 1 - shares[best]], [chances[best], 1 - chances[best]])
+    if apart > 0.05 and (information[best] - information[0]) * apart > 0.8 * information[0]:
         return CUTS[best] * spread, own[0] / own[best]
     return 0.0, 1.0
 

@@ -29,9 +29,10 @@ CUTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Tolerances to try, in standard deviations of the originals."""
 MEANWHILE = 0.1
 """The tolerance of the other numbers while a column's tolerance is estimated, in standard deviations."""
-CLEARLY, ENOUGH = 2.0, 0.05
-"""A tolerance is used if a match within it tells this many times as much as equal values alone, and the pairs found
-differ from random ones by so many nats. Columns that depend on each other make values near without any noise."""
+CLEARLY, ENOUGH = 0.8, 0.05
+"""A tolerance is used if the pairs found differ from random ones by more than `ENOUGH` nats, D, and a match within it
+tells so much more than equal values alone that (more / equal alone) D is above `CLEARLY`. Columns that depend on each
+other make values near without any noise; there both factors are small."""
 ASKED = 320
 """The number of originals to search."""
 
@@ -87,7 +88,8 @@ def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> tu
     own = _of_matches(np.array(shares), np.array(chances))
     parts = [_divergence([own[0], share], [chances[0], chance]) for share, chance in zip(own, chances, strict=True)]
     best = int(np.argmax(parts))
-    clearly = parts[best] > CLEARLY * parts[0] and _divergence([shares[best]], [chances[best]]) > ENOUGH
+    apart = _divergence([shares[best]], [chances[best]])
+    clearly = apart > ENOUGH and (parts[best] - parts[0]) * apart > CLEARLY * parts[0]
     return (CUTS[best] * width, float(own[0] / own[best])) if clearly else (0.0, 1.0)
 
 
