@@ -39,7 +39,7 @@ import membership_attacks
 from adult_study import RELEASES
 from against_peers import TOOLS, environment
 from cvpl.attack.attack import attack
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.evaluation.control import FALSE_RATES, power_at
 from cvpl.randomness import stream
 from cvpl.tables.pair import read_inputs

@@ -19,7 +19,7 @@ import numpy as np
 import tables
 from cvpl.attack.representation import fit_representation
 from cvpl.attack.table_blocks import assign_blocks
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.operators.similarity import CosineScorer
 from cvpl.search import exact
 from cvpl.search.blocks import Partition, sort_blocks

@@ -20,7 +20,8 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork
 from cvpl.attack.table_blocks import assign_blocks, narrowed
-from cvpl.config.resolved import ResolvedConfig, load
+from cvpl.config.loading import load
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.combined_evidence import FOLDS, Standardization, assign_folds, logistic_regression
 from cvpl.evaluation.control import Roc
 from cvpl.tables.columns import Table

@@ -165,7 +165,7 @@ def audited(folder, ending, content, how):
 
 def read_only(original, table, config):
     """Read the configuration and the tables as an audit does, and return its exit code."""
-    from cvpl.config.resolved import load  # noqa: PLC0415 - in the child
+    from cvpl.config.loading import load  # noqa: PLC0415 - in the child
     from cvpl.errors import CvplError  # noqa: PLC0415 - in the child
     from cvpl.tables.pair import read_inputs  # noqa: PLC0415 - in the child
 

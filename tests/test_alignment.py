@@ -15,7 +15,7 @@ from cvpl.assessment.diagnostics.self_linkage import perturbed
 from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.experiments.world import CONFIG, people
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time

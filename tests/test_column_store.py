@@ -19,7 +19,7 @@ import cvpl
 from cvpl.assessment.resources import needed_bytes
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.errors import LimitError
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints

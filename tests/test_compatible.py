@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import cvpl
 from cvpl.attack.attack import attack
 from cvpl.attack.table_blocks import CompatibleBlocks, assign_blocks
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.errors import InputError, LimitError, UsageError
 from cvpl.laboratory.mechanisms.mondrian import Mondrian
 from cvpl.laboratory.simulation import Touchpoints

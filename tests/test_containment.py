@@ -14,7 +14,7 @@ import cvpl
 from cell_worlds import CellWorld, cell_world
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms.mondrian import Mondrian
 from cvpl.laboratory.simulation import Touchpoints

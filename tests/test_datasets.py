@@ -18,7 +18,7 @@ import pytest
 
 import cvpl
 from cvpl import datasets
-from cvpl.config.resolved import load as load_config
+from cvpl.config.loading import load as load_config
 from cvpl.datasets import described
 from cvpl.datasets.fetching import fetch
 from cvpl.datasets.loading import FOLDER_VARIABLE, data_folder, load

@@ -10,7 +10,7 @@ import pytest
 
 import second_reader
 from cvpl.cli.main import run
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs

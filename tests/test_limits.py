@@ -13,7 +13,7 @@ import pytest
 import cvpl
 from cvpl.cli.main import run
 from cvpl.config.limits import limits_of, parse_limits
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.errors import InputError, LimitError
 from cvpl.tables import csv_file, limits
 from cvpl.tables.columns import ColumnSpec

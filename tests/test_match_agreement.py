@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cvpl.attack.attack import attack
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.operators.similarity import record_patterns as by_record
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize, one_match

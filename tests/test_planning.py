@@ -11,7 +11,8 @@ import cvpl
 from cvpl.assessment.resources import needed_bytes
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.config import resolved as config_plan
+from cvpl.config import people_asked
+from cvpl.config.loading import load
 from cvpl.config.sizes import parse_size
 from cvpl.errors import LimitError
 from cvpl.laboratory.mechanisms import Perturbation
@@ -90,7 +91,7 @@ def test_durations_read_well():
 
 
 def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(tables, monkeypatch, capsys):
-    monkeypatch.setattr(config_plan, "MOST_PAIRS", 4_000 * 1_500)
+    monkeypatch.setattr(people_asked, "MOST_PAIRS", 4_000 * 1_500)
     (tables / "family.yaml").write_text(DEMO, encoding="utf-8")
     files = tables / "original.csv", tables / "released.csv", tables / "family.yaml"
     found = {attacker.name: attacker for attacker in plan_audit(*files).attackers}
@@ -116,7 +117,7 @@ def least_memory(resolved):
 
 def test_memory_is_reckoned_for_the_attackers_that_are_chosen(tables):
     files = family_files(tables)
-    family = config_plan.load(files[2])
+    family = load(files[2])
     one = family.only(["paper"])
     between = (least_memory(family) + least_memory(one)) // 2
     with pytest.raises(LimitError):
@@ -127,7 +128,7 @@ def test_memory_is_reckoned_for_the_attackers_that_are_chosen(tables):
 
 def test_memory_is_reckoned_with_the_attackers_that_are_drawn(tables):
     files = tables / "original.parquet", tables / "released.parquet", tables / "audit.yaml"
-    one = config_plan.load(files[2])
+    one = load(files[2])
     drawn = one.with_drawn(7, reference=False)
     between = (least_memory(one) + least_memory(drawn)) // 2
     with pytest.raises(LimitError):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import cvpl
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints

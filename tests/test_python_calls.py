@@ -13,7 +13,7 @@ import yaml
 import cvpl
 from benchmark_folders import two_data_sets
 from cvpl.cli.main import run
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 
 PEOPLE = 200
 

@@ -8,7 +8,8 @@ import pytest
 
 import cvpl
 from cvpl.cli.main import run
-from cvpl.config import resolved
+from cvpl.config import people_asked
+from cvpl.config.loading import load
 from cvpl.errors import ExitCode, UsageError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -39,7 +40,7 @@ def both(people):
     """The quick look with 600 people, and the full audit."""
     original, released, control = people
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resolved, "QUICK_PEOPLE", 600)
+        patch.setattr(people_asked, "QUICK_PEOPLE", 600)
         quick = cvpl.audit(original, released, CONFIG, control=control, quick=True)
     return quick, cvpl.audit(original, released, CONFIG, control=control)
 
@@ -99,14 +100,14 @@ def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch)
     short = cvpl.audit(original, released, CONFIG, **arguments)
     assert answers == []
     monkeypatch.setattr(audit_module, "LONG", 1_000)
-    monkeypatch.setattr(resolved, "QUICK_PEOPLE", 600)
+    monkeypatch.setattr(people_asked, "QUICK_PEOPLE", 600)
     long = cvpl.audit(original, released, CONFIG, **arguments)
     assert [answer.kind for answer in answers] == ["linkable"]
     assert long.to_json() == short.to_json()
 
 
 def test_attackers_that_score_every_pair_search_fewer_people_in_a_large_release():
-    plan = resolved.load(CONFIG).quickly()
+    plan = load(CONFIG).quickly()
     asked = {name: plan.most_asked(attacker, 1_000_000) for name, attacker in plan.attackers.items()}
     every_pair = {"unprojected", "rarity_density", "fellegi_sunter_em_density"} | {
         name for name in asked if name.startswith("nearest")

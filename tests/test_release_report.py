@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.errors import InputError
 from cvpl.evaluation.tail import tail_rows
 from cvpl.evaluation.techniques import relation

@@ -454,7 +454,7 @@ def test_without_a_browser_and_the_extra_a_pdf_is_refused(result, tmp_path, monk
 
 
 def test_the_configuration_on_the_page_can_be_audited_with(result):
-    from cvpl.config.resolved import load  # noqa: PLC0415 - for this test alone
+    from cvpl.config.loading import load  # noqa: PLC0415 - for this test alone
 
     text = html5lib.parse(report_page(result), namespaceHTMLElements=False)
     written = next(item.text for item in text.iter("code") if item.text and item.text.startswith("columns:"))

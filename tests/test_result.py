@@ -13,7 +13,7 @@ import pytest
 
 import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.config.written import AuditConfig
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import cvpl
 from cvpl.attack.errors_in_knowledge import sources, with_errors
 from cvpl.cli.main import app
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.config.scenarios import SCENARIOS
 from cvpl.errors import InputError, UsageError
 from cvpl.reports.markdown import sections_markdown

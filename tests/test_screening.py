@@ -8,7 +8,7 @@ import pytest
 
 import cvpl
 from cvpl.assessment import screening
-from cvpl.config import resolved
+from cvpl.config import people_asked
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.workflows.audit import read_plan
@@ -45,7 +45,7 @@ def large():
         patch.setattr(screening, "LARGE", LARGE)
         patch.setattr(screening, "RECORDS", RECORDS)
         patch.setattr(screening, "PEOPLE", ASKED)
-        patch.setattr(resolved, "QUICK_PEOPLE", ASKED)
+        patch.setattr(people_asked, "QUICK_PEOPLE", ASKED)
         yield
 
 

@@ -19,7 +19,7 @@ from cvpl.assessment import ensemble
 from cvpl.assessment.diagnostics.canaries import CanaryReleases
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream

@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 import cvpl
 from cvpl.cli.main import run
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.workflows.command_mechanism import CommandStopped, filled, run_command, split_command
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people

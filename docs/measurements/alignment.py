@@ -23,7 +23,7 @@ from validity import ADULT, NIST, ROWS, STROKE
 
 import cvpl
 from cvpl.attack.attack import attack
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.experiments.world import CONFIG, people
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.tables.pair import read_inputs

@@ -21,7 +21,7 @@ import yaml
 
 from cvpl.attack.attack import Attack, attack
 from cvpl.cli.demo import CONFIG
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import Truth, evaluate_truth, top1_hit_rate
 from cvpl.experiments.baselines import distances, random_within_block, same_source

@@ -25,7 +25,7 @@ import cvpl
 from cvpl.assessment.diagnostics import self_linkage
 from cvpl.attack.attack import Attack, attack
 from cvpl.cli.demo import CONFIG
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream

@@ -13,7 +13,7 @@ import pandas as pd
 
 import cvpl
 from cvpl.cli.demo import CONFIG
-from cvpl.config.resolved import load
+from cvpl.config.loading import load
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 

@@ -14,7 +14,8 @@ from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelle
 from cvpl.assessment.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
-from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
+from cvpl.config.people_asked import FIRST_ANSWER_PEOPLE
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
 from cvpl.evaluation.inference.column_gains import most_ranking
 from cvpl.evaluation.inference.models import MOST_ROWS

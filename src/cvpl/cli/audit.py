@@ -19,7 +19,7 @@ from cvpl.files import check_outputs
 if TYPE_CHECKING:
     from datetime import date as Day  # noqa: N812 - `date` is an option
 
-    from cvpl.config.resolved import WithPolicy
+    from cvpl.config.loading import WithPolicy
     from cvpl.result import AuditResult
     from cvpl.workflows.propose import Proposal
 
@@ -237,8 +237,8 @@ def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
     assert config is not None  # noqa: S101 - without one the settings are guessed
     if policy is None:
         return config
+    from cvpl.config.loading import WithPolicy  # noqa: PLC0415 - only if needed
     from cvpl.config.policy_file import read_policy  # noqa: PLC0415
-    from cvpl.config.resolved import WithPolicy  # noqa: PLC0415 - only if needed
 
     return WithPolicy(config, read_policy(policy))
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cvpl.config.resolved import ResolvedConfig, load
+from cvpl.config.loading import load
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.laboratory.simulation import Touchpoints

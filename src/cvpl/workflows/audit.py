@@ -33,7 +33,9 @@ from cvpl.assessment.verdict import verdict
 from cvpl.assessment.work import Work
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.limits import LimitsLike
-from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ConfigLike, ResolvedConfig, load
+from cvpl.config.loading import ConfigLike, load
+from cvpl.config.people_asked import FIRST_ANSWER_PEOPLE
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.calibration import check_calibration
 from cvpl.evaluation.control_likeness import ControlLikeness

@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
+from cvpl.config.loading import ConfigLike, load
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import ProtectConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.laboratory.frame import Frame

@@ -18,7 +18,8 @@ from cvpl.assessment.progress import (
 )
 from cvpl.assessment.provenance import provenance
 from cvpl.assessment.work import Work
-from cvpl.config.resolved import ConfigLike, ResolvedConfig
+from cvpl.config.loading import ConfigLike
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.files import private_folder

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment.provenance import described
-from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
+from cvpl.config.loading import ConfigLike, load
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import Inputs, check_files

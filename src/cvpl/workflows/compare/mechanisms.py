@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cvpl.config.resolved import ConfigLike, ResolvedConfig
+from cvpl.config.loading import ConfigLike
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError, UsageError
 from cvpl.randomness import stream
 from cvpl.tables.staged_table import stage

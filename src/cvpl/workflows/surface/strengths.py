@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cvpl.config.resolved import ConfigLike, ResolvedConfig
+from cvpl.config.loading import ConfigLike
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.files import private_folder
 from cvpl.interruption import is_interruption

@@ -24,7 +24,8 @@ from cvpl.assessment.progress import (
 )
 from cvpl.assessment.work import Work
 from cvpl.attack.attacker import Attacker
-from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
+from cvpl.config.loading import ConfigLike, load
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.files import private_folder
 from cvpl.operators.blocking import Lsh

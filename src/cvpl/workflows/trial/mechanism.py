@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cvpl.config.resolved import ConfigLike, load
+from cvpl.config.loading import ConfigLike, load
 from cvpl.errors import InputError, UsageError
 from cvpl.interruption import is_interruption
 from cvpl.randomness import stream

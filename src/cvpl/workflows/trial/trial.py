@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from cvpl.assessment.progress import ProgressCallback, RisingProgress, ignore_progress, parts
+from cvpl.config.loading import ConfigLike, load
 from cvpl.config.named_files import named_files
-from cvpl.config.resolved import ConfigLike, ResolvedConfig, load
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import CvplError, LimitError, UsageError
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
