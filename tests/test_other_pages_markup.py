@@ -19,7 +19,7 @@ from payloads import IN_CHARTS, OBEYED, PAYLOADS, dealt, elements, leave_out_cha
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "role", "figure", "figures", "sweep", "axis", "judged", "form",
-    "docs", "rule", "distance_basis", "sha256", "utility_figures", "kind", "bound", "config",
+    "docs", "rule", "distance_basis", "sha256", "utility_figures", "kind", "bound", "config", "one_over_k",
 
 }  # fmt: skip
 """Keys whose texts are chosen from a list of ours, or are settings that a page spells out whole."""

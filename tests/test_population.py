@@ -108,7 +108,8 @@ def test_without_a_population_there_is_no_section(tables):
     original, released, control = tables
     result = cvpl.audit(original, released, SETTINGS, control=control)
     assert result.population is None
-    assert "How often a link is right" not in report_page(result)
+    assert population_section(result).tables == ()
+    assert 'id="population"' not in report_page(result)
 
 
 def test_without_power_only_the_population_is_told(tables):

@@ -28,6 +28,8 @@ MOST_ROWS = 100_000
 """The most records that a model is trained on."""
 CLASSES = 30
 """The most values that a model tells apart; rarer ones are never predicted."""
+_RECORDS_A_CLASS = 3
+"""With fewer records for each value on average there is nothing to learn, and no model is trained."""
 _CATEGORIES = 250
 """A column of more labels is a number to a model, in the order of frequency."""
 _TREES, _ITERATIONS, _FEWEST_ITERATIONS = 50, 100, 20
@@ -119,7 +121,7 @@ def train(
     seed: int,
     workers: int = 1,
 ) -> Trained | None:
-    """Train a model on records with the values `codes` of the secret; None without a record.
+    """Train a model on records with the values `codes` of the secret; None with too few records to tell them apart.
 
     Records of values beyond the 30 commonest are left out, unless the secret is a number. The model does not depend on
     the number of `workers`.
@@ -137,6 +139,8 @@ def train(
         features, codes = features[kept], codes[kept]
     if len(values) == 1:
         return Trained(secret, None, values, False)
+    if not regresses and len(codes) < _RECORDS_A_CLASS * len(values):
+        return None
     target = secret.values[codes] if regresses and secret.values is not None else codes
     if name == "boosted_trees":
         model = _boosted(regresses, len(values), len(codes), categorical, seed)

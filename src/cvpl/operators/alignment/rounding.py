@@ -126,12 +126,14 @@ class Digits:
         power += plain & (size >= 10.0 ** (power + 1))
         power -= plain & (size < 10.0**power)
         shift = self.digits - 1 - power
-        up, down = 10.0 ** np.maximum(shift, 0), 10.0 ** np.maximum(-shift, 0)
-        scaled = values * up / down
-        whole = np.rint(scaled)
-        scaled = np.where(np.abs(scaled - whole) <= _SLACK * np.abs(whole), whole, scaled)
-        below = np.floor(scaled)
-        points: Floats = self.rounding.moved(below, scaled - below, 1, values < 0) * down / up
+        # The smallest numbers cannot be scaled to whole ones: they become NaN, which no value equals.
+        with np.errstate(over="ignore", invalid="ignore"):
+            up, down = 10.0 ** np.maximum(shift, 0), 10.0 ** np.maximum(-shift, 0)
+            scaled = values * up / down
+            whole = np.rint(scaled)
+            scaled = np.where(np.abs(scaled - whole) <= _SLACK * np.abs(whole), whole, scaled)
+            below = np.floor(scaled)
+            points: Floats = self.rounding.moved(below, scaled - below, 1, values < 0) * down / up
         return np.where(plain, points, values)
 
     @property

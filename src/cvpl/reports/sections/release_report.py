@@ -21,10 +21,10 @@ def initial_risk_section(result: AuditResult) -> Section:
     if not rows:
         return Section("initial")
     heads = (
-        Column("figure", "name"),
-        Column("initial"),
-        Column("threshold"),
-        Column("residual"),
+        Column("figure", "left"),
+        Column("initial", "left"),
+        Column("threshold", "left"),
+        Column("residual", "left"),
     )
     notes = [
         "Initial: the originals as they are. Threshold: the limit of the policy on this figure. Residual: this release."
