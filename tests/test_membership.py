@@ -7,7 +7,6 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from rich.console import Console
 from scipy.special import ndtr
@@ -22,6 +21,7 @@ from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.terminal import show
 from cvpl.result.figures import power_at
+from test_population import drawn
 
 INF = float("inf")
 
@@ -185,23 +185,12 @@ SETTINGS = {
 }
 
 
-def drawn(seed, size=300):
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "city": rng.choice(["north", "south", "east"], size),
-            "age": rng.integers(18, 80, size).astype(float),
-            "pay": rng.integers(100, 400, size).astype(float),
-        }
-    )
-
-
 @pytest.fixture(scope="module")
 def tables():
-    original = drawn(1)
+    original = drawn(1, 300)
     rng = np.random.default_rng(5)
     released = original.assign(pay=original.pay + rng.normal(0, 3, 300).round()).sample(frac=1.0, random_state=3)
-    return original, released, drawn(2)
+    return original, released, drawn(2, 300)
 
 
 @pytest.fixture(scope="module")
