@@ -77,7 +77,8 @@ def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Cha
     top = max(before, *(row["after"] for row in rows))
     # The labels stand right of the largest value.
     scale = alt.Scale(domain=[0, top * 1.75], nice=False)
-    ticks = [tick for tick in (0, 0.25, 0.5, 0.75, 1.0) if tick <= top + 0.02] if top > 0.3 else None
+    step = 0.5 if top > 0.6 else 0.25
+    ticks = [tick for tick in (0, step, 2 * step) if tick <= top + 0.02] if top > 0.3 else None
     axis = percent_axis(_AXES[effects.figure], **({"values": ticks} if ticks else {"tickCount": 4}))
     x = alt.X("after:Q", scale=scale, axis=axis)
     layers: list[Any] = [alt.Chart(data([{"after": before}])).mark_rule(color=GREY, strokeDash=[4, 3]).encode(x=x)]

@@ -168,6 +168,7 @@ def command(
         with reader_may_leave():
             show_plan(planned, page())
         return
+    _prepare_page(out)
     unsaved, started = None, perf_counter()
     try:
         with Progress() as progress:
@@ -258,6 +259,14 @@ def _show(result: AuditResult, told: list[str], *, as_json: bool, details: bool,
             typer.echo(result.to_json().encode(), nl=False)
             return
         show_within(result, told, details=details, used=used)
+
+
+def _prepare_page(out: Path | None) -> None:
+    """Load what draws the page's charts while the tables are read."""
+    if out is not None:
+        from cvpl.reports.page import start_charts  # noqa: PLC0415 - only if a page is written
+
+        start_charts()
 
 
 def _write(result: AuditResult, out: Path, guessed: Proposal | None, day: Day) -> str:

@@ -107,7 +107,7 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, print
     if opened:
         sections = [section for section in sections if section.anchor not in _NOT_PRINTED]
     if any(section.figures for section in sections):
-        Thread(target=_start_charts).start()
+        start_charts()
     of = {section.anchor: section for section in sections}
     inner = [section for section in sections_for(sections, Output.PAGE) if section.anchor not in (TITLE, CLOSING)]
     shown = [rendered for section in inner if not (rendered := _render_section(section)).empty]
@@ -141,9 +141,15 @@ def _notebook_charts(section: Section) -> tuple[RenderedChart, ...]:
     return tuple(chart for figure in shown if (chart := _render_chart(figure, section.tables)) is not None)
 
 
-def _start_charts() -> None:
-    """Start the renderer of charts, which takes a second, while the charts are built."""
+def start_charts() -> None:
+    """Load what draws charts, which takes two seconds, in a thread of its own while other work is done."""
+    Thread(target=_draw_nothing).start()
+
+
+def _draw_nothing() -> None:
     import vl_convert  # noqa: PLC0415 - slow to import
+
+    from cvpl import charts  # noqa: F401, PLC0415 - slow to import
 
     vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})
 

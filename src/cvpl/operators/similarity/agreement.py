@@ -10,7 +10,7 @@ add.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -24,6 +24,11 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Keys = NDArray[Any]
 Rows = NDArray[np.intp]
+
+_CODES = "codes of records"
+_KEPT = 2
+"""So many sets of columns have their codes kept, with the index made of them: attackers take turns with few sets, and
+each takes hundreds of megabytes at a million records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +94,13 @@ class ComparedColumn:
 
 @dataclass(frozen=True, eq=False)
 class CodedRecords:
-    """The codes of a table's records, one row per record, and what searches derived from them."""
+    """The codes of a table's records, one row per record, by the columns that are compared.
 
-    codes: Codes
-    derived: dict[str, Any] = field(default_factory=dict)
+    `derived` has what searches computed from them. It is common to all records with the same distinct columns.
+    """
+
+    derived: dict[Hashable, Any] = field(default_factory=dict)
+    codes: dict[Hashable, Codes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +114,7 @@ class AgreementScorer:
     b: Codes
     worth: AgreementWeights
     tolerance: float = 1e-9
-    derived: dict[str, Any] = field(default_factory=dict)
+    derived: dict[Hashable, Any] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     unit: ClassVar[bool] = False
     unit_vectors: ClassVar[None] = None
@@ -130,9 +138,9 @@ class AgreementScorer:
             _joined([column.agree for column in columns], np.float64),
             differ,
         )
-        there = _coded(candidates, columns)
+        b, derived = _coded(candidates, columns)
         a = _stacked([column.queries for column in columns], queries.rows)
-        return cls(a, there.codes, worth, derived=there.derived, names=tuple(column.name for column in columns))
+        return cls(a, b, worth, derived=derived, names=tuple(column.name for column in columns))
 
     @property
     def queries(self) -> int:
@@ -148,6 +156,19 @@ class AgreementScorer:
     def columns(self) -> int:
         """The number of columns compared."""
         return int(self.a.shape[1])
+
+    @property
+    def places(self) -> list[int]:
+        """For each column its place among the distinct ones: columns of one name have the same codes."""
+        distinct = list(dict.fromkeys(self.names))
+        return [distinct.index(name) for name in self.names] or list(range(self.columns))
+
+    @property
+    def distinct_codes(self) -> Codes:
+        """The codes of the candidates in the distinct columns."""
+        places = self.places
+        first = [places.index(place) for place in range(max(places, default=-1) + 1)]
+        return self.b if len(first) == self.columns else np.ascontiguousarray(self.b[:, first])
 
     @property
     def record_bytes(self) -> int:
@@ -228,16 +249,20 @@ class AgreementScorer:
         return first, last, np.where(known, self.worth.agree[at], 0.0), known
 
 
-def _coded(table: Table, columns: Sequence[ComparedColumn]) -> CodedRecords:
-    """The candidates' codes; those of a table in memory are kept with it."""
-    key = "codes", tuple((column.name, column.plain) for column in columns)
-    if key in table.derived:
-        known: CodedRecords = table.derived[key]
-        return known
-    found = CodedRecords(_stacked([column.candidates for column in columns], table.rows))
+def _coded(table: Table, columns: Sequence[ComparedColumn]) -> tuple[Codes, dict[Hashable, Any]]:
+    """The candidates' codes, and what was derived from them; the last ones of a table in memory are kept with it."""
+    key = tuple((column.name, column.plain) for column in columns)
+    distinct = tuple(dict.fromkeys(key))
+    kept: dict[Hashable, CodedRecords] = table.derived.setdefault(_CODES, {})
+    records = kept.pop(distinct, None) or CodedRecords()
+    codes = records.codes.get(key)
+    if codes is None:
+        codes = records.codes[key] = _stacked([column.candidates for column in columns], table.rows)
     if table.place.in_memory:
-        table.derived[key] = found
-    return found
+        kept[distinct] = records
+        for old in list(kept)[:-_KEPT]:
+            kept.pop(old, None)
+    return codes, records.derived
 
 
 def _stacked(codes: list[Codes], rows: int) -> Codes:

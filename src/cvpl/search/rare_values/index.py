@@ -50,6 +50,7 @@ ROOM = 32
 class RareValues:
     """The index of a block's candidates, in the order of the zones.
 
+    A column that is compared twice, for near values and for equal ones, stands here once.
     `records` (places x columns) are their codes, and `zoned` the same codes zone by zone, sixteen of a column together.
     `rows[place]` is a candidate's row; `lists` are places sorted by code, column by column, and `listed` these codes. A
     zone's `low` and `high` (columns x zones, padded to sixteens) are over known values; without any, low > high.
@@ -118,6 +119,7 @@ class RareValues:
         _search(
             scorer.a,
             queries,
+            np.array(scorer.places, dtype=np.int64),
             worth.start,
             worth.first,
             worth.last,
@@ -201,11 +203,13 @@ def skipped(place: int, first: int, last: int, skips: Array) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _score(place: int, records: Array, first: Array, last: Array, agree: Array, otherwise: Array) -> float:
+def _score(
+    place: int, there: Array, records: Array, first: Array, last: Array, agree: Array, otherwise: Array
+) -> float:
     """The score of one candidate, summed in the order of the columns."""
     score = 0.0
-    for column in range(records.shape[1]):
-        code = records[place, column]
+    for column in range(len(there)):
+        code = records[place, there[column]]
         if code >= first[column] and code <= last[column]:
             score += agree[column]
         elif code >= 0:
@@ -217,6 +221,7 @@ def _score(place: int, records: Array, first: Array, last: Array, agree: Array, 
 def _search(
     a: Array,
     queries: Array,
+    there: Array,
     start: Array,
     table_first: Array,
     table_last: Array,
@@ -242,8 +247,11 @@ def _search(
     ties: Array,
     failed: Array,
 ) -> None:
-    """The search itself; see the module and `RareValues.search`. `scale` turns scores into integers."""
-    count, columns = records.shape
+    """The search itself; see the module and `RareValues.search`. `scale` turns scores into integers.
+
+    `there` has for every column that is compared the one of the index that holds its codes.
+    """
+    (count, held), columns = records.shape, len(there)
     zones, width = -(-count // ZONE), low.shape[1]
     flat_low, flat_high = low.ravel(), high.ravel()
     first, last = np.empty(columns, np.int64), np.empty(columns, np.int64)
@@ -257,7 +265,7 @@ def _search(
     stamp, stamped = np.zeros(width, np.int64), 0
     missing = np.zeros(columns, np.bool_)
     for column in range(columns):
-        missing[column] = listed[column, 0] < 0
+        missing[column] = listed[there[column], 0] < 0
     for number in range(len(queries)):
         query = queries[number]
         rest = 0.0
@@ -270,7 +278,7 @@ def _search(
                 first[column], last[column], agree[column] = table_first[at], table_last[at], table_agree[at]
                 otherwise[column] = differ[column]
                 if first[column] <= last[column]:
-                    begins[column], ends[column] = _ends(listed[column], first[column], last[column])
+                    begins[column], ends[column] = _ends(listed[there[column]], first[column], last[column])
             # The most that the column can add: with a candidate that agrees, and without.
             least[column] = max(otherwise[column], 0.0) if missing[column] else otherwise[column]
             most[column] = max(agree[column], least[column]) if ends[column] > begins[column] else least[column]
@@ -288,14 +296,15 @@ def _search(
             if looked > LOOKED_AT:
                 break
             for at in range(begins[column], ends[column]):
-                place = lists[column, at]
+                place = lists[there[column], at]
                 seen = False
                 for earlier in range(taken):
                     other = order[earlier]
-                    seen |= (records[place, other] >= first[other]) & (records[place, other] <= last[other])
+                    code = records[place, there[other]]
+                    seen |= (code >= first[other]) & (code <= last[other])
                 if seen or skipped(place, skip_first[number], skip_last[number], skips):
                     continue
-                score = _score(place, records, first, last, agree, otherwise)
+                score = _score(place, there, records, first, last, agree, otherwise)
                 fits &= insert(score, rows[place], top, who, near, many)
             rest += least[column] - most[column]
             if rest < min(top[1], top[0] - TIE) - _ROUNDING:
@@ -312,7 +321,7 @@ def _search(
                     if ends[column] - begins[column] > RARE * zones:
                         high_gain = np.int64(np.ceil(most[column] * scale))
                         low_gain = np.int64(np.ceil(least[column] * scale))
-                        at = column * width + left
+                        at = there[column] * width + left
                         total = add_overlap(
                             total,
                             load(flat_low, at),
@@ -329,7 +338,7 @@ def _search(
                     more = np.int64(np.ceil((most[column] - least[column]) * scale))
                     stamped += 1
                     for at in range(begins[column], ends[column]):
-                        zone = lists[column, at] // ZONE
+                        zone = lists[there[column], at] // ZONE
                         if stamp[zone] != stamped:
                             stamp[zone] = stamped
                             bound[zone] += more
@@ -355,7 +364,7 @@ def _search(
                     for column in range(columns):
                         total = add_agreement(
                             total,
-                            load(zoned, (zone * columns + column) * ZONE),
+                            load(zoned, (zone * held + there[column]) * ZONE),
                             first[column],
                             last[column],
                             gain[column],
@@ -366,7 +375,7 @@ def _search(
                         place = zone * ZONE + lowest_bit(members)
                         members &= members - 1
                         if place < count and not skipped(place, skip_first[number], skip_last[number], skips):
-                            score = _score(place, records, first, last, agree, otherwise)
+                            score = _score(place, there, records, first, last, agree, otherwise)
                             fits &= insert(score, rows[place], top, who, near, many)
                     bar = max(bar, min(top[1], top[0] - TIE) - _ROUNDING)
                     limit = np.int64(np.floor(max(bar * scale, -(2.0**30))))

@@ -45,9 +45,10 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
             if compiled:
                 from cvpl.search.rare_values.products import Products  # noqa: PLC0415 - loads the compiler
 
-                if _PRODUCTS not in there.derived:
-                    there.derived[_PRODUCTS] = Products.of(there.b, scorer.names)
-                summed = there.derived[_PRODUCTS]
+                key = _PRODUCTS, scorer.names
+                if key not in there.derived:
+                    there.derived[key] = Products.of(there.b, scorer.names)
+                summed = there.derived[key]
             at_once = min(_QUERIES_AT_ONCE, max(1, -(-len(asked) // budget.workers)))
             for start in range(0, len(asked), at_once):
                 yield partial(fill, asked[start : start + at_once], there, summed)
