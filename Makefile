@@ -67,7 +67,7 @@ peers: $(READY)
 	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/real_synthesizer.py $(DATA)/adult_study_2021 $(BENCH)/real_synthesizer $(BENCH)/peers; fi
 
 docs: $(READY)
-	$(BIN)/python docs/make.py
+	$(BIN)/python docs/make.py $(wildcard $(DATA))
 
 # The paper's experiments, whole: minutes on two cores. Stopped, it goes on where it was.
 reproduction: $(READY)

@@ -1,7 +1,9 @@
 """Make what the docs show from the product itself: `make docs`.
 
-Writes docs/images/demo.svg (the summary that `cvpl demo` prints) and, where there is a Chromium,
-pictures of the report that it writes; then checks that every link between pages leads somewhere.
+Writes docs/images/demo.svg (the summary that `cvpl demo` prints) and, where there is a Chromium, pictures of the report
+that it writes and of the reports in docs/gallery.md; then checks that every link between pages leads somewhere.
+
+    python docs/make.py [DATA]     DATA holds public tables; without it the pictures of these stay as they are
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from gallery import gallery
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
@@ -32,7 +35,7 @@ THEME = TerminalTheme((255, 255, 255), (33, 37, 41), [(33, 37, 41)] * 8)
 # The stock frame asks a host for a font; this one uses what the reader has.
 FRAME = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
-<title>The summary that cvpl demo prints</title>
+<title>The summary that cvpl prints</title>
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   font-size: {char_height}px; line-height: {line_height}px; }}
@@ -70,8 +73,8 @@ releases:
 """The releases of the demo as a benchmark; the columns and settings are those of its audit.yaml."""
 
 
-def pictures() -> None:
-    """All pictures, of one demo."""
+def pictures(data: Path) -> None:
+    """All pictures: of one demo, and of the gallery."""
     (DOCS / "images").mkdir(exist_ok=True)
     # The same pictures on every day.
     os.environ.setdefault("SOURCE_DATE_EPOCH", "1780185600")
@@ -79,7 +82,7 @@ def pictures() -> None:
         if run(["demo", "--out", folder]) != 0:
             sys.exit("the demo failed")
         demo = Path(folder)
-        summary(read_result(demo))
+        summary(read_result(demo), "demo")
         shots(demo / "report.html", "report", SHOTS)
         # The other pages by one attacker, which suffices for a picture.
         config = demo / "paper.yaml"
@@ -103,6 +106,8 @@ def pictures() -> None:
         (demo / "leaderboard" / "report.html").rename(demo / "leaderboard.html")
         for name in ("comparison", "surface", "leaderboard"):
             shots(demo / f"{name}.html", name, dict.fromkeys(SHOTS, 1_700))
+    with tempfile.TemporaryDirectory() as folder:
+        gallery(Path(folder), DOCS / "images", shots, summary, data)
 
 
 def shots(page: Path, name: str, windows: Mapping[tuple[int, str], int | None]) -> None:
@@ -122,14 +127,14 @@ def shots(page: Path, name: str, windows: Mapping[tuple[int, str], int | None]) 
         browser.close()
 
 
-def summary(result: AuditResult) -> None:
-    """The demo's summary as an SVG without script or request."""
+def summary(result: AuditResult, name: str) -> None:
+    """The summary of an audit as an SVG without script or request."""
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     page = io.StringIO()
     show(result, Console(width=WIDTH, file=page, force_terminal=True, color_system="standard", highlight=False))
     console.print(Text.from_ansi(page.getvalue().rstrip()))
-    svg = console.export_svg(theme=THEME, code_format=FRAME, unique_id="demo")
-    (DOCS / "images" / "demo.svg").write_text(svg, encoding="utf-8")
+    svg = console.export_svg(theme=THEME, code_format=FRAME, unique_id=name)
+    (DOCS / "images" / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
 def broken_links() -> list[str]:
@@ -143,6 +148,6 @@ def broken_links() -> list[str]:
 
 
 if __name__ == "__main__":
-    pictures()
+    pictures(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("data"))
     if broken := broken_links():
         sys.exit("broken links:\n" + "\n".join(broken))

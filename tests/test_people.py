@@ -109,6 +109,7 @@ def test_tenths_by_rarity_are_a_curve_in_their_order():
     (bar,) = drawn["datasets"][ranged["data"]["name"]]
     assert (bar["tenth"], bar["low"], bar["high"]) == (9, 0.4, 1.0)
     picture = charts.svg(chart)
+    assert "<pattern" not in picture, "a browser prints each use of a pattern as an image of the whole page"
     assert 'fill="url(#by-rarity-hatch)"' in picture and "<title>9: at least 40.0% linked</title>" in picture
     assert charts.rarity(risk()) is None
     hidden = [{**EMPTY, "label": str(at), "groups": 1, "records": 100, "at_least": 0.9} for at in range(1, 11)]

@@ -227,6 +227,40 @@ def test_the_index_on_rare_values_finds_what_scoring_every_pair_finds(seed, monk
     assert_same(found, every_pair(scorer, partition, left_out))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_column_on_two_levels_stands_in_the_index_once(seed, monkeypatch):
+    monkeypatch.setattr(exact, "INDEX_PAIRS", 1)
+    monkeypatch.setattr(exact, "INDEX_ALL_PAIRS", 1)
+    rng = np.random.default_rng(seed)
+    near = coded(rng, 60, 900, 4, differ=True, missing=0.1, wide=True, copies=False)
+    worth, twins = near.worth, [1, 3]
+    sizes = np.diff(worth.start)[twins]
+    equal = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
+    both = AgreementWeights(
+        np.concatenate([worth.start, worth.start[-1] + np.cumsum(sizes)]),
+        np.concatenate([worth.first, equal]),
+        np.concatenate([worth.last, equal]),
+        np.concatenate([worth.agree, rng.exponential(2, len(equal))]),
+        np.concatenate([worth.differ, [0.0, 0.0]]),
+    )
+    columns = [0, 1, 2, 3, *twins]
+    names = ("a", "b", "c", "d", "b", "d")
+    scorer = AgreementScorer(near.a[:, columns], near.b[:, columns], both, names=names)
+    np.testing.assert_array_equal(scorer.distinct_codes, near.b)
+    everywhere = Partition(np.zeros(60, dtype=np.int64), np.zeros(900, dtype=np.int64))
+    assert_same(find_best(scorer, [everywhere]), every_pair(scorer, everywhere, None))
+
+
+def test_a_table_keeps_the_codes_of_the_last_sets_of_columns_alone():
+    values = {"code": ["a", "b"] * 4, "colour": ["red"] * 8, "amount": [float(at) for at in range(8)]}
+    pair = make_pair({name: COLUMNS[name] for name in values}, values, values)
+    for left_out in ("code", "colour", "amount"):
+        choices = Vectorization(columns={left_out: ColumnChoice(vectorize=False)})
+        attack(pair, Attacker(similarity=EXACTLY, vectorization=choices))
+    (kept,) = pair.protected.derived.values()
+    assert [[name for name, _ in columns] for columns in kept] == [["code", "amount"], ["code", "colour"]]
+
+
 @pytest.mark.parametrize("differ", [False, True])
 def test_scores_without_a_column_are_those_of_the_other_columns(differ, monkeypatch):
     monkeypatch.setattr(exact, "INDEX_PAIRS", 1)

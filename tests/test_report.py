@@ -22,7 +22,7 @@ from cvpl.cli.main import run
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.markdown import audit_markdown
-from cvpl.reports.page import report_page
+from cvpl.reports.page import Printing, report_page
 from cvpl.reports.sections.formal_criteria import criteria_section
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.sections.provenance import command
@@ -587,6 +587,24 @@ def test_columns_are_shown_by_the_risk_without_them(result):
     assert "<title>75.8% → 23.2% without time</title>" in charts.svg(chart)
     unknown = charts.contributions(changed(judged(contributed(result, *columns)), power=power))
     assert [row["label"] for row in layer(unknown, "text")[0]] == ["77.0% → 27.0%", "within error"]
+
+
+def test_print_has_the_table_of_the_attackers_and_not_their_chart(result):
+    chart = re.escape(charts.numbers(charts.attackers(result)).description)
+    shown, printed = report_page(result), report_page(result, Printing())
+    assert len(re.findall(chart, words(shown))) == 1 and not re.findall(chart, words(printed))
+    assert all(page.count('aria-label="The attackers"') == 1 for page in (shown, printed))
+
+
+def test_of_many_columns_those_with_a_certain_effect_are_drawn(result):
+    certain = [contribution(f"sure_{at}", 0.5 - at / 100, 0.3, 0.6) for at in range(3)]
+    others = [contribution(f"other_{at}", 0.01, -0.01, 0.02) for at in range(11)]
+    chart = charts.contributions(contributed(result, *certain, *others))
+    assert [row["name"] for row in layer(chart, "text")[0]] == [f"sure_{at}" for at in range(3)] + [
+        f"other_{at}" for at in range(5)
+    ]
+    assert "Not drawn: 6 more columns within error." in charts.numbers(chart).description
+    assert len(charts.numbers(chart).rows) == 14
 
 
 def test_where_every_effect_lies_within_error_a_sentence_takes_the_place_of_the_chart(result):

@@ -12,7 +12,9 @@ import cvpl
 from browser import chromium, needs_browser, opened  # noqa: F401 - one is a fixture
 from cvpl.cli.dates import report_date
 from cvpl.cli.main import run
-from cvpl.reports.page import Printing, report_page
+from cvpl.reports.page import Printing, report_page, sections_page
+from cvpl.reports.pdf import page_count, to_pdf
+from cvpl.reports.sections.section import CLOSING, TITLE, Column, Section, Table
 from test_sheet import HIGH, STORED, audited, contributed, contribution, policy
 
 MOST_PAGES = 8
@@ -37,6 +39,24 @@ def test_a_pdf_has_at_most_eight_pages_of_its_paper(tmp_path, paper, size):
     made = cvpl.write_report(audited(HIGH, **FULL), tmp_path / "report.pdf", paper=paper, date=DAY).read_bytes()
     assert 2 <= pages_of(made) <= MOST_PAGES
     assert all(abs(wide - size[0]) <= 1 and abs(high - size[1]) <= 1 for wide, high in paper_of(made))
+
+
+@needs_browser
+def test_a_long_report_is_printed_smaller_until_it_fits(tmp_path):
+    result = audited(HIGH, **FULL | {"warnings": 8 * WARNINGS})
+    assert page_count(to_pdf(report_page(result, Printing(), date=DAY))) > MOST_PAGES
+    made = cvpl.write_report(result, tmp_path / "report.pdf", date=DAY).read_bytes()
+    assert page_count(made) == pages_of(made) <= MOST_PAGES
+
+
+def test_print_leaves_out_what_a_page_folds_and_tables_that_are_too_long():
+    heads = Column("name"), Column("value")
+    tables = [Table(f"of {rows} rows", heads, rows * (("a", "b"),), folded=rows == 2) for rows in (2, 30, 31)]
+    sections = [Section(TITLE, "A title"), Section("inside", "Inside", tables=tuple(tables)), Section(CLOSING)]
+    printed, shown = sections_page(sections, printing=Printing()), sections_page(sections)
+    assert [shown.count(f"of {rows} rows: the numbers are in report.html.") for rows in (2, 30, 31)] == [0, 0, 0]
+    assert [printed.count(f"of {rows} rows: the numbers are in report.html.") for rows in (2, 30, 31)] == [1, 0, 1]
+    assert printed.count("<td>b</td>") == 30 and shown.count("<td>b</td>") == 63
 
 
 @needs_browser

@@ -26,6 +26,8 @@ from cvpl.result.column_effects import ColumnDrop, ColumnEffects, EffectFigure, 
 from cvpl.wording import counted, percent, points, printable, span
 
 _LONGEST = 18
+_MANY, _FEWEST = 12, 8
+"""With more columns than the first, only those with a certain drop are drawn, and others until there are the second."""
 _AXES: dict[EffectFigure, str] = {
     "risk": "risk, with all columns and without one",
     "top1_hit_rate": "top-1 hits, with all columns and without one",
@@ -56,7 +58,7 @@ def contributions(result: AuditResult) -> Chart | None:
 
 
 def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Chart:
-    k, known = result.suppress_below, list(effects.drops)
+    k, known = result.suppress_below, _drawn(effects)
     labels = unique_labels([printable(column) for column in known], _LONGEST)
     rows: list[dict[str, Any]] = []
     for label, column in zip(labels, known, strict=True):
@@ -101,15 +103,29 @@ def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Cha
         description += " Grey: within error."
     elif unsure:
         description += " Grey: the change lies within error."
+    more = len(effects.drops) - len(known)
+    if more:
+        description += f" Not drawn: {counted(more, 'more column')} within error."
     return finish(
         drawn,
         "Which columns give people away",
         description,
         _heads(effects),
-        _table(result, known),
+        _table(result, list(effects.drops)),
         labels,
         fitted=True,
     )
+
+
+def _drawn(effects: ColumnEffects) -> list[str]:
+    """The columns to draw: all if they are few, else those with a certain drop and some of the others."""
+    columns = list(effects.drops)
+    if len(columns) <= _MANY:
+        return columns
+    certain = [column for column in columns if effects.drops[column].certain]
+    others = [column for column in columns if not effects.drops[column].certain]
+    chosen = {*certain, *others[: max(0, _FEWEST - len(certain))]}
+    return [column for column in columns if column in chosen]
 
 
 def _shares(result: AuditResult, field: str, title: str, known: Sequence[Contribution]) -> Chart:

@@ -176,9 +176,11 @@ def svg(chart: Chart) -> str:
 _MARK = rf'<(path|rect|line|text)([^>]*?) aria-label="{_TITLED}([^"]*)"([^>]*?)(?:/>|></\1>)'
 """A mark with a title, as Vega writes it."""
 _STRIPES = (
-    '<defs><pattern id="{0}-hatch" width="6" height="6" patternUnits="userSpaceOnUse">'
-    '<path d="M-1 1L1 -1M0 6L6 0M5 7L7 5" stroke="{1}" stroke-width="2"/></pattern></defs>'
+    '<defs><linearGradient id="{0}-hatch" gradientUnits="userSpaceOnUse" x2="3" y2="3" spreadMethod="repeat">'
+    '<stop stop-color="{1}"/><stop offset=".4" stop-color="{1}"/><stop offset=".5" stop-color="{1}" stop-opacity="0"/>'
+    '<stop offset=".9" stop-color="{1}" stop-opacity="0"/><stop offset="1" stop-color="{1}"/></linearGradient></defs>'
 )
+"""A repeated gradient, and not a pattern: a browser prints every use of a pattern as an image of the whole page."""
 
 
 def png(chart: Chart, scale: float = 2.0) -> bytes:

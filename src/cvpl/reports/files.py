@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,7 @@ from cvpl.files import naming, whole_files, write_whole
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import Printing, report_page
-from cvpl.reports.pdf import to_pdf
+from cvpl.reports.pdf import page_count, to_pdf
 from cvpl.reports.sections.results import sections_of
 from cvpl.result import AuditResult, BenchmarkResult
 from cvpl.result.file import AnyResult
@@ -20,6 +21,10 @@ from cvpl.wording import printable
 
 FORMATS = ("html", "pdf", "md")
 PAPERS = ("a4", "letter")
+MOST_PAGES = 8
+"""The most pages of an audit's PDF."""
+_SMALLER = (0.92, 0.84, 0.76)
+"""The sizes that are tried, one after the other, until an audit fits on these pages."""
 
 
 def write_report(
@@ -86,10 +91,20 @@ def _content(result: AnyResult, ending: str, date: date | None, printing: Printi
     if kind == "html":
         return report_page(result, date=date)
     if kind == "pdf":
-        return to_pdf(report_page(result, printing, date=date))
+        return _printed(result, date, printing)
     if kind == "csv" and isinstance(result, BenchmarkResult):
         return leaderboard_csv(result)
     return report_markdown(result)
+
+
+def _printed(result: AnyResult, date: date | None, printing: Printing) -> bytes:
+    """The PDF; what follows the sheet of an audit is smaller where it would otherwise take too many pages."""
+    made = to_pdf(report_page(result, printing, date=date))
+    for scale in _SMALLER:
+        if not isinstance(result, AuditResult) or page_count(made) <= MOST_PAGES:
+            break
+        made = to_pdf(report_page(result, replace(printing, scale=scale), date=date))
+    return made
 
 
 def report_markdown(result: AnyResult) -> str:

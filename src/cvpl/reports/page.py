@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from threading import Thread
@@ -27,6 +27,8 @@ from cvpl.wording import marked_parts
 
 _MOST_ROWS = 14
 """Longer tables of the numbers of a chart are left out in print."""
+_LONGEST_PRINTED = 30
+"""Longer tables are left out in print, as are those that a page folds."""
 _OPTION = re.compile(r"(?<= )--(?:config|control|attackers|randomize-seed)(?= )")
 """The options in the command that repeats an audit."""
 _NOT_PRINTED = ("configuration",)
@@ -77,10 +79,11 @@ class RenderedLayer:
 
 @dataclass(frozen=True)
 class Printing:
-    """How a page is printed: the size of its paper, `a4` or `letter`, and whether only the sheet is printed."""
+    """How a page is printed: its paper, `a4` or `letter`, whether the sheet alone, and the scale of what follows it."""
 
     paper: Literal["a4", "letter"] = "a4"
     one_page: bool = False
+    scale: float = 1.0
 
 
 _LAYERS = {
@@ -106,6 +109,8 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, print
         sections = [section for section in sections if section.anchor in (TITLE, CLOSING)]
     if opened:
         sections = [section for section in sections if section.anchor not in _NOT_PRINTED]
+    if opened and sheet is not None:
+        sections = [_printed(section) for section in sections]
     if any(section.figures for section in sections):
         start_charts()
     of = {section.anchor: section for section in sections}
@@ -113,7 +118,7 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, print
     shown = [rendered for section in inner if not (rendered := _render_section(section)).empty]
     return _page(
         "sections.html",
-        style=_style(None if printing is None else printing.paper),
+        style=_style(printing),
         opened=opened,
         one_page=printing is not None and printing.one_page,
         on_page=True,
@@ -126,6 +131,11 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, print
         ],
         sections=shown,
     )
+
+
+def _printed(section: Section) -> Section:
+    """The section without a chart if the same figures stand below it in full: paper has room for one of them."""
+    return replace(section, figures=()) if section.tables_open and section.tables else section
 
 
 def sections_markup(sections: Sequence[Section]) -> str:
@@ -174,7 +184,7 @@ def _render_chart(figure: Figure, tables: tuple[Table, ...]) -> RenderedChart | 
 
 
 def _page(template: str, **context: Any) -> str:
-    made = _environment().get_template(template).render(folding=Output.PAGE, **context)
+    made = _environment().get_template(template).render(folding=Output.PAGE, longest=_LONGEST_PRINTED, **context)
     return made.replace("\r\n", "\n")
 
 
@@ -210,7 +220,8 @@ def _environment() -> Environment:
 
 
 @cache
-def _style(paper: str | None) -> Markup:
+def _style(printing: Printing | None) -> Markup:
     from cvpl.charts.style import DARK  # noqa: PLC0415 - slow to import
 
-    return Markup(_environment().get_template("style.css").render(dark_colours=list(DARK.items()), paper=paper))  # noqa: S704 - ours
+    style = _environment().get_template("style.css")
+    return Markup(style.render(dark_colours=list(DARK.items()), printing=printing))  # noqa: S704 - ours

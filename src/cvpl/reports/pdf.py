@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from importlib.util import find_spec
@@ -42,6 +43,11 @@ def to_pdf(page: str) -> bytes:
     raise UsageError(
         "no PDF printer found. Install Chromium, run `pip install cvpl[pdf]`, or print report.html from any browser."
     )
+
+
+def page_count(pdf: bytes) -> int:
+    """The number of pages of a PDF from a browser; 0 if the file hides it in compressed objects."""
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
 def _by_browser(browser: str, page: str) -> bytes:

@@ -20,7 +20,7 @@ NO_REFERENCE = "Chance is 0%, everybody is 100%."
 class Card:
     """A figure: its name, value, interval (empty if there is none), meaning and reference value.
 
-    `group` names the group that the figure belongs to, or says that none stands out; empty if it is everybody's.
+    `group` is the group that the figure belongs to, or the highest if none stands out; empty if it is everybody's.
     """
 
     name: str
@@ -88,9 +88,8 @@ def _group(result: AuditResult) -> Card:
     if most.estimate is None:
         return Card(name, "hidden", "", "every group is too small to publish", average)
     if not stands_out(found):
-        none = "no group stands out beyond error"
-        highest = f"the highest: {span(most.low, most.high)}, look-alikes included"
-        return Card(name, "none stands out", "", highest, average, none)
+        highest = f"the highest: {span(most.low, most.high)}"
+        return Card(name, "none stands out", "", f"{highest}, look-alikes included", average, highest)
     least = "at least " if most.at_least else ""
     value = f"{least}{percent(most.estimate, k=k)}"
     group = where(most)
