@@ -37,7 +37,9 @@ def number(text):
     return float(text.removesuffix("%"))
 
 
-@pytest.mark.parametrize(("value", "end"), [(0.0, 0.04), (0.04, 0.04), (0.041, 0.08), (0.3, 0.4), (0.61, 1.0), (1, 1.0)])
+@pytest.mark.parametrize(
+    ("value", "end"), [(0.0, 0.04), (0.04, 0.04), (0.041, 0.08), (0.3, 0.4), (0.61, 1.0), (1, 1.0)]
+)
 def test_an_axis_ends_where_all_values_fit(value, end):
     assert nice_end(value) == end
 
@@ -51,9 +53,11 @@ def test_every_release_has_a_ruler_on_one_axis_in_the_given_order():
     point = marks["a: 20.0% (10.0% to 30.0%)"].find(f"{SVG}svg")
     assert number(point.get("x")) == pytest.approx(2 + 0.2 / 0.6 * 96, abs=0.01)
     interval = marks["a: 20.0% (10.0% to 30.0%)"].find(f"{SVG}line")
-    assert [number(interval.get(end)) for end in ("x1", "x2")] == pytest.approx([2 + 0.2 * 96, 2 + 0.6 * 96], abs=0.01)
+    assert [number(interval.get(end)) for end in ("x1", "x2")] == pytest.approx(
+        [2 + 0.1 / 0.6 * 96, 2 + 0.3 / 0.6 * 96], abs=0.01
+    )
     limits = [item for item in parsed(found).iter(f"{SVG}line") if item.get("stroke") == RED]
-    assert [number(item.get("x1")) for item in limits] == pytest.approx([2 + 0.1 * 96] * 2, abs=0.01)
+    assert [number(item.get("x1")) for item in limits] == pytest.approx([2 + 0.05 / 0.6 * 96] * 2, abs=0.01)
     assert "at most 5%, for the whole interval" in found.description
     assert [row[0] for row in found.rows] == ["a", "b", "dead"]
     assert release_rulers([figure("dead", None)]) is None
