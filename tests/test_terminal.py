@@ -146,7 +146,7 @@ def test_a_sentence_has_a_capital_letter_and_one_full_stop():
 
 
 AT_THE_THRESHOLD = "At threshold 0.9, this attacker links 31.9% (28.8% to 35.2%) of the originals"
-DECIDES_NOTHING = "These are the paper's figures; they do not affect the verdict."
+DECIDES_NOTHING = "These are the figures of the CVPL paper; they do not affect the verdict."
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_the_eye_is_led_from_the_answer_to_the_doubts():
         "power at 5% 20.0% 17.0% to 23.0%",
         "top-1 hit rate 29.5%",
         "power at 1% 8.0% 6.0% to 10.0%",
-        "The paper's figures, at threshold 0.9",
+        "The figures of the CVPL paper, at threshold 0.9",
         "linkage rate 31.9% 28.8% to 35.2%",
         "control rate 4.9% 3.3% to 6.9%",
         "attributable rate 28.4% 25.3% to 31.5%",

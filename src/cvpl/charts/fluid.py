@@ -97,5 +97,5 @@ def short_labels(names: Sequence[str], longest: int) -> list[str]:
 
 
 def nice_end(value: float) -> float:
-    """The end of an axis of shares: the first of 4%, 8%, 20%, 40%, 60% and 100% that holds `value`; a quarter is round."""
+    """The end of an axis of shares: the first of 4%, 8%, 20%, 40%, 60% and 100% that holds `value`."""
     return next((end for end in (0.04, 0.08, 0.20, 0.40, 0.60) if value <= end), 1.0)

@@ -54,7 +54,7 @@ def roc(result: AuditResult) -> Chart | None:
     x = alt.X(
         "at:Q",
         scale=alt.Scale(type="log", domain=[_LEAST, end], nice=False),
-        axis=percent_axis("false-positive rate", values=ticks, labelOverlap=False),
+        axis=percent_axis("false-positive rate, logarithmic", values=ticks, labelOverlap=False),
     )
     y = alt.Y("power:Q", scale=alt.Scale(domain=[0, 1]), axis=percent_axis("share of originals linked", tickCount=5))
     used = {_OWN: BLUE, _CHANCE: GREY}

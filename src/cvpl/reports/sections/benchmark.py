@@ -92,8 +92,8 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
     behind = tuple(behind_cells(row) for row in rows)
     figures = ", ".join(group.utility_figures).replace("_", " ") or "no figure"
     text = (
-        "All figures in a row are those of the named attacker, except the paper's. Utility is the mean of "
-        f"{figures}, over the columns of the release."
+        "All figures in a row are those of the named attacker, except those of the paper's attacker. Utility is the "
+        f"mean of {figures}, over the columns of the release."
     )
     warnings = shared_items([(row.name, messages(row)) for row in rows])
     return [

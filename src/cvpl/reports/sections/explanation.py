@@ -85,7 +85,7 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
         text += f"; {_attributed(attributable, k)}"
         if attributable.basis == "own_match_left_out":
             text += ", with each original's own match left out instead of a control"
-    return [f"{text}. These are the paper's figures; they do not affect the verdict."]
+    return [f"{text}. These are the figures of the CVPL paper; they do not affect the verdict."]
 
 
 def _attributed(rate: Attributable, k: int) -> str:

@@ -76,4 +76,5 @@ def risk_meaning(result: AuditResult) -> str:
         return "not reliable: see the verdict"
     if risk.basis == "true_matches" or risk.false_rate is None:
         return "right best candidate, beyond a blind guess; there is no control"
-    return f"linked because of the release, beyond chance ({risk.false_rate:.0%})"
+    rate = f"{risk.false_rate:.0%}"
+    return f"linked because of the release, beyond chance ({rate}): (power - {rate}) / {1 - risk.false_rate:.0%}"

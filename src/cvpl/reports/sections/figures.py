@@ -72,7 +72,7 @@ def paper_section(result: AuditResult) -> Section:
         ends = span(attributable.low, attributable.high)
         what = f"linked beyond look-alikes{basis}"
         found.append(Fact("attributable rate", percent(attributable.estimate, k=result.suppress_below), ends, what))
-    return _figures("paper", f"The paper's figures, at {where}", found)
+    return _figures("paper", f"The figures of the CVPL paper, at {where}", found)
 
 
 def thresholds_section(result: AuditResult) -> Section:
