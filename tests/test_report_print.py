@@ -83,7 +83,10 @@ def test_pages_are_numbered_and_headings_stay_with_what_follows():
 @needs_browser
 def test_in_print_headings_stay_with_what_follows_and_numbers_whole(chromium, tmp_path):  # noqa: F811
     file = tmp_path / "print.html"
-    file.write_text(report_page(audited(HIGH, **FULL), Printing()), encoding="utf-8")
+    named = contributed(contribution("a_column_of_length", 0.3, 0.1, 0.4), contribution("b", 0.2, 0.1, 0.4))
+    page = report_page(audited(HIGH, **FULL | {"feature_contribution": named}), Printing())
+    assert page.count(">a_column_of_length<") > 1, "on the sheet, and below"
+    file.write_text(page, encoding="utf-8")
     with opened(chromium, file, width=672) as seen:
         seen.page.emulate_media(media="print")
         after = "all => all.map(it => getComputedStyle(it).breakAfter)"
@@ -95,7 +98,7 @@ def test_in_print_headings_stay_with_what_follows_and_numbers_whole(chromium, tm
             """() => [...document.querySelectorAll('td')].filter(it => {
               const range = document.createRange(); range.selectNodeContents(it);
               const lines = new Set([...range.getClientRects()].map(box => Math.round(box.top / 4)));
-              return /^[-+<>]?[0-9.,]+%?$/.test(it.textContent.trim()) && lines.size > 1;
+              return /^([-+<>]?[0-9.,]+%?|a_column_of_length)$/.test(it.textContent.trim()) && lines.size > 1;
             }).length"""
         )
         assert cut == 0
