@@ -155,7 +155,7 @@ class Work:
             *([self._step(Phase.SINGLING_OUT, self._singling_out())] if self._resolved.runs_singling_out else ()),
             *(() if self._resolved.quick else [self._step(Phase.CRITERIA, self._criteria())]),
             *self._recipients(running),
-            *([self._step(Phase.INFERENCE, self._inference())] if self._resolved.runs_inference else ()),
+            *self._inferring(),
         ]
 
     def _singling_out(self) -> Cost:
@@ -165,6 +165,10 @@ class Work:
         asked = self._columns * (records + self._costs.control)
         seconds = _SINGLED + _SET_RECORD * min(sets * records, MOST_VISITS) + _ASKED_CELL * asked
         return Cost(seconds * self._speed.plain)
+
+    def _inferring(self) -> list[Step]:
+        """Attribute inference, if it is asked."""
+        return [self._step(Phase.INFERENCE, self._inference())] if self._resolved.runs_inference else []
 
     def _inference(self) -> Cost:
         """Searches for the nearest records, and models, of each secret."""
@@ -199,6 +203,7 @@ class Work:
             self._step(Phase.CONTRIBUTIONS, self._mean(running, self._contribution)),
             Step(Phase.UTILITY, 2 * checks.seconds),
             self._step(Phase.CRITERIA, self._criteria() + self._singling_out() * self._resolved.runs_singling_out),
+            *self._inferring(),
         ]
 
     def _step(self, phase: str, cost: Cost) -> Step:

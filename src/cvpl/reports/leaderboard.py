@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from cvpl.config.written import AuditConfig, ColumnConfig
 from cvpl.evaluation.control import FALSE_RATE
+from cvpl.reports.inferred_releases import INFERENCE, INFERENCE_CSV, inference_cells, inference_values
 from cvpl.reports.markdown import code, text
 from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
@@ -198,6 +199,10 @@ def leaderboard_markdown(result: BenchmarkResult) -> str:
         lines += _table(RISK, [risk_cells(row, rows) for row in rows])
         lines += ["", "Details behind these figures:", ""]
         lines += [*_table((*BEHIND, *SIZES), [behind_cells(row) for row in rows]), ""]
+        if any(row.inference is not None and row.inference.secrets for row in rows):
+            heads = ("release", *(head for head, _ in INFERENCE))
+            cells = [(printable(row.name), *inference_cells(row.inference, row.suppress_below)) for row in rows]
+            lines += ["Attribute inference:", "", *_table(heads, cells), ""]
         noted = [f"- {code(row.name)}: {text(as_code(note(row)))}" for row in rows if note(row)]
         lines += [*noted, ""] if noted else []
         warned = shared_items([(row.name, messages(row)) for row in rows])
@@ -227,8 +232,8 @@ _CSV = (
     "power_high", "attributable_rate",
     "attributable_low", "attributable_high", "linkage_rate", "linkage_low", "linkage_high", "control_rate",
     "top1_hit_rate", "top1_low", "top1_high", "largest_top1", "largest_top1_attacker", "blocking_recall",
-    "paper_linkage_rate", "utility", "columns", "columns_withheld", "originals", "controls", "released", "warnings",
-    "reasons", "seconds",
+    "paper_linkage_rate", *INFERENCE_CSV, "utility", "columns", "columns_withheld", "originals", "controls", "released",
+    "warnings", "reasons", "seconds",
 )  # fmt: skip
 
 
@@ -262,6 +267,7 @@ def _values(row: BenchmarkRow) -> tuple[object, ...]:
         *((None, None) if most is None else (most.top1_hit_rate, most.attacker)),
         row.blocking_recall,
         None if row.paper_linkage_rate is None else row.paper_linkage_rate.estimate,
+        *inference_values(row.inference),
         *((None,) * 3 if kept is None else (kept.score, len(kept.columns), len(kept.withheld))),
         *sizes,
         *("; ".join(rules(row)), reasons(row), row.seconds),

@@ -52,6 +52,7 @@ from cvpl.result.inference import (
     InferenceRate,
     InferenceRow,
     Reconstruction,
+    ReleaseInference,
     SecretInference,
 )
 from cvpl.result.membership import Membership, MembershipArea, MembershipRate
@@ -199,6 +200,7 @@ __all__ = [
     "Rate",
     "Recipient",
     "Reconstruction",
+    "ReleaseInference",
     "Risk",
     "RoundFailure",
     "RoundPower",

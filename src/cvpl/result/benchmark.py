@@ -10,6 +10,7 @@ from cvpl.result.comparison import Places
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Control, Power, Rate
+from cvpl.result.inference import ReleaseInference
 from cvpl.result.marks import Number, Whole
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
@@ -77,7 +78,8 @@ class BenchmarkRow(Section):
     `reasons` lists why. `power` is null without a control. `place` counts from the highest risk, among the rows of the
     group that are ranked by the same figure with the same control; null if the base rate is unknown. `seconds` is the
     time of the audit, the only field that differs between two identical runs. `suppress_below` is k: no figure tells of
-    fewer than k people; 1 if the figures are exact.
+    fewer than k people; 1 if the figures are exact. `inference` has the inference rate, or why it was not measured;
+    null if the release could not be audited.
     """
 
     group: str
@@ -112,6 +114,7 @@ class BenchmarkRow(Section):
     risk: Risk | None = None
     suppress_below: Whole = 1
     criteria: BenchmarkCriteria | None = None
+    inference: ReleaseInference | None = None
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:
@@ -164,6 +167,7 @@ class BenchmarkResult(Document):
             "control_rate": [None if row.control is None else row.control.rate for row in rows],
             **interval_columns("attributable_rate", [row.attributable_rate for row in rows]),
             "top1_hit_rate": [row.top1_hit_rate for row in rows],
+            **interval_columns("inference_rate", [row.inference and row.inference.rate for row in rows]),
             "utility": [None if row.utility is None else row.utility.score for row in rows],
             "attacker": [row.attacker for row in rows],
             "seconds": [row.seconds for row in rows],

@@ -13,6 +13,7 @@ from cvpl.result.criteria import Criteria
 from cvpl.result.data_frame import interval_columns
 from cvpl.result.document import Document
 from cvpl.result.figures import Attributable, Power, Rate
+from cvpl.result.inference import ReleaseInference
 from cvpl.result.marks import (
     Number,
     OfControlsOrStated,
@@ -85,6 +86,7 @@ class ComparedRelease(Section):
     `policies` are the outcomes of the configuration's policies, without those on the largest rate of a subgroup, which
     a comparison does not measure. `criteria` and `singled_out` are as in an audit, the second null if it is left out.
     `one_over_k` says whether the top-1 hit rate contradicts the promise of k, as in an audit; null over draws.
+    `inference` has the inference rate of an audit, or why it was not measured, as over draws; null in old results.
 
     With `draws` it is a mechanism. `attacker` is the strongest on average; `risk`, `power`, `top1_hit_rate` and
     `utility` are means over draws, with intervals over people and draws, and so are `verdict` and `best_candidate`. All
@@ -128,6 +130,7 @@ class ComparedRelease(Section):
     criteria: Criteria | None = None
     singled_out: SingledOutRate | None = None
     one_over_k: ComplianceStatus | None = None
+    inference: ReleaseInference | None = None
 
     @property
     def shown(self) -> tuple[float | None, float | None, float | None]:
@@ -194,6 +197,7 @@ class ComparisonResult(Document):
             "control_rate": [row.control_rate for row in rows],
             **interval_columns("attributable_rate", [row.attributable_rate for row in rows]),
             "top1_hit_rate": [row.top1_hit_rate for row in rows],
+            **interval_columns("inference_rate", [row.inference and row.inference.rate for row in rows]),
             "utility": [row.utility.score for row in rows],
             "on_frontier": [row.on_frontier for row in rows],
             "attacker": [row.attacker for row in rows],

@@ -100,6 +100,19 @@ class InferenceRate(Section):
     fewest: Whole
 
 
+class ReleaseInference(Section):
+    """The inference rate of one of several releases, as its audit has it.
+
+    `secrets` are the columns that were inferred. `rate` is null, with the `reason`, if it was not measured or nothing
+    can be attributed to the release. A rate has a reason if nothing can be attributed for some secret, or if the
+    release is not assessable: then the rate may be too low.
+    """
+
+    rate: InferenceRate | None
+    secrets: list[str] = Field(default_factory=list)
+    reason: str | None = None
+
+
 class Inference(Section):
     """What attackers infer of secret columns.
 

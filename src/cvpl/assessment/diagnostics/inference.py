@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.assessment.aside import Aside
+from cvpl.assessment.diagnostics.linkage_attacker import linkage_attacker
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack, attack
-from cvpl.attack.attacker import Attacker
-from cvpl.attack.combined_attack import CombinedAttack
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.attackers import (
@@ -41,8 +40,6 @@ from cvpl.evaluation.inference.figures import (
 )
 from cvpl.evaluation.inference.known_columns import by_information, nested_sets
 from cvpl.evaluation.inference.secret import Secret
-from cvpl.operators.blocking import Blocking
-from cvpl.operators.similarity import Rarity
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair
 from cvpl.tables.pair import Inputs
@@ -323,21 +320,3 @@ def _everybody(secrets: Sequence[Secret], asked: Asked) -> tuple[Floats, Floats 
     if any(one[1] is None for one in weights):
         return mine, None
     return mine, np.prod([one[1] for one in weights if one[1] is not None], axis=0)
-
-
-def linkage_attacker(ensemble: EnsembleOutcome) -> tuple[str, Attacker]:
-    """The strongest attacker whose candidates can be listed, without blocking; rarity if there is none.
-
-    Evidence against others does not change which record is the best candidate.
-    """
-    running = ensemble.qualified or ensemble.outcomes
-    rate = ensemble.reading.false_rate
-    names = sorted(running, key=lambda name: (name != ensemble.headline, -running[name].power_at(rate)))
-    changes = {"evidence": "best", "blocking": Blocking(), "ladder": None}
-    for name in names:
-        done = running[name].measured.attack
-        saved = done.attacker.projects and done.attacker.projection_operator.saved_file is not None
-        if done.representation.maps_others and not saved:
-            own = done.candidates_of if isinstance(done, CombinedAttack) else name
-            return own, done.attacker.model_copy(update=changes)
-    return "rarity", Attacker(alignment="release", similarity=Rarity())

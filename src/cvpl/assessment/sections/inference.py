@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl import result as out
+from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.inference.figures import BaselineRow, Inference, InferenceRow, SecretFigures, refused, strongest
 from cvpl.evaluation.inference.scores import NOTHING_LEFT
 from cvpl.evaluation.inference.secret import DAY
 from cvpl.wording import percent
 
 NO_CONTROL = "there is no control"
+NOT_ASKED = "not asked for; set `inference: true`"
+NO_COLUMN = "no column has the role sensitive"
+NOT_THERE = "no sensitive column is in both tables with a value, or the attacker knows no column"
+OF_DRAWS = "not measured over draws, only for one release"
+NOT_ASSESSABLE = "the release is not assessable, so the inference rate may be too low"
 NOTHING = f"people who are not in the release are guessed right for more than {percent(NOTHING_LEFT)}"
 
 
@@ -38,6 +44,31 @@ def inference(found: Inference | None) -> out.Inference | None:
         left_out=list(found.left_out),
         confidence=found.confidence,
     )
+
+
+def release_inference(
+    resolved: ResolvedConfig, found: out.Inference | None, *, assessable: bool, draws: bool = False
+) -> out.ReleaseInference:
+    """The inference rate of one of several releases, and the reason if it is missing or may be too low.
+
+    `found` is the section of an audit of the release. `assessable` says whether some linkage attacker counts: the one
+    that finds candidates is taken from them. With `draws` the release stands for a mechanism.
+    """
+    if found is None:
+        return out.ReleaseInference(rate=None, reason=_why_not(resolved, draws=draws))
+    refused = [f"nothing is attributed for '{one.column}': {one.refused}" for one in found.secrets if one.refused]
+    if found.asked_controls is None:
+        refused = [NO_CONTROL]
+    secrets = [one.column for one in found.secrets]
+    reasons = [*refused, *([] if assessable or found.rate is None else [NOT_ASSESSABLE])]
+    return out.ReleaseInference(rate=found.rate, secrets=secrets, reason="; ".join(reasons) or None)
+
+
+def _why_not(resolved: ResolvedConfig, *, draws: bool) -> str:
+    """Why no secret was inferred in a release."""
+    if resolved.runs_inference:
+        return OF_DRAWS if draws else NOT_THERE
+    return NOT_ASKED if resolved.sensitive or resolved.inference.columns else NO_COLUMN
 
 
 def inference_rate(found: Inference) -> out.InferenceRate | None:

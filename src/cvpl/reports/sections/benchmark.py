@@ -24,6 +24,7 @@ from cvpl.reports.leaderboard import (
     seconds,
     utility,
 )
+from cvpl.reports.sections.compared_inference import compared_inference_section
 from cvpl.reports.sections.provenance import versions
 from cvpl.reports.sections.section import (
     CLOSING,
@@ -117,6 +118,12 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
             folded=PAGE,
         ),
         _criteria(rows, name, at),
+        compared_inference_section(
+            [(row.name, row.inference, row.suppress_below) for row in rows],
+            f"inference-{at}",
+            f"Attribute inference in {name}",
+            folded=PAGE,
+        ),
         Section(
             f"warnings-{at}",
             f"{counted(len(warnings), 'warning')} for {name}",

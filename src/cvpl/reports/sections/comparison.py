@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cvpl.reports.sections.audit import NO_GUARANTEE
+from cvpl.reports.sections.compared_inference import compared_inference_section
 from cvpl.reports.sections.comparison_details import (
     attackers_section,
     criteria_section,
@@ -73,6 +74,9 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         warnings_section(warnings),
         utility_section(result),
         criteria_section(result),
+        compared_inference_section(
+            [(release.name, release.inference, result.suppress_below) for release in best_first(result)]
+        ),
         attackers_section(result),
         differences_section(result),
         _provenance(result),

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
+from cvpl.assessment.sections.inference import release_inference
 from cvpl.config.attackers import written_attackers
 from cvpl.config.manifest import Entry, Manifest
 from cvpl.config.written import ControlConfig
@@ -151,6 +152,9 @@ def _row(group: str, ran: AttemptedRelease, figures: Sequence[str], columns: Seq
         risk=risk,
         suppress_below=1 if result is None else result.suppress_below,
         criteria=None if result is None else _criteria(result),
+        inference=None
+        if result is None
+        else release_inference(entry.resolved, result.inference, assessable=text is not None),
     )
 
 

@@ -56,9 +56,9 @@ def compare(
     `releases` are tables as in `cvpl.audit`, or a mapping from names to tables. They are read twice, so a table that
     can be read only once does not work. The other arguments are those of `cvpl.audit`. Policies in the configuration
     are applied to each release, except those on subgroups, which a comparison does not measure, and over draws those on
-    k and the singled-out rate, which belong to one release. Raises InputError with the problems of all releases.
-    `progress` is called with what is being done and the share of the whole comparison that is done; each release is an
-    equal part. The same inputs and seed give the same result.
+    k, the singled-out rate and the inference rate, which belong to one release. Raises InputError with the problems of
+    all releases. `progress` is called with what is being done and the share of the whole comparison that is done; each
+    release is an equal part. The same inputs and seed give the same result.
 
     `mechanisms` are compared over draws: a mapping from names to commands with `{input}`, `{output}` and, if it takes
     one, `{seed}`; to functions from the path of a table to a release, as in `cvpl.trial`; or to built-in mechanisms

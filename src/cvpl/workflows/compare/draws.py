@@ -58,7 +58,7 @@ class MechanismRun:
         progress.expect(Work(resolved, inputs).attackers())
         ensemble = run_attackers(resolved, inputs, progress)
         alike = likeness if number else control_likeness(resolved, inputs)
-        return AttackedRelease(release, resolved, inputs, ensemble, alike)
+        return AttackedRelease(release, resolved, inputs, ensemble, alike, draws=True)
 
     def remove(self, number: int) -> None:
         """Remove the files of a draw."""

@@ -9,6 +9,7 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
+from cvpl.assessment.diagnostics.inference import inference as infer
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.diagnostics.singling_out import SinglingOut
 from cvpl.assessment.diagnostics.singling_out import singling_out as find_singled_out
@@ -22,6 +23,7 @@ from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.sections.compliance import have_one_match, promise_status
 from cvpl.assessment.sections.formal_criteria import criteria
+from cvpl.assessment.sections.inference import inference, release_inference
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
@@ -47,9 +49,9 @@ from cvpl.utility import Utility
 from cvpl.workflows.compare.inputs import NamedRelease
 from cvpl.workflows.compare.ranking import Ints, ReleaseFigures
 
-NOT_MEASURED = ("maximum_subgroup_rate", "inference_rate")
+NOT_MEASURED = ("maximum_subgroup_rate",)
 """Figures of policies that a comparison does not measure."""
-OF_ONE_TABLE = ("k", "singled_out_rate")
+OF_ONE_TABLE = ("k", "singled_out_rate", "inference_rate")
 """Figures of policies that belong to one release, not to a mechanism over draws."""
 
 
@@ -57,7 +59,8 @@ OF_ONE_TABLE = ("k", "singled_out_rate")
 class AttackedRelease:
     """A release with its tables and its attacks; what is computed from them is computed once.
 
-    `resolved` is the configuration for this release. `likeness` says whether the control is like the originals.
+    `resolved` is the configuration for this release. `likeness` says whether the control is like the originals. With
+    `draws` it is a draw of a mechanism, in which no secret is inferred.
     """
 
     one: NamedRelease
@@ -65,6 +68,7 @@ class AttackedRelease:
     inputs: Inputs
     ensemble: EnsembleOutcome
     likeness: ControlLikeness | None
+    draws: bool = False
 
     @cached_property
     def findings(self) -> list[out.Finding]:
@@ -87,12 +91,26 @@ class AttackedRelease:
         return find_singled_out(self.resolved, self.inputs) if self.resolved.runs_singling_out else None
 
     @property
-    def table_figures(self) -> TableFigures:
+    def infers(self) -> bool:
+        """Whether secrets are inferred: as in an audit, but not over draws."""
+        return self.resolved.runs_inference and not self.draws
+
+    @cached_property
+    def inferred(self) -> out.Inference | None:
+        """What attackers infer of secret columns, as in an audit; None if they do not."""
+        return inference(infer(self.ensemble, self.resolved, self.inputs)) if self.infers else None
+
+    def table_figures(self, progress: ProgressCallback) -> TableFigures:
         """The figures of a gate that belong to the release, as they are published."""
+        progress(Phase.CRITERIA, None)
+        k = None if self.criteria is None else self.criteria.classes.k
         rate = self.disclosure.published_or_none(singling_out(self.singled_out, self.inputs))
+        if self.infers:
+            progress(Phase.INFERENCE, None)
         return TableFigures(
-            k=None if self.criteria is None else self.criteria.classes.k,
+            k=k,
             singled_out=None if rate is None else rate.rate,
+            inferred=self.disclosure.published_or_none(self.inferred),
         )
 
     @cached_property
@@ -125,7 +143,8 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
     measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
     contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
     progress(Phase.UTILITY, None)
-    progress(Phase.CRITERIA, None)
+    kept = utility_section(attacked)
+    tables = attacked.table_figures(progress)
     findings, disclosure, asked = attacked.findings, attacked.disclosure, attacked.asked
     decided = verdict(ensemble, findings, disclosure)
     assessable = decided.kind != "not_assessable"
@@ -138,7 +157,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
     if rate is not None and assessable and measured.has_control:
         power = power_estimate(measured.spread, asked, rate)
         risk = None if power is None else attributable_by_power(power, rate)
-    section = _section(attacked, measured, contribution, diagnostics.warnings(warned)).model_copy(
+    section = _section(attacked, measured, contribution, kept, diagnostics.warnings(warned)).model_copy(
         update={
             "assessable": assessable,
             "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
@@ -146,23 +165,24 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
             "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
             "best_candidate": best_candidate_section(ensemble),
             "preflight": findings,
-            "policies": gate(
-                ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure, attacked.table_figures
-            ),
+            "policies": gate(ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure, tables),
         }
     )
     attributable = _attributable(measured, asked)
-    section = section.model_copy(update=_questions(attacked))
+    section = section.model_copy(update=_questions(attacked, assessable=assessable))
     return ReleaseFigures(section, risk, attributable, asked, ensemble.among, attacked.groups, disclosure)
 
 
-def _questions(attacked: AttackedRelease) -> dict[str, object]:
-    """The formal criteria of a release, and who is singled out in it."""
+def _questions(attacked: AttackedRelease, *, assessable: bool) -> dict[str, object]:
+    """The formal criteria of a release, who is singled out in it, and what is inferred."""
     singled = singling_out(attacked.singled_out, attacked.inputs)
     return {
         "criteria": criteria(attacked.criteria),
         "singled_out": None if singled is None else singled.rate,
         "one_over_k": "not_known" if have_one_match(attacked.inputs.evaluation.matches) else "not_comparable",
+        "inference": release_inference(
+            attacked.resolved, attacked.inferred, assessable=assessable, draws=attacked.draws
+        ),
     }
 
 
@@ -201,6 +221,7 @@ def _section(
     attacked: AttackedRelease,
     measured: Measurement,
     contribution: out.Contributions,
+    kept: out.ComparedUtility,
     warnings: list[out.Warning_],
 ) -> out.ComparedRelease:
     """The figures of one release alone; the rest is filled in once all are done."""
@@ -224,7 +245,7 @@ def _section(
         top1_low=None if truth is None or top1 is None else top1.low,
         top1_high=None if truth is None or top1 is None else top1.high,
         picked=ensemble.picked,
-        utility=utility_section(attacked),
+        utility=kept,
         risk_places=None,
         utility_places=None,
         on_frontier=None,

@@ -1,0 +1,37 @@
+"""The linkage attacker whose candidates tell of secrets: the strongest of the ensemble that can list them."""
+
+from __future__ import annotations
+
+from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.combined_attack import CombinedAttack
+from cvpl.evaluation.risk import choose_reading
+from cvpl.operators.blocking import Blocking
+from cvpl.operators.similarity import Rarity
+
+
+def linkage_attacker(ensemble: EnsembleOutcome) -> tuple[str, Attacker]:
+    """The strongest attacker whose candidates can be listed, without blocking; rarity if there is none.
+
+    Those that do not block come first, by power and then by the top-1 hit rate. The combined attacker has the
+    candidates of one of the others, so it is passed over: the choice is the same whether it was run or not. Evidence
+    against others does not change which record is the best candidate.
+    """
+    running = {
+        name: outcome
+        for name, outcome in (ensemble.qualified or ensemble.outcomes).items()
+        if not isinstance(outcome.measured.attack, CombinedAttack)
+    }
+    rate = choose_reading(outcome.measured for outcome in running.values()).false_rate
+
+    def order(name: str) -> tuple[bool, float, float]:
+        outcome = running[name]
+        return outcome.measured.attack.attacker.blocking.compares_everybody, outcome.power_at(rate), outcome.top1
+
+    changes = {"evidence": "best", "blocking": Blocking(), "ladder": None}
+    for name in sorted(running, key=order, reverse=True):
+        done = running[name].measured.attack
+        saved = done.attacker.projects and done.attacker.projection_operator.saved_file is not None
+        if done.representation.maps_others and not saved:
+            return name, done.attacker.model_copy(update=changes)
+    return "rarity", Attacker(alignment="release", similarity=Rarity())
