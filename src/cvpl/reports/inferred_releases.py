@@ -40,7 +40,7 @@ def inference_cells(found: ReleaseInference | None, k: int = 1) -> tuple[str, ..
         percent(rate.estimate, k=k),
         span(rate.low, rate.high),
         printable(rate.column),
-        f"{ATTACKERS.get(rate.attacker, rate.attacker)}{score}",
+        printable(f"{ATTACKERS.get(rate.attacker, rate.attacker)}{score}"),
         reason,
     )
 
