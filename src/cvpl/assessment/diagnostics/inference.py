@@ -119,8 +119,11 @@ class _Run:
     def _secrets(self) -> list[Secret]:
         """The sensitive columns, and other columns that are named."""
         pair, tolerance = self.inputs.pair, self.resolved.inference.tolerance
+        specs = {spec.name: spec for spec in (*self.resolved.sensitive, *pair.original.specs)}
         found = {
-            name: Secret.of(name, column.original, column.released, column.control, tolerance.get(name))
+            name: Secret.of(
+                name, column.original, column.released, column.control, tolerance.get(name), specs.get(name)
+            )
             for name, column in self.inputs.evaluation.secrets.items()
             if pair.control is None or column.control is not None
         }
@@ -128,7 +131,7 @@ class _Run:
             if name in pair.original.columns and name not in found:
                 control = None if pair.control is None else pair.control.columns[name]
                 columns = pair.original.columns[name], pair.protected.columns[name], control
-                found[name] = Secret.of(name, *columns, tolerance.get(name))
+                found[name] = Secret.of(name, *columns, tolerance.get(name), specs[name])
         return [secret for secret in found.values() if secret.original.known.any()]
 
     def _known(self, secrets: Sequence[str]) -> tuple[str, ...]:

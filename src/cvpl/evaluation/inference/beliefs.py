@@ -42,10 +42,10 @@ def best_hits(beliefs: Beliefs, secret: Secret, truth: Truth, *, by_rarity: bool
         expected score of a guess g = sum over values v of   belief(v) w(v)   if g is right for v
 
     w(v) is 1, or with `by_rarity` -log of the share of the value in the release. Without beliefs the shares of the
-    release take their place.
+    release take their place. The belief in a group is shared among its members.
     """
     worth = secret.rarity if by_rarity else np.ones(secret.size)
-    expected = _expected(beliefs, secret, worth)
+    expected = _expected(secret.shared(beliefs), secret, worth)
     counts = np.diff(expected.indptr)
     found = np.zeros(expected.shape[0])
     some = np.flatnonzero(counts)

@@ -3,20 +3,21 @@
 A guess of a label is right if it is the person's label. A guess g of a number v is right if it lies within the
 tolerance, |g - v| <= t, or |g - v| <= 0.05 |v| if no tolerance is stated. Numbers are kept in cells that are narrower
 than half the tolerance, and a cell is guessed at the median of its released values, so that everybody in a cell is
-right.
+right. A released group of labels is guessed as one of its members, as in `secret_groups`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.evaluation.inference.secret_groups import group_members, member_shares
 from cvpl.search.blocks import ranges
-from cvpl.tables.columns import ColumnData, Labels, Times
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,7 +76,9 @@ class Secret:
     """A secret column of a release with the truth about originals and controls.
 
     `released` is the value of each record, from 0 on, -1 where it is missing. `values` are the numbers that the values
-    stand for, None for labels. `shares` are the shares of released records with each value.
+    stand for, None for labels. `shares` are the shares of released records with each value. Values of labels are also
+    the members of released groups; `members` is then a sparse matrix with the share of each value (columns) in each
+    group (rows), and 1 for a value in itself. A group has no share of its own. `members` is None without a group.
     """
 
     name: str
@@ -86,10 +89,11 @@ class Secret:
     tolerance: Tolerance
     original: Truth
     control: Truth | None
+    members: Any = None
 
     @property
     def size(self) -> int:
-        """The number of values in the release."""
+        """The number of values in the release, with its groups and their members."""
         return len(self.shares)
 
     @classmethod
@@ -100,16 +104,18 @@ class Secret:
         released: ColumnData,
         control: ColumnData | None,
         tolerance: float | None = None,
+        spec: ColumnSpec | None = None,
     ) -> Secret:
         """The secret of three columns, whose labels are coded alike. `tolerance` is that of numbers, in days of times.
 
-        Labels that are all numbers are numbers, if there are more than 30 of them.
+        Labels that are all numbers are numbers, if there are more than 30 of them. `spec` says which labels a released
+        one covers by levels, if the column has any.
         """
         people = [original, released] if control is None else [original, released, control]
         if isinstance(original, Labels):
             numbers = _as_numbers([column for column in people if isinstance(column, Labels)])
             if numbers is None:
-                return cls._of_labels(name, people)
+                return cls._of_labels(name, people, spec or ColumnSpec(name, "sensitive", "category"))
             return cls._of_numbers(name, "number", numbers, _tolerance(tolerance, 1.0, None))
         if isinstance(original, Times):
             found = _tolerance(tolerance, DAY, DAY)
@@ -118,16 +124,31 @@ class Secret:
         return cls._of_numbers(name, "number", [column.ordinal() for column in people], found)
 
     @classmethod
-    def _of_labels(cls, name: str, people: list[Any]) -> Secret:
-        codes = people[1].codes.astype(np.int64)
-        used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(people[1].labels)))
+    def _of_labels(cls, name: str, people: list[Any], spec: ColumnSpec) -> Secret:
+        codes, counts = people[1].codes.astype(np.int64), people[1].counts()
+        own = np.any([column.counts() > 0 for column in (people[0], *people[2:])], axis=0)
+        groups = group_members(spec, people[1].labels, own, counts > 0)
+        named = np.zeros(len(counts), dtype=np.bool_)
+        named[[code for members in groups.values() for code in members]] = True
+        used = np.concatenate([np.flatnonzero(counts), np.flatnonzero(named & (counts == 0))])
         place = np.full(len(people[1].labels) + 1, -1, dtype=np.int64)  # the last one is for missing values
         place[used] = np.arange(len(used))
         # Labels that only people have come after those of the release, and are never guessed.
         others = np.setdiff1d(np.arange(len(place) - 1), used)
         place[others] = len(used) + np.arange(len(others))
         truths = [Truth(column.codes >= 0, place[column.codes], None) for column in (people[0], *people[2:])]
-        return cls._made(name, "category", place[codes], len(used), None, Tolerance(), truths)
+        made = cls._made(name, "category", place[codes], len(used), None, Tolerance(), truths)
+        if not groups:
+            return made
+        from scipy.sparse import identity  # noqa: PLC0415 - loaded when secrets are inferred
+
+        members = identity(len(used), format="lil")
+        for code, shares in member_shares(groups, counts).items():
+            members[place[code], place[code]] = 0.0
+            members[place[code], place[list(groups[code])]] = shares
+        whole = members.tocsr()
+        whole.eliminate_zeros()
+        return replace(made, members=whole, shares=np.asarray(made.shares @ whole))
 
     @classmethod
     def _of_numbers(
@@ -164,14 +185,25 @@ class Secret:
         return cls(name, kind, released, shares, values, tolerance, truths[0], truths[1] if len(truths) > 1 else None)
 
     def right(self, guess: Ints, truth: Truth) -> Floats:
-        """1 where the guessed value of a person is right, else 0; a guess of -1 is no guess."""
+        """1 where the guessed value of a person is right, else 0; a guess of -1 is no guess.
+
+        The guess of a group is drawn from its members: it is right with the share of the person's value in it.
+        """
         if self.values is None:
-            return np.asarray((guess >= 0) & (guess == truth.codes), dtype=np.float64)
+            hits = np.asarray((guess >= 0) & (guess == truth.codes), dtype=np.float64)
+            if self.members is not None:
+                able = (guess >= 0) & (truth.codes >= 0) & (truth.codes < self.size)
+                hits[able] = np.asarray(self.members[guess[able], truth.codes[able]]).reshape(-1)
+            return hits
         assert truth.numbers is not None  # noqa: S101 - the truth about numbers is numbers
         if not len(self.values):
             return np.zeros(len(guess))
         near = np.abs(self.values[guess] - truth.numbers) <= self.tolerance.around(truth.numbers)
         return np.asarray((guess >= 0) & near, dtype=np.float64)
+
+    def shared(self, beliefs: Any) -> Any:
+        """Beliefs, a sparse matrix of people by values, with the weight of each group shared among its members."""
+        return beliefs if self.members is None else (beliefs @ self.members).tocsr()
 
     def weights(self) -> tuple[Floats, Floats | None]:
         """How rare the secret of each original and each control is: w = -log of its share among all these people.
