@@ -298,3 +298,33 @@ def test_a_secret_that_a_table_lacks_is_named(made):
     assert result.inference.left_out == ["gone"]
     assert [one.column for one in result.inference.secrets] == ["sick"]
     assert "Not asked: " in report_page(result)
+
+
+BLOCKED = {"columns": COLUMNS | {"town": COLUMNS["town"] | {"block": "exact"}}}
+
+
+def test_in_the_family_candidates_come_from_a_member_that_does_not_block(made):
+    """The paper's attacker blocks by town and is the strongest; without blocking its power would be another."""
+    original, control, _ = made
+    rng = np.random.default_rng(29)
+    released = original.assign(
+        age=original.age + rng.integers(-3, 4, 400),
+        noise=rng.permutation(original.noise),
+        pay=original.pay + rng.normal(0, 150, 400).round(),
+    )
+    more = BLOCKED | {"attacker": "default", "singling_out": False}
+    found = audited(original, released, control, more, attackers=["paper", "unprojected"])
+    assert (found.attacker, found.inference.link) == ("paper", "unprojected")
+
+
+def test_of_written_attackers_the_strongest_is_taken_also_if_it_blocks(made):
+    """The other one cannot tell people apart, so its candidates would tell too little."""
+    original, control, _ = made
+    attackers = {
+        "blocked": {"alignment": "release", "similarity": "rarity"},
+        "weak": {"alignment": "release", "blocking": "none", "knows": ["noise"]},
+    }
+    settings = {key: value for key, value in (SETTINGS | EXACT | BLOCKED).items() if key != "attacker"}
+    found = cvpl.audit(original, original, settings | {"attackers": attackers}, control=control)
+    assert (found.attacker, found.inference.link) == ("blocked", "blocked")
+    assert found.inference.rate.estimate == pytest.approx(1)

@@ -82,7 +82,7 @@ class _Run:
         secrets = [secret for secret in secrets if known[secret.name] and secret.size]
         if not secrets:
             return None
-        self._name, self._linker = linkage_attacker(self.ensemble)
+        self._name, self._linker = linkage_attacker(self.ensemble, family=self.resolved.is_family)
         attacks, baselines = {}, {}
         for secret in secrets:
             columns = known[secret.name]

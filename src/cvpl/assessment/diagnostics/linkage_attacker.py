@@ -10,12 +10,14 @@ from cvpl.operators.blocking import Blocking
 from cvpl.operators.similarity import Rarity
 
 
-def linkage_attacker(ensemble: EnsembleOutcome) -> tuple[str, Attacker]:
+def linkage_attacker(ensemble: EnsembleOutcome, *, family: bool) -> tuple[str, Attacker]:
     """The strongest attacker whose candidates can be listed, without blocking; rarity if there is none.
 
-    Those that do not block come first, by power and then by the top-1 hit rate. The combined attacker has the
-    candidates of one of the others, so it is passed over: the choice is the same whether it was run or not. Evidence
-    against others does not change which record is the best candidate.
+    The strongest has the largest power, then the largest top-1 hit rate. In the `family`, members that block come last:
+    their power is that with blocking, and others without it are as good. Attackers that a person wrote are taken by
+    power alone, since the only strong one may block. The combined attacker has the candidates of one of the others, so
+    it is passed over: the choice is the same whether it was run or not. Evidence against others does not change which
+    record is the best candidate.
     """
     running = {
         name: outcome
@@ -26,7 +28,8 @@ def linkage_attacker(ensemble: EnsembleOutcome) -> tuple[str, Attacker]:
 
     def order(name: str) -> tuple[bool, float, float]:
         outcome = running[name]
-        return outcome.measured.attack.attacker.blocking.compares_everybody, outcome.power_at(rate), outcome.top1
+        everybody = outcome.measured.attack.attacker.blocking.compares_everybody
+        return everybody or not family, outcome.power_at(rate), outcome.top1
 
     changes = {"evidence": "best", "blocking": Blocking(), "ladder": None}
     for name in sorted(running, key=order, reverse=True):

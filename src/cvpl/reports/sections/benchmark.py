@@ -55,7 +55,8 @@ def benchmark_sections(result: BenchmarkResult) -> list[Section]:
     """All sections of the report: how to read it, the data sets, and their files."""
     closing = (
         "The largest top-1 is over all attackers, and inference has attackers of its own; all other figures are those "
-        "of the attacker named in the row. These are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
+        "of the attacker named in the row. These are estimates under the stated attackers, no guarantee; a stronger "
+        "attacker may do better."
     )
     return [
         Section(
