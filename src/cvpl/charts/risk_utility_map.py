@@ -225,7 +225,9 @@ def _room(point: _Point, taken: Sequence[_Box], steps: Sequence[_Box], height: f
         if inside and not any(place.meets(other) for other in taken):
             free.append((side, float(shift), place))
     clear = [item for item in free if not any(item[2].meets(step) for step in steps)]
-    side, shift, place = next(iter([*clear, *free]), ("end", 0.0, _around(point)))
+    # The numbers of the axis are left of it, so labels stay right of it if they can.
+    best = [item for item in clear if item[2].left >= _pixel(0)]
+    side, shift, place = next(iter([*best, *clear, *free]), ("end", 0.0, _around(point)))
     return "start" if side == "start" else "end", shift, place
 
 
