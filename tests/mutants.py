@@ -5,10 +5,13 @@
 
 A mutant is the package with one small fault: a comparison, an operator, a constant or a condition is changed. The
 mutants are drawn at random from all places of some modules, and the tests of these modules run on each until one
-fails. A mutant that no test notices survives. What is in the output is not run again, so a stopped run goes on.
+fails. A mutant that no test notices survives. What is in the output is not run again, so a stopped run goes on. If a
+module has changed since, its mutants are run again. With `--survivors` those that no test noticed are, too. The last
+run counts.
 
-Each mutant runs in a fork of a process that has loaded the other packages, with its fault in one module's source.
-Modules with compiled functions get a cache of their own, or the compiled code of the sound module would be used.
+Each mutant runs in a fork of a process that has loaded everything. The fork forgets the changed module and all modules
+that import it, directly or not, and loads them again, the changed one with its fault. Compiled functions that are
+loaded again get a cache of their own, or the compiled code of the sound module would be used.
 
 Only tests that call the changed function run, the quickest first. What each test calls is found on the sound code. What
 is called before a test, such as in a fixture, counts for all tests of its file. All tests run for code outside
@@ -20,6 +23,8 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import hashlib
+import importlib
 import importlib.abc
 import importlib.util
 import io
@@ -31,12 +36,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -47,23 +54,26 @@ PATIENCE = 400
 PACKAGES = {
     "operators": (
         "cvpl/operators",
-        "operators alignment rarity fellegi_sunter hierarchy column_kinds against_oracle figures_by_hand levers edges "
-        "metamorphic properties laws",
+        "operators alignment rarity fellegi_sunter match_agreement containment hierarchy column_kinds against_oracle "
+        "figures_by_hand levers edges metamorphic properties laws",
     ),
     "search": (
         "cvpl/search",
-        "search_ways rarity compatible row_hash engines levers machine against_oracle figures_by_hand properties quick",
+        "search_ways rarity compatible containment row_hash engines levers machine against_oracle figures_by_hand "
+        "properties quick",
     ),
     "evaluation": (
         "cvpl/evaluation",
-        "intervals groups subgroups people policy contradictions control_likeness contribution_by_power "
-        "figures_by_hand edges against_oracle verdict laws ensemble surface compare small_counts "
-        "verdict_against_oracle intervals_by_simulation",
+        "verdict_rules gate_rules warning_rules intervals groups subgroups people policy contradictions "
+        "control_likeness contribution_by_power figures_by_hand edges against_oracle verdict combined membership "
+        "population formal_criteria singling_out inference trial_statistics release_report compare_mechanisms "
+        "sensitivity surface compare intervals_by_simulation",
     ),
     "verdict": (
         "cvpl/assessment/verdict.py cvpl/assessment/gate.py cvpl/assessment/warnings.py cvpl/result/verdict.py "
         "cvpl/evaluation/risk.py cvpl/evaluation/contradictions.py",
-        "verdict verdict_against_oracle contradictions policy ensemble edges sections figures_by_hand cli",
+        "verdict_rules gate_rules warning_rules verdict contradictions policy compliance figures_by_hand edges "
+        "verdict_against_oracle ensemble",
     ),
 }
 """The modules of each package, and the tests that look at them."""
@@ -107,6 +117,11 @@ class Mutant:
     @property
     def key(self) -> str:
         return f"{self.package}:{self.file}:{self.place}"
+
+    @property
+    def source(self) -> str:
+        """A fingerprint of the sound module, as in the output."""
+        return hashlib.sha256((SOURCE / self.file).read_bytes()).hexdigest()[:12]
 
 
 def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -342,8 +357,9 @@ def _child(mutant: Mutant, sound: SoundRun, report: int, scratch: str) -> None:
         order = sound.order(mutant)
         file = SOURCE / mutant.file
         source = file.read_text(encoding="utf-8")
-        if "njit" in source:
-            os.environ["NUMBA_CACHE_DIR"] = scratch
+        if "njit" in source:  # functions that call a compiled one contain its code
+            os.environ["NUMBA_CACHE_DIR"] = numba.core.config.CACHE_DIR = scratch
+        _forget([file])
         sys.meta_path.insert(0, _OneModule(_module(mutant.file), file, changed(source, mutant.place)))
     sys.path[:0] = [str(SOURCE), str(ROOT / "tests")]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(ROOT / "tests")])
@@ -351,11 +367,13 @@ def _child(mutant: Mutant, sound: SoundRun, report: int, scratch: str) -> None:
     os.chdir(ROOT)
     plugin, calls = _Chosen(order), _Calls(files_of(mutant.package))
     if mutant.place < 0:
+        _forget(calls.files.values())
         sys.meta_path.insert(0, calls)
     files = [ROOT / "tests" / f"test_{name}.py" for name in PACKAGES[mutant.package][1].split()]
     files = [file for file in files if not order or any(_file(test) == f"tests/{file.name}" for test in order)]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", f"--basetemp={scratch}/tests"]
+        options = ["-x", "-q", "--assert=plain", f"--basetemp={scratch}/tests"]
+        options += ["-p", "no:cacheprovider", "-p", "no:randomly"]
         plugins = [plugin] if mutant.place >= 0 else [plugin, calls]
         code = pytest.main([*options, *(str(file) for file in files if file.exists())], plugins=plugins)
     told = {"code": int(code), "by": plugin.name}
@@ -378,7 +396,7 @@ def run(mutant: Mutant, sound: SoundRun) -> dict[str, Any]:
     begin = time.monotonic()
     told = _run(mutant, sound)
     return {
-        **{name: getattr(mutant, name) for name in ("package", "file", "place", "line", "what")},
+        **{name: getattr(mutant, name) for name in ("package", "file", "place", "line", "what", "source")},
         "dead": told["code"] != 0,
         "by": told["by"],
         "seconds": round(time.monotonic() - begin, 1),
@@ -417,8 +435,9 @@ def _run(mutant: Mutant, sound: SoundRun) -> dict[str, Any]:
 
 
 def _preload() -> None:
-    """Load what every mutant needs and no mutant changes."""
+    """Load what every mutant needs: the libraries, and the package from its sources."""
     import duckdb  # noqa: F401, PLC0415
+    import hypothesis.strategies  # noqa: F401, PLC0415
     import pandas as pd  # noqa: F401, PLC0415
     import polars as pl  # noqa: F401, PLC0415
     import pyarrow as pa  # noqa: F401, PLC0415
@@ -428,6 +447,45 @@ def _preload() -> None:
     import sklearn.ensemble  # noqa: F401, PLC0415
     import typer  # noqa: F401, PLC0415
     import yaml  # noqa: F401, PLC0415
+
+    sys.path.insert(0, str(SOURCE))
+    for file in sorted(SOURCE.rglob("*.py")):
+        if file.name != "__main__.py":
+            module = _module(str(file.relative_to(SOURCE)))
+            importlib.import_module(module)
+            _imports(module)
+
+
+def _forget(files: Iterable[Path]) -> None:
+    """Forget modules, all modules that import them, directly or not, and all modules in packages that do."""
+    users: dict[str, set[str]] = {}
+    loaded = {name for name in sys.modules if name.split(".")[0] == "cvpl"}
+    for name in loaded:
+        for used in _imports(name) & loaded:
+            users.setdefault(used, set()).add(name)
+    waiting, found = [_module(str(file.relative_to(SOURCE))) for file in files], set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += users.get(name, ())
+    for name in found & loaded:
+        package, _, short = name.rpartition(".")
+        del sys.modules[name]
+        if package in sys.modules:
+            vars(sys.modules[package]).pop(short, None)
+
+
+@cache
+def _imports(module: str) -> set[str]:
+    """What a module imports: modules, names in them, which may be modules too, and the package that it is in."""
+    found = {module.rpartition(".")[0]} - {"cvpl"}
+    for node in ast.walk(ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {str(node.module), *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
 
 
 def drawn(package: str, count: int, seed: int) -> list[Mutant]:
@@ -445,6 +503,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
     parser.add_argument("--part", default="1/1", help="such as 1/2 and 2/2, for two processes side by side")
+    parser.add_argument("--survivors", action="store_true", help="run again what no test noticed")
     parser.add_argument("--summary", type=Path)
     given = parser.parse_args()
     if given.summary is not None:
@@ -452,10 +511,11 @@ def main() -> None:
         return
     _preload()
     known = _lines(given.out)
-    done = {f"{line['package']}:{line['file']}:{line['place']}" for line in known}
+    done = {key: line["source"] for key, line in known.items() if line["dead"] or not given.survivors}
     number, parts = map(int, given.part.split("/"))
     for package in given.packages or PACKAGES:
-        wanted = [one for one in drawn(package, given.count, given.seed)[number - 1 :: parts] if one.key not in done]
+        wanted = drawn(package, given.count, given.seed)[number - 1 :: parts]
+        wanted = [one for one in wanted if done.get(one.key) != one.source]
         sound = sound_run(package) if wanted else SoundRun({}, {})
         for mutant in wanted:
             line = json.dumps(run(mutant, sound)) + "\n"
@@ -463,13 +523,15 @@ def main() -> None:
                 out.write(line)
 
 
-def _lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+def _lines(file: Path) -> dict[str, dict[str, Any]]:
+    """The last line of each mutant."""
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+    return {f"{line['package']}:{line['file']}:{line['place']}": line for line in lines}
 
 
 def summary(file: Path) -> str:
     """How many mutants of each package were noticed, and the survivors."""
-    lines = _lines(file)
+    lines = _lines(file).values()
     told = []
     for package in PACKAGES:
         mine = [line for line in lines if line["package"] == package]
