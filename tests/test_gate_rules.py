@@ -157,6 +157,12 @@ def test_the_largest_value_of_all_attackers_counts():
     assert attackers.outcomes["a"].measured.asked == [0.975]
 
 
+def test_an_attacker_whose_value_is_zero_is_not_the_strongest():
+    risks = {"a": risk("a", 0.0, -0.1, 0.0), "b": risk("b", 0.02, -0.1, 0.05)}
+    (found,) = decided(policy("risk"), ensemble({"a": measured(), "b": measured()}, risks=risks))
+    assert (found.value, found.attacker) == (0.05, "b")
+
+
 def test_a_certain_risk_raises_its_attackers_value():
     base = {"risks": {"a": risk("a", 0.1, -0.1, 0.2)}}
     higher = ensemble(**base, certain=risk("a", 0.15, 0.1, 0.25, 0.01))
@@ -360,6 +366,7 @@ def test_a_lower_bound_passes_no_gate():
         (0.60, 0.5, True, 0.0, False),
         (0.62, 0.5, True, 0.0, True),
         (0.40, 0.5, False, 0.0, True),
+        (0.25, 0.5, False, 0.0, False),
     ],
 )
 def test_a_hit_rate_far_above_the_risk_is_a_doubt(hits, share, complete, estimate, speaks):

@@ -10,6 +10,7 @@ import pytest
 from cvpl.assessment.verdict import best_candidate_section, control_fault, copied_rows, missing, risk_section, verdict
 from cvpl.evaluation.intervals.intervals import Interval, refused_interval
 from cvpl.evaluation.risk import (
+    FEWEST_LINKED_CONTROLS,
     Reading,
     Risk,
     best_candidate,
@@ -297,7 +298,8 @@ def test_the_smallest_rate_that_all_attackers_have_an_interval_at_is_read():
 def test_rounding_error_does_not_make_a_control_too_small():
     assert can_be_read(0.05, 110) and can_be_read(0.1, 55) and can_be_read(1.0, 6)
     assert not can_be_read(0.05, 109) and not can_be_read(1.0, 5)
-    assert not can_be_read(5.4999, 1)
+    assert can_be_read((FEWEST_LINKED_CONTROLS - 1e-9) / 8, 8)
+    assert not can_be_read((FEWEST_LINKED_CONTROLS - 2e-9) / 8, 8)
 
 
 def test_the_risk_by_the_control_is_the_power_beyond_chance():
