@@ -212,6 +212,12 @@ def _module(file: str) -> str:
     return file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
 
 
+def _spec(module: str, file: Path, loader: importlib.abc.Loader) -> Any:
+    """How a module or a package is loaded from its file."""
+    inside = [str(file.parent)] if file.name == "__init__.py" else None
+    return importlib.util.spec_from_file_location(module, file, loader=loader, submodule_search_locations=inside)
+
+
 class _OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Loads one module from a changed source."""
 
@@ -221,7 +227,7 @@ class _OneModule(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
         if fullname != self.module:
             return None
-        return importlib.util.spec_from_file_location(fullname, self.file, loader=self)
+        return _spec(fullname, self.file, self)
 
     def create_module(self, spec: Any) -> None:
         return None
@@ -293,7 +299,7 @@ class _Calls(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
         if fullname not in self.files:
             return None
-        return importlib.util.spec_from_file_location(fullname, self.files[fullname], loader=self)
+        return _spec(fullname, self.files[fullname], self)
 
     def create_module(self, spec: Any) -> None:
         return None

@@ -79,6 +79,8 @@ def test_the_limits_are_these():
         ("swings_with_encoding", {"spread_by_encoding": 0.10}, {"spread_by_encoding": 0.101}),
         ("few_records", {"records": 100, "controls": 100}, {"records": 99}),
         ("few_records", {"controls": None}, {"controls": 99}),
+        ("top1_above_attributable", {}, {"attributable_rate": 0.0, "top1_hit_rate": 0.35}),
+        ("power_above_attributable", {}, {"attributable_rate": 0.0, "power": 0.05 + 0.95 * 0.15}),
     ],
 )  # fmt: skip
 def test_a_rule_speaks_only_beyond_its_limit(rule, quiet, loud):
