@@ -10,8 +10,9 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from cvpl.evaluation.classifier_test import area
-from cvpl.evaluation.control_likeness import control_likeness, row_keys
+from cvpl.evaluation.control_likeness import _column, control_likeness, row_keys
 from cvpl.evaluation.two_samples import chi_square_tail, kolmogorov_smirnov, total_variation
+from cvpl.result.rounding import ALL_NUMBERS
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.pair import read_inputs
 from examples import examples
@@ -44,6 +45,23 @@ def table(x, codes, when):
 def test_the_distance_of_two_distribution_functions_by_hand():
     """F1 steps at 1, 2, 3, 4 and F2 at 3, 4, 5, 6: at 2 they are 1/2 apart."""
     assert kolmogorov_smirnov(np.arange(1.0, 5), np.arange(3.0, 7))[0] == 0.5
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (0, 5), (5, 0)])
+def test_an_empty_sample_is_at_no_distance(first, second):
+    assert kolmogorov_smirnov(np.ones(first), np.ones(second)) == (0.0, 1.0)
+    assert total_variation(np.array([first, 0]), np.array([0, second])) == (0.0, 1.0)
+
+
+def test_a_column_differs_only_if_its_p_value_is_below_the_level():
+    """A p-value on the level is not below it; half of the level is for the values, half for those that are missing."""
+    rng = np.random.default_rng(3)
+    first, second = (Numbers(x, x, x) for x in (rng.normal(size=300), rng.normal(0.5, 1, 300)))
+    p_value = _column("x", first, second, 1.0, ALL_NUMBERS, enough=True).p_value
+    assert 0 < p_value < 0.01
+    for level, differs in ((2 * p_value, False), (2.001 * p_value, True)):
+        assert _column("x", first, second, level, ALL_NUMBERS, enough=True).differs == differs
+        assert not _column("x", first, second, level, ALL_NUMBERS, enough=False).differs
 
 
 def test_total_variation_by_hand_with_rare_labels_pooled():
