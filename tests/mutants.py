@@ -13,9 +13,10 @@ Each mutant runs in a fork of a process that has loaded everything. The fork for
 that import it, directly or not, and loads them again, the changed one with its fault. Compiled functions that are
 loaded again get a cache of their own, or the compiled code of the sound module would be used.
 
-Only tests that call the changed function run, the quickest first. What each test calls is found on the sound code. What
-is called before a test, such as in a fixture, counts for all tests of its file. All tests run for code outside
-functions, for compiled functions, and for functions that no test calls in its own process.
+Only tests that call the changed function run, those of files that import its module first, then the quickest. What
+each test calls is found on the sound code. What is called before a test, such as in a fixture, counts for all tests of
+its file. All tests run for code outside functions, for compiled functions, and for functions that no test calls in its
+own process.
 """
 
 from __future__ import annotations
@@ -244,13 +245,18 @@ class SoundRun:
     calls: dict[str, list[str]]
 
     def order(self, mutant: Mutant) -> dict[str, int]:
-        """The tests to run on a mutant, with their places; a file's tests stay together, since they share fixtures."""
+        """The tests to run on a mutant, with their places.
+
+        A file's tests stay together, since they share fixtures. Files that import the changed module come first.
+        """
         function = _function(mutant)
         tests = [test for test in self.seconds if function in self.calls.get(test, [])] or list(self.seconds)
         files: dict[str, float] = {}
         for test in tests:
             files[_file(test)] = files.get(_file(test), 0.0) + self.seconds[test]
-        tests.sort(key=lambda test: (files[_file(test)], _file(test), self.seconds[test]))
+        module = _module(mutant.file)
+        direct = {file: module in imported(ROOT / file) for file in files}
+        tests.sort(key=lambda test: (not direct[_file(test)], files[_file(test)], _file(test), self.seconds[test]))
         return {test: place for place, test in enumerate(tests)}
 
 
@@ -483,9 +489,15 @@ def _forget(files: Iterable[Path]) -> None:
 
 @cache
 def _imports(module: str) -> set[str]:
-    """What a module imports: modules, names in them, which may be modules too, and the package that it is in."""
-    found = {module.rpartition(".")[0]} - {"cvpl"}
-    for node in ast.walk(ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))):
+    """What a loaded module imports, and the package that it is in."""
+    return imported(Path(str(sys.modules[module].__file__))) | {module.rpartition(".")[0]} - {"cvpl"}
+
+
+@cache
+def imported(file: Path) -> set[str]:
+    """What a file imports: modules, and names in them, which may be modules too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
