@@ -544,3 +544,25 @@ def test_people_by_whom_columns_are_ranked_do_not_count():
 def test_tolerances_are_stated_or_a_share():
     assert Tolerance(share=0.05).around(np.array([-100.0, 0.0])) == pytest.approx([5, 0])
     assert Tolerance(absolute=2.0).around(np.array([-100.0, 0.0])) == pytest.approx([2, 2])
+
+
+def test_the_features_of_a_model_are_ranks_of_labels_and_numbers_as_they_are():
+    """The release has b three times and a once; c and a missing value have no feature."""
+    specs = (ColumnSpec("s", "attribute", "category"), ColumnSpec("n", "attribute", "numeric"))
+    release, asked = (
+        Table(name, len(text), specs, {"s": labels(text), "n": numbers(values)})
+        for name, text, values in (("protected", "abbb", [1, 2, 3, 4]), ("original", "bac ", [7, 8, 9, np.nan]))
+    )
+    features = models.Features.of(release, ["s", "n"])
+    assert features.categorical == (True, False)
+    expected = [[0, 7], [1, 8], [np.nan, 9], [np.nan, np.nan]]
+    np.testing.assert_array_equal(features(asked), expected)
+
+
+def test_the_code_of_a_person_is_the_value_of_the_release_or_the_nearest_number():
+    by_label = Secret.of("s", labels("ab c"), labels("aab"), None)
+    assert models.truth_codes(by_label, by_label.original).tolist() == [0, 1, -1, -1]
+    by_number = Secret.of("s", numbers([1, 6, 5, np.nan]), numbers([0, 10]), None)
+    values = by_number.values[models.truth_codes(by_number, by_number.original)[:3]]
+    assert values.tolist() == [0, 10, 0]
+    assert models.truth_codes(by_number, by_number.original)[3] == -1
