@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from cvpl.evaluation.criteria.diversity import ValueCounts, recursive_c
+from cvpl.evaluation.distributions import inner_ends
+from cvpl.evaluation.groups.groupings import by_columns
 from cvpl.evaluation.inference.secret import Secret
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, offer
@@ -83,3 +85,16 @@ def test_only_a_control_has_a_rate_of_its_own():
     assert Uncertainty(mine, None, None, 0.95).base_rates([0.5]) is None
     assert Uncertainty(mine, None, None, 0.95).powers([0.05]) is None
     assert Uncertainty(mine, None, None, 0.95).attributable([0.5]) is None
+
+
+def test_numbers_are_grouped_by_the_quartiles_of_the_originals():
+    values = np.arange(1.0, 9), np.array([0.0, 4.4, 4.6, 99, np.nan])
+    mine, other = (Numbers(x, x, x) for x in values)
+    (found,) = by_columns({"n": (mine, other)}, np.arange(8), np.arange(5))
+    assert found.original.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert found.control.tolist() == [0, 1, 2, 3, -1]
+
+
+@pytest.mark.parametrize(("k", "ends"), [(1, (1, 10)), (2, (2, 9)), (5, (5, 6)), (20, (5, 6))])
+def test_the_ends_of_a_picture_leave_out_fewer_than_k_people_on_each_side(k, ends):
+    assert inner_ends(np.arange(10, 0, -1.0), k) == ends
