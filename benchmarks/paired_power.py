@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.evaluation.control import FALSE_RATES, power_at
+from cvpl.evaluation.control import FALSE_RATES, comparable, power_at
 
 REPLICATES = 1000
 FOLDS = 5
@@ -31,8 +31,8 @@ class Ranking:
 
     @classmethod
     def of(cls, scores: Scores) -> Ranking:
-        """Equal scores have one place."""
-        values, place = np.unique(-np.concatenate(scores), return_inverse=True)
+        """Scores that are equal up to the decimals in which the package compares them have one place."""
+        values, place = np.unique(-comparable(np.concatenate(scores)), return_inverse=True)
         return cls(place[: len(scores[0])], place[len(scores[0]) :], len(values))
 
     def powers(self, counts: Counts) -> np.ndarray:
