@@ -8,10 +8,10 @@ import json
 
 import numpy as np
 import pytest
-import yaml
 from rich.console import Console
 
 import cvpl
+from benchmark_folders import HEAD, write
 from cvpl.assessment.progress import Phase
 from cvpl.assessment.work import Work
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
@@ -198,16 +198,12 @@ def benchmarked(tables, tmp_path_factory):
         table.to_csv(folder / f"{name}.csv", index=False)
     content = {
         "name": "people",
-        "title": "People",
-        "source": "simulated",
-        "licence": "none",
-        "original": "original.csv",
+        **HEAD,
         "control": {"file": "control.csv"},
         **SETTINGS,
         "releases": {name: {"file": f"{name}.csv", "mechanism": name, "family": "other"} for name in ("kept", "gone")},
     }
-    (folder / "benchmark.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-    return cvpl.benchmark([folder / "benchmark.yaml"])
+    return cvpl.benchmark([write(folder, content)])
 
 
 def test_a_row_has_the_rate_of_its_audit_or_the_reason(tables, benchmarked):

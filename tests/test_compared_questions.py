@@ -6,10 +6,10 @@ import io
 
 import numpy as np
 import pytest
-import yaml
 from rich.console import Console
 
 import cvpl
+from benchmark_folders import HEAD, write
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
 from test_compliance import SETTINGS as CLASSES
@@ -83,17 +83,13 @@ def benchmarked(tables, tmp_path_factory):  # noqa: F811
         table.to_csv(folder / f"{name}.csv", index=False)
     content = {
         "name": "people",
-        "title": "People",
-        "source": "simulated",
-        "licence": "none",
-        "original": "original.csv",
+        **HEAD,
         "control": {"file": "control.csv"},
         **SETTINGS,
         **EXACT,
         "releases": {"decades": {"file": "decades.csv", "mechanism": "decades", "family": "other"}},
     }
-    (folder / "benchmark.yaml").write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-    return cvpl.benchmark([folder / "benchmark.yaml"])
+    return cvpl.benchmark([write(folder, content)])
 
 
 def test_a_row_of_a_benchmark_has_the_criteria_of_its_audit(tables, benchmarked):  # noqa: F811
