@@ -269,7 +269,7 @@ def test_scores_without_a_column_are_those_of_the_other_columns(differ, monkeypa
     everywhere = Partition(np.zeros(60, dtype=np.int64), np.zeros(700, dtype=np.int64))
     query, row = (side.ravel() for side in np.indices((60, 700)))
     built = []
-    monkeypatch.setattr(RareValues, "of", lambda b, of=RareValues.of: built.append(len(b)) or of(b))
+    monkeypatch.setattr(RareValues, "of", lambda b, workers, of=RareValues.of: built.append(len(b)) or of(b, workers))
     scorer = replace(scorer, names=("a", "b", "c", "d"))
     for column, name in enumerate(scorer.names):
         others = scorer.without(name)

@@ -195,11 +195,17 @@ def _named(names: list[str]) -> str:
 
 
 def run_attackers(
-    resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback, *, combining: bool = False
+    resolved: ResolvedConfig,
+    inputs: Inputs,
+    progress: ProgressCallback,
+    *,
+    combining: bool = False,
+    intervals: bool = True,
 ) -> EnsembleOutcome:
     """Run every attacker of the plan that can be run, and choose the headline.
 
-    With `combining`, the evidence of the whole family's members is joined too, and counts as one more attacker.
+    With `combining`, the evidence of the whole family's members is joined too, and counts as one more attacker. Without
+    `intervals`, the figures of each attacker have none.
     """
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows, inputs.pair)
@@ -212,7 +218,9 @@ def run_attackers(
         for number, (name, attacker) in enumerate(running.items(), start=1):
             label = labelled(name, running)
             checked = SAMPLE if len(running) == 1 and not resolved.quick else SCREENED
-            outcome = run_attacker(attacker, resolved, inputs, progress, label=label, shared=shared, checked=checked)
+            outcome = run_attacker(
+                attacker, resolved, inputs, progress, label=label, shared=shared, checked=checked, intervals=intervals
+            )
             outcomes[name], later = outcome, attackers[number:]
             if planted is not None and outcome.measured.attack.representation.maps_others:
                 audit = partial(planted.audited_by, attacker, outcome.measured.threshold, later)
@@ -245,6 +253,7 @@ def run_attacker(
     label: str = "",
     shared: SharedWork | None = None,
     checked: int = SAMPLE,
+    intervals: bool = True,
 ) -> AttackerOutcome:
     """Run one attacker, measure it, and check it for faults.
 
@@ -271,6 +280,7 @@ def run_attacker(
         grid=resolved.config.grid.values(),
         method=resolved.config.intervals.method,
         groups=inputs.evaluation.unit.codes,
+        intervals=intervals,
     )
     return AttackerOutcome(measured, canaries=None, **_checks(measured, checked))
 

@@ -25,8 +25,8 @@ from cvpl.tables.pair import Inputs
 
 LARGE = 50_000
 """Attackers are tried first if the release has more records than this, ..."""
-PEOPLE, RECORDS = 1_000, 5_000
-"""... with so many people, on this many other records besides their true matches, ..."""
+PEOPLE, CONTROLS, RECORDS = 1_000, 2_000, 5_000
+"""... with so many people and controls, on this many other records besides the people's true matches, ..."""
 FINALISTS = 3
 """... and this many of the strongest search the whole release, besides the one with the best top-1 hit rate."""
 
@@ -37,7 +37,8 @@ def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallb
     """Run the attackers of a plan for a quick look: all of them, or the strongest ones in a large release."""
     if not screens(resolved, inputs):
         return run_attackers(resolved, inputs, progress, combining=True)
-    tried = run_attackers(resolved, _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING))
+    part, telling = _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING)
+    tried = run_attackers(resolved, part, telling, intervals=False)
     chosen = _strongest(tried)
     found = run_attackers(resolved.only(chosen), inputs, progress)
     screened = tuple(name for name in tried.outcomes if name not in chosen)
@@ -56,8 +57,7 @@ def _strongest(tried: EnsembleOutcome) -> list[str]:
     able, rate = tried.counted, tried.reading.false_rate
     strength = {name: (tried.outcomes[name].power_at(rate), tried.outcomes[name].top1) for name in able}
     chosen = set(sorted(strength, key=lambda name: strength[name], reverse=True)[:FINALISTS])
-    if tried.best_candidate is not None:
-        chosen.add(tried.best_candidate[0])
+    chosen.add(max(able, key=lambda name: tried.outcomes[name].top1))
     return [name for name in tried.outcomes if name in chosen]
 
 
@@ -71,7 +71,7 @@ def _part(inputs: Inputs, seed: int) -> Inputs:
     others = _drawn(pair.protected.rows, RECORDS, rng)
     released = np.union1d(matches.protected[known], others)
     places = np.searchsorted(people, matches.original[known]), np.searchsorted(released, matches.protected[known])
-    control = None if pair.control is None else _some(pair.control, _drawn(pair.control.rows, RECORDS, rng))
+    control = None if pair.control is None else _some(pair.control, _drawn(pair.control.rows, CONTROLS, rng))
     part = Pair(_some(pair.original, people), _some(pair.protected, released), control)
     evaluation = EvaluationOnly(replace(matches, original=places[0], protected=places[1]))
     return replace(inputs, pair=part, evaluation=evaluation)

@@ -6,11 +6,12 @@ import numpy as np
 
 from cvpl.operators.similarity import AgreementMeasure
 from cvpl.operators.similarity.match_agreement import MatchAgreement, asked_originals, estimate_m
+from cvpl.search.threads import threads
 from cvpl.tables.columns import Table
 
 
 def find_match_agreement(
-    measure: AgreementMeasure, original: Table, protected: Table, rng: np.random.Generator
+    measure: AgreementMeasure, original: Table, protected: Table, rng: np.random.Generator, workers: int = 1
 ) -> MatchAgreement:
     """The m of every column that is compared by value; none if the pairs do not allow an estimate."""
     size = asked_originals(original.rows, protected.rows)
@@ -26,7 +27,8 @@ def find_match_agreement(
     chances = np.empty((some.rows, len(compared)))
     for place, (column, shares) in enumerate(compared):
         chances[:, place] = measure.u[column.name] if shares is None else shares[np.maximum(column.queries, 0)]
-    found = estimate_m([column for column, _ in compared], chances, within)
+    with threads(workers) as pool:
+        found = estimate_m([column for column, _ in compared], chances, within, each=pool.map)
     if found is None:
         return MatchAgreement({}, {})
     values = [(column.name, m) for (column, _), m in zip(compared, found.tolist(), strict=True)]

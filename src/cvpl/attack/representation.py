@@ -275,7 +275,7 @@ class _FittingTables:
 
         def find() -> MatchAgreement:
             rng = stream(self.seed, "match agreement")
-            return find_match_agreement(measure, self.sample, self.protected, rng)
+            return find_match_agreement(measure, self.sample, self.protected, rng, self.engine.budget.workers)
 
         if measure.cells:
             return find()

@@ -177,8 +177,12 @@ def measure(
     grid: Floats,
     method: Method,
     groups: Mapping[str, Ints] | None = None,
+    intervals: bool = True,
 ) -> Measurement:
-    """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` says which rows belong together."""
+    """Evaluate an attack; `grid` holds the thresholds of the risk curve, `groups` says which rows belong together.
+
+    Without `intervals` the figures have none, which takes less time.
+    """
     truth = None if matches is None else evaluate_truth(attack, matches)
     best = attack.scores
     basis, base = base_scores(attack, control, truth)
@@ -191,7 +195,7 @@ def measure(
             np.zeros(0) if base is None else np.array([power_at(best, base, float(rate)) for rate in OFF_SCALE_CURVE])
         )
     rates = attack_rates(best, base, threshold, on_scale=attack.attacker.on_scale)
-    return Measurement(
+    found = Measurement(
         attack=attack,
         truth=truth,
         control=control,
@@ -205,7 +209,8 @@ def measure(
         base_rate=rates.base_rate,
         attributable=rates.attributable,
         power=power,
-    ).at_confidence(CONFIDENCE)
+    )
+    return found.at_confidence(CONFIDENCE) if intervals else found
 
 
 def wrong_pairs(attack: Attack, truth: Truth | None) -> PairSimilarities:

@@ -38,7 +38,11 @@ Progress = Callable[[float], None]
 
 
 class SearchEngine(Protocol):
-    """A search for the best candidates of queries in blocks."""
+    """A search for the best candidates of queries in blocks, within a budget of memory and threads."""
+
+    @property
+    def budget(self) -> Budget:
+        """The memory and the threads of this process."""
 
     def find_best(
         self,

@@ -200,7 +200,7 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
     assert scorer is not None  # noqa: S101 - checked in `_tasks`
     index = scorer.derived.get(_INDEX)
     if index is None:
-        index = scorer.derived[_INDEX] = RareValues.of(scorer.distinct_codes)
+        index = scorer.derived[_INDEX] = RareValues.of(scorer.distinct_codes, budget.workers)
     # Queries that share values search the same zones, so they are sorted together.
     order = np.lexsort(scorer.a.T) if scorer.columns else np.arange(scorer.queries)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize, one_match
-from cvpl.operators.similarity.record_patterns import record_patterns
+from cvpl.operators.similarity.record_patterns import Each, record_patterns
 
 Floats = NDArray[np.float64]
 
@@ -53,17 +53,20 @@ class MatchAgreement:
     equal: Mapping[str, float]
 
 
-def estimate_m(columns: Sequence[ComparedColumn], u: Floats, within: Mapping[int, int] | None = None) -> Floats | None:
+def estimate_m(
+    columns: Sequence[ComparedColumn], u: Floats, within: Mapping[int, int] | None = None, *, each: Each = map
+) -> Floats | None:
     """The m of every column; None if EM does not converge, or expects fewer than ten matches.
 
     `columns` compare some originals with the release. `u` has for each of these, and each column, the probability that
     a released record which is not their match agrees. m is at least the mean of u over the originals with a value:
     below it a column says nothing. `within` has pairs of columns: the first is compared only where the second agrees.
+    `each` compares the originals with the release, see `record_patterns`.
     """
     originals, released = len(u), len(columns[0].candidates) if columns else 0
     if not originals or not released:
         return None
-    patterns, record = record_patterns(columns, originals)
+    patterns, record = record_patterns(columns, originals, each)
     for inner, outer in (within or {}).items():
         patterns.known[:, inner] &= patterns.agree[:, outer]
     differ = patterns.known & ~patterns.agree

@@ -7,7 +7,7 @@ by a compiled loop; all ways give the same patterns in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from cvpl.operators.similarity.patterns import Patterns
 
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
+Each = Callable[[Callable[[int], Patterns], Iterable[int]], Iterable[Patterns]]
+"""Calls a function for each of some numbers, as `map` does, in whatever threads; its results come in their order."""
 
 COMPILED_PAIRS = 5_000_000
 """From this number of pairs on, the compiled loop repays loading the compiler."""
@@ -32,16 +34,16 @@ _MOST_COLUMNS = 22
 """... if there are no more columns than fit into a whole number, with the original."""
 
 
-def record_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
+def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Each = map) -> tuple[Patterns, Ints]:
     """The patterns of each original with all candidates, with their counts, and the original of each pattern.
 
-    They are sorted by the original and then by the columns.
+    They are sorted by the original and then by the columns. `each` runs the compiled loop.
     """
     if len(columns[0].candidates) <= _FEW_RECORDS and len(columns) <= _MOST_COLUMNS:
         return _patterns_at_once(columns, originals)
     bits = len(columns) + int(_have_gaps(columns).sum())
     if originals * len(columns[0].candidates) >= COMPILED_PAIRS and 1 << bits <= _MOST_CODES:
-        return _counted(columns, originals)
+        return _counted(columns, originals, each)
     agrees, knows, counts, records = [], [], [], []
     for record in range(originals):
         codes, size = np.zeros(len(columns[0].candidates), dtype=np.int32), 1
@@ -88,36 +90,35 @@ def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tupl
     return Patterns(agree, known, np.concatenate(counts).astype(np.int64)), values >> 2 * len(columns)
 
 
-def _counted(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
+def _counted(columns: Sequence[ComparedColumn], originals: int, each: Each) -> tuple[Patterns, Ints]:
     """The same for many candidates: all pairs of an original are counted in one pass of a compiled loop."""
     from cvpl.operators.compiled import count_patterns  # noqa: PLC0415 - slow to load
 
     there = np.stack([column.candidates for column in columns])
     gaps = _have_gaps(columns)
-    low, high = np.zeros((2, len(columns)), dtype=np.int32)
-    counts, size = np.empty(1 << len(columns) + int(gaps.sum()), dtype=np.int64), len(columns)
-    agrees, knows, found, records = [], [], [], []
-    for record in range(originals):
+
+    def of_one(record: int) -> Patterns:
         asked = np.array([column.queries[record] for column in columns])
+        low, high = np.zeros((2, len(columns)), dtype=np.int32)
         for place, (column, code) in enumerate(zip(columns, asked, strict=True)):
             if code >= 0:
                 low[place], high[place] = column.first[code], column.last[code]
-        counts[:] = 0
+        counts = np.zeros(1 << len(columns) + int(gaps.sum()), dtype=np.int64)
         count_patterns(there, low, high, asked >= 0, gaps, counts)
         codes = np.flatnonzero(counts)
-        agree, known = np.empty((len(codes), size), dtype=bool), np.empty((len(codes), size), dtype=bool)
-        found.append(counts[codes])
-        for place in reversed(range(size)):
+        agree, known = np.empty((2, len(codes), len(columns)), dtype=bool)
+        found = counts[codes]
+        for place in reversed(range(len(columns))):
             agree[:, place], codes = codes & 1, codes >> 1
             known[:, place] = asked[place] >= 0
             if gaps[place]:
                 known[:, place], codes = codes & 1, codes >> 1
-        agrees.append(agree)
-        knows.append(known)
-        records.append(np.full(len(agree), record))
-    return Patterns(np.vstack(agrees), np.vstack(knows), np.concatenate(found)), np.concatenate(records).astype(
-        np.int64
-    )
+        return Patterns(agree, known, found)
+
+    parts = list(each(of_one, range(originals)))
+    joined = [np.concatenate([getattr(part, name) for part in parts]) for name in ("agree", "known", "counts")]
+    records = np.repeat(np.arange(originals), [len(part.counts) for part in parts])
+    return Patterns(*joined), records.astype(np.int64)
 
 
 def _have_gaps(columns: Sequence[ComparedColumn]) -> NDArray[np.bool_]:

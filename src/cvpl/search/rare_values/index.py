@@ -7,7 +7,8 @@ score at most the sum of the query's other weights: if that is below the bar, th
 Otherwise the candidates are searched in zones: they are sorted by the columns with common values, so that neighbours
 are similar, and cut into zones of sixteen. An upper bound on the scores in a zone is known without scoring it: for the
 query's common values from the smallest and the largest code of the zone in each column, for the rare ones from the
-lists of candidates with each value. Most zones stay below the bar and are skipped.
+lists of candidates with each value. Most zones stay below the bar and are skipped, sixteen neighbouring zones at a time
+where their common bound does.
 
     the query's values   rare <-------------------------------------> common
     candidates with them  ||     |||       ||||||||      (too many to score one by one)
@@ -29,7 +30,8 @@ from numpy.typing import NDArray
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.rare_values.counting_sort import stable_order
-from cvpl.search.tree.simd import LANES, add_agreement, add_overlap, at_least, highest, load, lowest_bit, store, zero
+from cvpl.search.threads import threads
+from cvpl.search.tree.simd import LANES, add_agreement, add_overlap, at_least, load, lowest_bit, store, zero
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
@@ -41,6 +43,7 @@ LOOKED_AT = 256
 QUERIES_AT_ONCE = 512
 RARE = 0.25
 """A value with fewer candidates than this share of the zones is looked up in its list, zone by zone."""
+_NO_CODE = np.iinfo(np.int32).max
 _ROUNDING = 1e-9
 ROOM = 32
 """The number of distinct scores tied with the best that can be counted; with more, the query is searched in tiles."""
@@ -54,6 +57,7 @@ class RareValues:
     `records` (places x columns) are their codes, and `zoned` the same codes zone by zone, sixteen of a column together.
     `rows[place]` is a candidate's row; `lists` are places sorted by code, column by column, and `listed` these codes. A
     zone's `low` and `high` (columns x zones, padded to sixteens) are over known values; without any, low > high.
+    `lowest` and `highest` are the same for each sixteen zones.
     """
 
     records: Words
@@ -63,37 +67,39 @@ class RareValues:
     listed: Words
     low: Words
     high: Words
+    lowest: Words
+    highest: Words
 
     @classmethod
-    def of(cls, b: Words) -> RareValues:
-        """Index the rows of `b`, one code per column."""
+    def of(cls, b: Words, workers: int = 1) -> RareValues:
+        """Index the rows of `b`, one code per column, with so many threads."""
         count, columns = b.shape
-        order = np.arange(count, dtype=np.int32)
-        for column in _sorted_by(b)[::-1]:
-            order = stable_order(np.ascontiguousarray(b[:, column]), order)
-        records = np.ascontiguousarray(b[order])
-        codes = np.ascontiguousarray(records.T)
-        places = np.arange(count, dtype=np.int32)
-        lists = np.empty((columns, count), dtype=np.int32)
-        for column in range(columns):
+        order = places = np.arange(count, dtype=np.int32)
+        unsorted = np.ascontiguousarray(b.T)
+        for column in _sorted_by(unsorted)[::-1]:
+            order = stable_order(unsorted[column], order)
+        rows, zones = order.astype(np.int64), -(-count // ZONE)
+        codes, lists, listed = np.empty((3, columns, count), dtype=np.int32)
+        zoned = np.empty((zones, columns, ZONE), dtype=np.int32)
+        low, high = _no_ranges(columns, zones)
+        lowest, highest = _no_ranges(columns, low.shape[1] // LANES)
+
+        def fill(column: int) -> None:
+            padded = np.full(zones * ZONE, -1, dtype=np.int32)
+            padded[:count] = codes[column] = unsorted[column][rows]
+            there = zoned[:, column] = padded.reshape(zones, ZONE)
             lists[column] = stable_order(codes[column], places)
-        zones = -(-count // ZONE)
-        padded = np.full((zones * ZONE, columns), -1, dtype=np.int32)
-        padded[:count] = records
-        zoned = padded.reshape(zones, ZONE, columns)
-        low, high = np.full((2, columns, -(-zones // LANES) * LANES), -1, dtype=np.int32)
-        low[:] = np.iinfo(np.int32).max
-        low[:, :zones] = np.where(zoned >= 0, zoned, np.iinfo(np.int32).max).min(axis=1).T
-        high[:, :zones] = zoned.max(axis=1).T
-        return cls(
-            records,
-            np.ascontiguousarray(zoned.transpose(0, 2, 1)).ravel(),
-            order.astype(np.int64),
-            lists,
-            np.take_along_axis(codes, lists, axis=1),
-            low,
-            high,
-        )
+            listed[column] = np.sort(codes[column])
+            low[column, :zones] = np.where(there >= 0, there, _NO_CODE).min(axis=1)
+            high[column, :zones] = there.max(axis=1)
+            together = low.shape[1] // LANES
+            lowest[column, :together] = low[column].reshape(together, LANES).min(axis=1)
+            highest[column, :together] = high[column].reshape(together, LANES).max(axis=1)
+
+        with threads(workers) as pool:
+            list(pool.map(fill, range(columns)))
+        ranges = low, high, lowest, highest
+        return cls(np.ascontiguousarray(codes.T), zoned.ravel(), rows, lists, listed, *ranges)
 
     def search(
         self,
@@ -133,6 +139,8 @@ class RareValues:
             self.listed,
             self.low,
             self.high,
+            self.lowest,
+            self.highest,
             first,
             last,
             place[skip_candidate] if len(skip_candidate) else skip_candidate,
@@ -148,19 +156,27 @@ class RareValues:
         return queries[failed]
 
 
-def _sorted_by(b: Words) -> list[int]:
+def _no_ranges(columns: int, zones: int) -> tuple[Words, Words]:
+    """The ranges of zones without known values, padded to sixteens."""
+    low, high = np.full((2, columns, -(-zones // LANES) * LANES), -1, dtype=np.int32)
+    low[:] = _NO_CODE
+    return low, high
+
+
+def _sorted_by(codes: Words) -> list[int]:
     """The columns in the order in which candidates are sorted by them: the most informative first, rare values last.
 
     A column's information is its entropy. Columns of mostly rare values come last: their lists give better bounds.
     """
-    zones = max(1, len(b) // ZONE)
+    count = codes.shape[1]
+    zones = max(1, count // ZONE)
     informative: list[tuple[float, int]] = []
     rare: list[tuple[float, int]] = []
-    for column in range(b.shape[1]):
-        counts = np.bincount(b[:, column] + 1)
+    for column, there in enumerate(codes):
+        counts = np.bincount(there + 1)
         counts = counts[counts > 0]
-        entropy = float(np.log(len(b)) - (counts * np.log(counts)).sum() / len(b))
-        (rare if entropy > np.log(len(b)) - np.log(max(1.0, RARE * zones)) else informative).append((-entropy, column))
+        entropy = float(np.log(count) - (counts * np.log(counts)).sum() / count)
+        (rare if entropy > np.log(count) - np.log(max(1.0, RARE * zones)) else informative).append((-entropy, column))
     return [column for _, column in sorted(informative) + sorted(rare)]
 
 
@@ -235,6 +251,8 @@ def _search(
     listed: Array,
     low: Array,
     high: Array,
+    lowest: Array,
+    highest: Array,
     skip_first: Array,
     skip_last: Array,
     skips: Array,
@@ -252,8 +270,8 @@ def _search(
     `there` has for every column that is compared the one of the index that holds its codes.
     """
     (count, held), columns = records.shape, len(there)
-    zones, width = -(-count // ZONE), low.shape[1]
-    flat_low, flat_high = low.ravel(), high.ravel()
+    zones, width, wide = -(-count // ZONE), low.shape[1], lowest.shape[1]
+    flat_low, flat_high, flat_lowest, flat_highest = low.ravel(), high.ravel(), lowest.ravel(), highest.ravel()
     first, last = np.empty(columns, np.int64), np.empty(columns, np.int64)
     agree, otherwise = np.empty(columns), np.empty(columns)
     gain, loss = np.empty(columns, np.int64), np.empty(columns, np.int64)
@@ -261,8 +279,11 @@ def _search(
     begins, ends = np.empty(columns, np.int64), np.empty(columns, np.int64)
     top, who = np.empty(2), np.empty(2, np.int64)
     near, many = np.empty(ROOM), np.empty(ROOM, np.int64)
-    bound = np.empty(width, np.int32)
+    bound, together = np.empty(width, np.int32), np.empty(wide, np.int32)
+    more_rare, most_rare = np.empty(width, np.int32), np.empty(wide, np.int32)
     stamp, stamped = np.zeros(width, np.int64), 0
+    high_gain, low_gain = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    common = np.empty(columns, np.bool_)
     missing = np.zeros(columns, np.bool_)
     for column in range(columns):
         missing[column] = listed[there[column], 0] < 0
@@ -315,12 +336,51 @@ def _search(
             bar = min(top[1], top[0] - TIE) - _ROUNDING
             limit = np.int64(np.floor(max(bar * scale, -(2.0**30))))
             base = np.int64(0)
-            for left in range(0, width, LANES):
-                total = zero()
+            more_rare[:], most_rare[:] = 0, 0
+            for column in range(columns):
+                high_gain[column] = np.int64(np.ceil(most[column] * scale))
+                low_gain[column] = np.int64(np.ceil(least[column] * scale))
+                common[column] = ends[column] - begins[column] > RARE * zones
+                if not common[column]:
+                    base += low_gain[column]
+                    more = np.int64(np.ceil((most[column] - least[column]) * scale))
+                    stamped += 1
+                    for at in range(begins[column], ends[column]):
+                        zone = lists[there[column], at] // ZONE
+                        if stamp[zone] != stamped:
+                            stamp[zone] = stamped
+                            more_rare[zone] += more
+                            most_rare[zone // LANES] = max(most_rare[zone // LANES], more_rare[zone])
+            for left in range(0, wide, LANES):
+                total = load(most_rare, left)
                 for column in range(columns):
-                    if ends[column] - begins[column] > RARE * zones:
-                        high_gain = np.int64(np.ceil(most[column] * scale))
-                        low_gain = np.int64(np.ceil(least[column] * scale))
+                    if common[column]:
+                        at = there[column] * wide + left
+                        total = add_overlap(
+                            total,
+                            load(flat_lowest, at),
+                            load(flat_highest, at),
+                            first[column],
+                            last[column],
+                            high_gain[column],
+                            low_gain[column],
+                        )
+                store(together, left, total)
+            top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
+            many[:] = 0
+            # The most promising sixteen zones first: they raise the bar for the others.
+            promising, promise = 0, np.int64(-(2**31))
+            for sixteen in range(width // LANES):
+                if together[sixteen] > promise:
+                    promising, promise = sixteen, together[sixteen]
+            for step in range(width // LANES + 1):
+                sixteen = promising if step == 0 else step - 1
+                if (step > 0 and sixteen == promising) or together[sixteen] < limit - base:
+                    continue
+                left = sixteen * LANES
+                total = load(more_rare, left)
+                for column in range(columns):
+                    if common[column]:
                         at = there[column] * width + left
                         total = add_overlap(
                             total,
@@ -328,32 +388,10 @@ def _search(
                             load(flat_high, at),
                             first[column],
                             last[column],
-                            high_gain,
-                            low_gain,
+                            high_gain[column],
+                            low_gain[column],
                         )
                 store(bound, left, total)
-            for column in range(columns):
-                if ends[column] - begins[column] <= RARE * zones:
-                    base += np.int64(np.ceil(least[column] * scale))
-                    more = np.int64(np.ceil((most[column] - least[column]) * scale))
-                    stamped += 1
-                    for at in range(begins[column], ends[column]):
-                        zone = lists[there[column], at] // ZONE
-                        if stamp[zone] != stamped:
-                            stamp[zone] = stamped
-                            bound[zone] += more
-            top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
-            many[:] = 0
-            # The most promising sixteen zones first: they raise the bar for the others.
-            promising, promise = 0, np.int64(-(2**31))
-            for left in range(0, width, LANES):
-                here = highest(load(bound, left))
-                if here > promise:
-                    promising, promise = left, here
-            for step in range(width // LANES + 1):
-                left = promising if step == 0 else (step - 1) * LANES
-                if step > 0 and left == promising:
-                    continue
                 open_zones = at_least(load(bound, left), limit - base)
                 while open_zones:
                     zone = left + lowest_bit(open_zones)

@@ -47,7 +47,7 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
 
                 key = _PRODUCTS, scorer.names
                 if key not in there.derived:
-                    there.derived[key] = Products.of(there.b, scorer.names)
+                    there.derived[key] = Products.of(there.b, scorer.names, budget.workers)
                 summed = there.derived[key]
             at_once = min(_QUERIES_AT_ONCE, max(1, -(-len(asked) // budget.workers)))
             for start in range(0, len(asked), at_once):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from cvpl.search.rare_values.counting_sort import code_starts, stable_order
 from cvpl.search.rare_values.joined_columns import JoinedColumns
+from cvpl.search.threads import threads
 from cvpl.search.tree.simd import natural
 
 Array = Any
@@ -55,8 +56,8 @@ class MergedCandidates:
     at: Ints
 
     @classmethod
-    def of(cls, columns: JoinedColumns) -> MergedCandidates | None:
-        """Merge the candidates; None where that leaves too many steps."""
+    def of(cls, columns: JoinedColumns, workers: int = 1) -> MergedCandidates | None:
+        """Merge the candidates, with so many threads; None where that leaves too many steps."""
         many, candidates = columns.codes.shape
         if many > _LISTS:
             return None
@@ -79,7 +80,16 @@ class MergedCandidates:
         if len(first) * len(groups) + len(entries) > _REPAYS * candidates * (len(joined) + many):
             return None
         starts = [code_starts(codes) for codes in columns.codes]
-        orders = [stable_order(codes, places) for codes in columns.codes]
+        both = np.concatenate([columns.joined, columns.codes])
+        reordered = np.empty((many, *both.shape), dtype=np.int32)
+
+        def reorder(place: int) -> None:
+            order = stable_order(columns.codes[place], places).astype(np.int64)
+            for row, codes in zip(reordered[place], both, strict=True):
+                row[:] = codes[order]
+
+        with threads(workers) as pool:
+            list(pool.map(reorder, range(many)))
         return cls(
             np.array(groups, dtype=np.int64),
             inside,
@@ -87,16 +97,11 @@ class MergedCandidates:
             np.ascontiguousarray(outer[: len(groups), first].T),
             inner[entries],
             np.diff(np.append(entries, candidates)).astype(np.float64),
-            _reordered(columns.joined, orders),
-            _reordered(columns.codes, orders),
+            np.ascontiguousarray(reordered[:, : len(columns.joined)]),
+            np.ascontiguousarray(reordered[:, len(columns.joined) :]),
             np.concatenate([*starts, np.zeros(0, np.int64)]),
             np.cumsum([0, *(len(part) for part in starts)])[:-1].astype(np.int64),
         )
-
-
-def _reordered(rows: Words, orders: list[Words]) -> Words:
-    """The rows with their columns in each of some orders."""
-    return np.array([rows[:, order] for order in orders], dtype=np.int32).reshape(len(orders), *rows.shape)
 
 
 def _changes(rows: Words) -> NDArray[np.bool_]:

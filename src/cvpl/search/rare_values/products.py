@@ -32,10 +32,10 @@ class Products:
     merged: MergedCandidates | None
 
     @classmethod
-    def of(cls, b: NDArray[np.int32], names: Sequence[str] = ()) -> Products:
+    def of(cls, b: NDArray[np.int32], names: Sequence[str] = (), workers: int = 1) -> Products:
         """Build from the candidates' codes, one row per record; columns of one name have the same codes."""
         columns = JoinedColumns.of(b, names)
-        return cls(columns, MergedCandidates.of(columns))
+        return cls(columns, MergedCandidates.of(columns, workers))
 
     def __call__(self, scorer: AgreementScorer) -> Floats:
         """The logarithm of the sum for every query of the scorer."""

@@ -15,6 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.tables.kinds.distinct import distinct
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -93,7 +95,7 @@ class ColumnData(ABC):
 
     def _distinct(self, *, plain: bool) -> tuple[Array, NDArray[np.int32]]:
         known = self.known()
-        keys, places = np.unique(self.keys(plain=plain)[known], return_inverse=True)
+        keys, places = distinct(self.keys(plain=plain)[known])
         codes = np.full(len(known), -1, dtype=np.int32)
         codes[known] = places
         return keys, codes
