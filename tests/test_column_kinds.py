@@ -7,6 +7,7 @@ import pytest
 
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import Labels, Numbers, Place, Times
+from cvpl.tables.kinds.distinct import FEW, distinct
 from cvpl.tables.row_keys import column_keys
 
 NAN, NAT = float("nan"), "NaT"
@@ -108,3 +109,20 @@ def test_order_means_something_for_all_but_labels(named):
     name, column = named
     assert column.ordered == ("labels" not in name)
     assert column.label_count == (0 if column.ordered else 3)
+
+
+@pytest.mark.parametrize("kind", ["ages", "amounts", "with a fraction", "far apart", "one value"])
+def test_distinct_values_of_many_numbers_are_those_of_a_sort(kind):
+    rng = np.random.default_rng(2)
+    numbers = rng.integers(-40, 90, FEW).astype(np.float64)
+    numbers = {
+        "ages": numbers,
+        "amounts": numbers * 100 + 7,
+        "with a fraction": np.where(np.arange(FEW) == 5, 0.5, numbers),
+        "far apart": np.where(np.arange(FEW) == 5, 1e300, numbers),
+        "one value": np.full(FEW, -3.0),
+    }[kind]
+    values, places = distinct(numbers)
+    expected = np.unique(numbers, return_inverse=True)
+    np.testing.assert_array_equal(values, expected[0])
+    np.testing.assert_array_equal(places, expected[1])

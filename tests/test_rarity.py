@@ -218,7 +218,7 @@ def test_the_index_on_rare_values_finds_what_scoring_every_pair_finds(seed, monk
     monkeypatch.setattr(exact, "INDEX_ALL_PAIRS", 1)
     rng = np.random.default_rng(seed)
     shape = {"differ": seed % 2 == 1, "missing": 0.1 * (seed % 3), "wide": seed % 4 > 1, "copies": seed % 5 == 0}
-    candidates = int(rng.choice([1, 15, 16, 17, 700, 3000]))
+    candidates = int(rng.choice([1, 15, 16, 17, 700, 3000, 9000]))
     scorer = coded(rng, 60, candidates if not shape["copies"] else 3000, int(rng.integers(1, 9)), **shape)
     blocks = int(rng.choice([1, 3]))
     partition = Partition(rng.integers(blocks, size=scorer.queries), rng.integers(blocks, size=scorer.candidates))
