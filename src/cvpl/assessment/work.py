@@ -70,7 +70,7 @@ class Work:
         part = self._resized(
             self._resolved,
             min(self._costs.rows, screening.PEOPLE),
-            min(self._costs.control, screening.RECORDS),
+            min(self._costs.control, screening.CONTROLS),
             min(self._costs.released, screening.RECORDS + screening.PEOPLE),
         )
         tried = [replace(step, phase=f"{SCREENING}: {step.phase}") for step in part.attackers()]
