@@ -46,6 +46,7 @@ class AskedColumn:
         self._order = np.argsort(self.low, kind="stable")
         self._sorted = self.low[self._order]
         self._known = int(np.searchsorted(self._sorted, np.inf, side="right"))
+        self._places: dict[Condition, list[slice]] = {}
 
     def meets(self, rows: Rows, condition: Condition) -> Flags:
         """Which of the rows meet the condition."""
@@ -60,6 +61,11 @@ class AskedColumn:
 
     def candidates(self, condition: Condition) -> list[slice]:
         """Places in the sorted order that hold all records that meet the condition, and perhaps others."""
+        if condition not in self._places:
+            self._places[condition] = self._find(condition)
+        return self._places[condition]
+
+    def _find(self, condition: Condition) -> list[slice]:
         if condition.relation == "missing":
             return [slice(self._known, len(self._sorted))]
         if self._groups is not None:

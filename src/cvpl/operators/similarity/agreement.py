@@ -193,7 +193,7 @@ class AgreementScorer:
     def tile(self, queries: slice, candidates: slice) -> Floats:
         """Scores of every query with every candidate, column by column."""
         a, b = self.a[queries], np.ascontiguousarray(self.b[candidates].T)
-        scores, part = np.zeros((len(a), b.shape[1])), np.empty((len(a), b.shape[1]))
+        scores = np.zeros((len(a), b.shape[1]))
         agrees = np.empty(scores.shape, dtype=bool)
         for column, there in enumerate(b):
             first, last, agree, known = self.asked(column, a[:, column])
@@ -203,10 +203,10 @@ class AgreementScorer:
             else:
                 np.greater_equal(there, first[:, None], out=agrees)
                 agrees &= there <= last[:, None]
-            scores += np.multiply(agrees, agree[:, None], out=part)
-            if differ:
-                differs = ~agrees & known[:, None] & (there >= 0)
-                scores += np.multiply(differs, differ, out=part)
+            part = np.where(agrees, agree[:, None], np.where(known, differ, 0.0)[:, None])
+            if differ and (missing := there < 0).any():
+                part[:, missing] = np.where(agrees[:, missing], agree[:, None], 0.0)
+            scores += part
         return scores
 
     def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
