@@ -14,6 +14,7 @@ from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.hierarchy import read_hierarchy
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.reading_settings import Reading
+from examples import examples_apart
 from shared_data import SHARED, needs_data
 
 HIDDEN = "SECRETCELL"
@@ -256,7 +257,7 @@ def test_the_adult_release_of_anjana_is_read():
 
 
 @needs_data
-@pytest.mark.parametrize("name", NIST)
+@pytest.mark.parametrize("name", NIST[:: examples_apart(3)])
 def test_nist_releases_hold_no_label_that_the_original_lacks(name):
     """Not even those that were written as floats, for which 1.0 is 1."""
     folder = SHARED / "nist_ma"
