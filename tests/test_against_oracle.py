@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, note, settings
 
 from cvpl.assessment.diagnostics.self_linkage import leave_one_out
 from cvpl.attack.attack import attack
-from cvpl.attack.representation import linear
+from cvpl.attack.embedding import linear
 from cvpl.attack.table_blocks import hyperplanes
 from cvpl.evaluation import rates, truth
 from cvpl.evaluation.calibration import smallest_threshold

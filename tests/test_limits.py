@@ -223,7 +223,7 @@ def test_without_a_configuration_a_limit_is_raised_as_the_message_says(tmp_path,
     for name, call in calls.items():
         assert run(call) == 4
         told = " ".join(capsys.readouterr().err.split())
-        assert "the limit is 59" in told and "without one pass --limits rows=60" in told, name
+        assert "the limit is 59" in told and "`cvpl audit`, `init` and `split` take --limits rows=60" in told, name
         assert run([*call, "--limits", "rows=60"]) == 0, name
         capsys.readouterr()
     assert load(out).reading.limits.rows == 60

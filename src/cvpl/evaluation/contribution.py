@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
-from cvpl.attack.representation import linear
+from cvpl.attack.embedding import linear
 from cvpl.operators.projection import LinearProjection, PcaSettings, components_of
 from cvpl.operators.vectorization import FeatureSpace, Vectors
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import Attack, attack
-from cvpl.attack.representation import linear
+from cvpl.attack.embedding import linear
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.contribution import structural
 from cvpl.evaluation.distributions import compare

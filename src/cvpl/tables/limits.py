@@ -68,5 +68,8 @@ def _check(setting: str, found: int, most: int, where: str, what: str) -> None:
 
 
 def _cure(setting: str, value: str) -> str:
-    """How a limit is raised, with a configuration and without one."""
-    return f"raise `reading.limits.{setting}` in the configuration, or without one pass --limits {setting}={value}"
+    """How a limit is raised: in the configuration, or by the commands that need none."""
+    return (
+        f"raise `reading.limits.{setting}` in the configuration; without one, `cvpl audit`, `init` and `split` take "
+        f"--limits {setting}={value}"
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from cvpl.assessment.diagnostics.power_drop import PowerDrop, PowerDrops
 from cvpl.assessment.diagnostics.removal import removal
-from cvpl.attack.representation import linear
+from cvpl.attack.embedding import linear
 from cvpl.evaluation.contribution import link, structural, structural_spread
 from cvpl.evaluation.measurement import Measurement
 from cvpl.randomness import stream

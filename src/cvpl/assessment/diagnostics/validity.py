@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.diagnostics.self_linkage import SelfLinkage
 from cvpl.attack.attack import Attack
-from cvpl.attack.representation import linear
+from cvpl.attack.embedding import linear
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Table

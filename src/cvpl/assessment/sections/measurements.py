@@ -8,7 +8,7 @@ from dataclasses import asdict
 from cvpl import result as out
 from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.attack.attack import Attack
-from cvpl.attack.representation import linear
+from cvpl.attack.embedding import linear
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.distributions import Distributions
