@@ -18,8 +18,8 @@ from cvpl.operators.similarity import CellScorer
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.cells.layout import EXACT, RANGE, CellColumns, lay_out
 from cvpl.search.cells.tree import GAIN, HIGH, LOW, MASK, MOST, REST, SUMMARY, Summaries, similar_order, summarize
-from cvpl.search.rare_values.index import ROOM, insert, skipped
 from cvpl.search.tree.simd import LANES, add_agreement, add_summary, at_least, highest, load, lowest_bit, store, zero
+from cvpl.search.two_best import ROOM, insert, skipped, write
 
 Array = Any
 Ints = NDArray[np.int64]
@@ -333,10 +333,4 @@ def _search(
         if not fits:
             failed[query] = True
             continue
-        target, tied = into[query], 0
-        for slot in range(ROOM):
-            if many[slot] and near[slot] >= top[0] - TIE:
-                tied += many[slot]
-        best[target], second[target], ties[target] = top[0], top[1], tied
-        best_row[target] = numbers[who[0]] if who[0] >= 0 else -1
-        second_row[target] = numbers[who[1]] if who[1] >= 0 else -1
+        write(into[query], top, who, near, many, numbers, best, best_row, second, second_row, ties)

@@ -32,6 +32,7 @@ from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.rare_values.counting_sort import stable_order
 from cvpl.search.threads import threads
 from cvpl.search.tree.simd import LANES, add_agreement, add_overlap, at_least, load, lowest_bit, store, zero
+from cvpl.search.two_best import ROOM, insert, skipped, write
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
@@ -45,8 +46,6 @@ RARE = 0.25
 """A value with fewer candidates than this share of the zones is looked up in its list, zone by zone."""
 _NO_CODE = np.iinfo(np.int32).max
 _ROUNDING = 1e-9
-ROOM = 32
-"""The number of distinct scores tied with the best that can be counted; with more, the query is searched in tiles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,38 +183,6 @@ def _sorted_by(codes: Words) -> list[int]:
 def _ends(codes: Array, low: int, high: int) -> Any:
     """The start and end of the codes from `low` to `high` among sorted codes."""
     return np.searchsorted(codes, low, side="left"), np.searchsorted(codes, high, side="right")
-
-
-@njit(nogil=True, cache=True)
-def insert(score: float, row: int, top: Array, who: Array, near: Array, many: Array) -> int:
-    """Add a candidate to the two best and the count of ties; False if there is no room for it."""
-    if score > top[0] or (score == top[0] and row < who[0]):
-        top[1], who[1] = top[0], who[0]
-        top[0], who[0] = score, row
-    elif score > top[1] or (score == top[1] and row < who[1]):
-        top[1], who[1] = score, row
-    if score < top[0] - TIE:
-        return True
-    free = -1
-    for slot in range(ROOM):
-        if many[slot] and near[slot] == score:
-            many[slot] += 1
-            return True
-        if free < 0 and (many[slot] == 0 or near[slot] < top[0] - TIE):
-            free = slot
-    if free < 0:
-        return False
-    near[free], many[free] = score, 1
-    return True
-
-
-@njit(nogil=True, cache=True)
-def skipped(place: int, first: int, last: int, skips: Array) -> int:
-    """Whether a candidate is left out for this query."""
-    found = False
-    for at in range(first, last):
-        found |= skips[at] == place
-    return found
 
 
 @njit(nogil=True, cache=True)
@@ -420,11 +387,4 @@ def _search(
         if not fits:
             failed[number] = True
             continue
-        target = into[query]
-        tied = 0
-        for slot in range(ROOM):
-            if many[slot] and near[slot] >= top[0] - TIE:
-                tied += many[slot]
-        best[target], second[target], ties[target] = top[0], top[1], tied
-        best_row[target] = numbers[who[0]] if who[0] >= 0 else -1
-        second_row[target] = numbers[who[1]] if who[1] >= 0 else -1
+        write(into[query], top, who, near, many, numbers, best, best_row, second, second_row, ties)
