@@ -74,8 +74,7 @@ PACKAGES = {
     ),
     "search": (
         "cvpl/search",
-        "search_ways rarity compatible containment row_hash engines levers machine against_oracle figures_by_hand "
-        "properties quick",
+        "search_ways rarity fellegi_sunter compatible containment row_hash engines levers machine figures_by_hand",
     ),
     "evaluation": (
         "cvpl/evaluation",
@@ -277,17 +276,10 @@ class SoundRun:
         return [test for test in self.seconds if function in self.calls.get(test, [])]
 
     def order(self, mutant: Mutant) -> dict[str, int]:
-        """The tests to run on a mutant, with their places.
-
-        A file's tests stay together, since they share fixtures. Files that import the changed module come first.
-        """
+        """The tests to run on a mutant, with their places: the quick first, and first those that import the module."""
         tests = self.reaches(mutant) or ([] if self.plain else list(self.seconds))
-        files: dict[str, float] = {}
-        for test in tests:
-            files[_file(test)] = files.get(_file(test), 0.0) + self.seconds[test]
         module = _module(mutant.file)
-        direct = {file: module in imported(ROOT / file) for file in files}
-        tests.sort(key=lambda test: (not direct[_file(test)], files[_file(test)], _file(test), self.seconds[test]))
+        tests.sort(key=lambda test: (module not in imported(ROOT / _file(test)), self.seconds[test]))
         spent, order = 0.0, {}
         for test in tests:
             if spent + self.seconds[test] <= self.budget:
@@ -591,6 +583,14 @@ def _fork(work: Callable[[str], dict[str, Any]], patience: float) -> dict[str, A
     return told
 
 
+def _fingerprint(tests: Iterable[Path]) -> str:
+    """Of all modules of the package and some tests; what they do on the sound code is kept until one changes."""
+    found = hashlib.sha256()
+    for file in [*sorted(SOURCE.rglob("*.py")), *tests]:
+        found.update(file.read_bytes())
+    return found.hexdigest()[:12]
+
+
 def run(package: str, wanted: Sequence[Mutant], tests: Sequence[Path], plain: bool, budget: float, out: Path) -> None:
     """Run the tests of a package on some of its mutants, uncompiled or not."""
 
@@ -600,7 +600,11 @@ def run(package: str, wanted: Sequence[Mutant], tests: Sequence[Path], plain: bo
 
     def serve(session: _Session) -> None:
         told["error"] = "a run on a mutant failed"
-        told.update(_fork(lambda _: _sound(files_of(package), plain, session), 10 * PATIENCE))
+        kept = out.with_suffix(f".{package}.{_fingerprint(tests)}{'.plain' * plain}.json")
+        if not kept.exists():
+            done = _fork(lambda _: _sound(files_of(package), plain, session), 10 * PATIENCE)
+            kept.write_text(json.dumps(done), encoding="utf-8")
+        told.update(json.loads(kept.read_text(encoding="utf-8")))
         if told["failed"] and not plain:
             told["error"] = f"{package}: a test fails without a mutant: {told['failed'][0]}"
             return
