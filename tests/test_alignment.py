@@ -21,11 +21,15 @@ from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
 from cvpl.operators.alignment.cells import Cells
-from cvpl.operators.alignment.fitting import Histogram
+from cvpl.operators.alignment.fitting import Histogram, fit_numbers, fit_times
+from cvpl.operators.alignment.numbers import NumberGranularity
+from cvpl.operators.alignment.rounding import Digits, NumberGrid, TimeGrid
+from cvpl.operators.alignment.rounding import Rounding as GridRounding
+from cvpl.operators.alignment.times import TimeGranularity
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement
 from cvpl.tables.column_store import ColumnStore
-from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
+from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.reading_settings import Reading
@@ -378,6 +382,89 @@ def test_the_sweep_equals_looking_at_every_range(data, whole):
             assert found == -1
         else:
             assert (cells.low[found], cells.high[found]) == best
+
+
+ROUNDED = {
+    ("down", "up"): [-3, -2, -1, 0, 1, 2, 0, -1],
+    ("nearest", "up"): [-2, -1, 0, 1, 2, 3, 0, 0],
+    ("nearest", "even"): [-2, -2, 0, 0, 2, 2, 0, 0],
+    ("nearest", "down"): [-3, -2, -1, 0, 1, 2, 0, 0],
+    ("nearest", "odd"): [-3, -1, -1, 1, 1, 3, 0, 0],
+    ("up", "up"): [-2, -1, 0, 1, 2, 3, 1, 0],
+    ("toward zero", "up"): [-2, -1, 0, 0, 1, 2, 0, 0],
+}
+
+
+@pytest.mark.parametrize("way", ROUNDED)
+def test_every_way_of_rounding_by_hand(way):
+    values = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.25, -0.25])
+    for step, scale in ((1, 1), (5, 1), (1, 100), (25, 10)):
+        grid = NumberGrid(step, 0, scale, GridRounding(*way))
+        assert grid(values * step / scale).tolist() == [number * step / scale for number in ROUNDED[way]]
+        assert np.isnan(grid(np.array([np.nan]))).all()
+    if way[0] != "toward zero":
+        shifted = NumberGrid(10, 3, 1, GridRounding(*way))
+        assert shifted(values * 10 + 3).tolist() == [3 + 10 * number for number in ROUNDED[way]]
+
+
+def test_significant_digits_by_hand():
+    values = np.array([1234.0, 1250.0, -1299.0, 0.0456, 9.99, 1000.0, 0.0, np.nan])
+    cases = {
+        ("nearest", "up"): [1200, 1300, -1300, 0.046, 10, 1000, 0],
+        ("toward zero", "up"): [1200, 1200, -1200, 0.045, 9.9, 1000, 0],
+    }
+    for way, wanted in cases.items():
+        found = Digits(2, GridRounding(*way))(values)
+        assert found[:-1].tolist() == wanted
+        assert np.isnan(found[-1])
+
+
+@pytest.mark.parametrize("digits", [1, 4])
+def test_numbers_of_few_digits_are_recognized(digits):
+    own = np.random.default_rng(digits).uniform(1, 9, 4_000).round(6)
+    assert fit_numbers(own, Digits(digits, GridRounding("nearest"))(own)) is not None
+    wide = own * 10.0 ** np.random.default_rng(5).integers(0, 6, 4_000)
+    found = fit_numbers(wide, Digits(digits, GridRounding("nearest"))(wide))
+    assert isinstance(found, Digits)
+    assert found.digits == digits
+
+
+def test_a_rounding_has_to_explain_a_tenth_of_what_it_moves():
+    own = np.repeat(np.arange(10) * 10.0 + 3, 16)
+    elsewhere = np.repeat(np.arange(100, 109) * 10.0, 16)
+    exactly = np.concatenate([np.zeros(16), elsewhere])
+    assert fit_numbers(own, exactly) == NumberGrid(10, 0, 1, GridRounding("down"))
+    assert fit_numbers(own, np.concatenate([np.zeros(15), elsewhere])) is None
+
+
+def test_every_released_instant_is_on_the_grid_that_is_found():
+    minute, hour = 60_000_000, 3_600_000_000
+    own = np.arange(0, 3 * 24 * 60, 7) * minute
+    later = own // hour * hour + hour
+    assert fit_times(own, later) == TimeGrid(hour, 0, GridRounding("up"))
+    found = fit_times(own, np.append(30 * minute, later))
+    assert found is not None
+    assert found.step == 30 * minute
+
+
+def test_times_in_released_spans_do_not_count_for_the_rounding_of_the_others():
+    hour, rng = 3_600_000_000, np.random.default_rng(1)
+    inside = rng.integers(0, 24 * 60, 9_600) * 60_000_000
+    outside = 30 * 24 * hour + rng.integers(0, 48 * 60, 400) * 60_000_000
+    ends = [np.concatenate([np.full(9_600, end), outside // hour * hour]) for end in (0, 24 * hour - 1)]
+    own, first, last = (side.astype("datetime64[us]") for side in (np.concatenate([inside, outside]), *ends))
+    found = TimeGranularity.detect(Times(own, own), Times(first, last))
+    assert found.rounding == TimeGrid(hour, 0, GridRounding("down"))
+    assert found.cells.low.tolist() == [0]
+
+
+def test_an_interval_of_the_attacker_stays_one_if_plain_numbers_are_rounded():
+    grain = NumberGranularity(rounding=NumberGrid(10, 0, 1, GridRounding("down")))
+    found = grain.apply(Numbers(np.array([14.0, 27.0]), np.array([12.0, 27.0]), np.array([16.0, 27.0])))
+    assert [found.values.tolist(), found.low.tolist(), found.high.tolist()] == [[14, 20], [12, 20], [16, 20]]
+    plain = grain.apply(Numbers(*[np.array([14.0, 27.0])] * 3))
+    assert plain.plain
+    assert plain.values.tolist() == [10, 20]
 
 
 def test_the_overlap_of_histograms_by_hand():

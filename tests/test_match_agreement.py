@@ -133,6 +133,41 @@ def test_the_estimate_is_that_of_plain_loops(seed):
     assert found.parameters.share == pytest.approx(share, abs=1e-9)
 
 
+def test_a_column_within_another_is_compared_only_where_that_agrees():
+    rng = np.random.default_rng(8)
+    size, span = 26, np.arange(9, dtype=np.int32)
+    values = rng.integers(9, size=(size, 4)).astype(np.int32)
+    released = np.where(rng.random((size, 4)) < [0.9, 0.9, 0.7, 0.0], values, rng.integers(9, size=(size, 4)))
+    released[:, 3] = released[:, 2]  # the same values, compared exactly
+    values[:, 3] = values[:, 2]
+    values[:3, 0], released[3:5, 1] = -1, -1
+    columns = [
+        ComparedColumn(
+            f"c{at}",
+            True,
+            values[:, at],
+            released[:, at].astype(np.int32),
+            np.maximum(span - (at == 2), 0),
+            np.minimum(span + (at == 2), 8),
+            np.zeros(9),
+        )
+        for at in range(4)
+    ]
+    pairs = [[np.column_stack([values[i], released[j]]).tolist() for j in range(size)] for i in range(size)]
+    agrees = [
+        [[min(a, b) >= 0 and abs(a - b) <= (c == 2) for c, (a, b) in enumerate(pair)] for pair in row] for row in pairs
+    ]
+    knows = [[[min(a, b) >= 0 for a, b in pair] for pair in row] for row in pairs]
+    for row, agree in zip(knows, agrees, strict=True):
+        for known, one in zip(row, agree, strict=True):
+            known[3] = known[3] and one[2]
+    u = np.tile([0.11, 0.11, 0.3, 0.37], (size, 1))
+    m, share = by_loops(agrees, knows, u.tolist(), 80)
+    assert share * size > 10
+    assert estimate_m(columns, u, {3: 2}) == pytest.approx(np.maximum(m, u[0]), abs=2e-3)
+    assert estimate_m(columns, u) != pytest.approx(np.maximum(m, u[0]), abs=2e-3)
+
+
 @pytest.mark.parametrize("width", [3, 17, 40])
 def test_patterns_are_those_of_every_pair_for_any_number_of_columns(width):
     rng = np.random.default_rng(width)

@@ -15,7 +15,7 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection, save_projection
 from cvpl.errors import InputError, LimitError
-from cvpl.operators.blocking import Key, Truncate, key_codes
+from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
 from cvpl.operators.similarity import Agreement
@@ -269,3 +269,27 @@ def test_equal_records_have_no_direction(seed):
     }
     assert Pca(pca=PcaSettings(fit="protected")).fit_moments(sums, neutral).components == 0
     assert Pca(pca=PcaSettings(fit="original")).fit_moments(sums, neutral).components > 0
+
+
+def test_a_frequency_is_the_share_of_both_tables():
+    columns = {"colour": {"role": "attribute", "type": "category"}}
+    pair = make_pair(columns, {"colour": ["r", "r", "g"]}, {"colour": ["r", "b"]})
+    space = Vectorization(scale="none", encode="frequency").fit([pair.original, pair.protected])
+    assert space(pair.original).dense().ravel() == pytest.approx([0.6, 0.6, 0.2])
+    assert space(pair.protected).dense().ravel() == pytest.approx([0.6, 0.2])
+
+
+def test_the_largest_loading_of_every_component_is_positive():
+    rng = np.random.default_rng(3)
+    loadings, _, _ = components_of(PcaSettings(variance=1.0, max=12), np.cov(rng.normal(size=(40, 12)), rowvar=False))
+    assert loadings.shape == (12, 12)
+    assert (loadings.max(axis=0) == np.abs(loadings).max(axis=0)).all()
+
+
+def test_a_rule_of_one_kind_does_not_imply_one_of_another():
+    rules = [Bin(bin=5), Level(level=2), Prefix(prefix=2), Truncate(truncate="month")]
+    for one in rules:
+        assert Key(column="x", rule="exact").implies(Key(column="x", rule=one))
+        assert not Key(column="x", rule=one).implies(Key(column="x", rule="exact"))
+        for other in rules:
+            assert Key(column="x", rule=one).implies(Key(column="x", rule=other)) == (one is other)
