@@ -21,7 +21,7 @@ from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
 from cvpl.operators.alignment.cells import Cells
-from cvpl.operators.alignment.fitting import Histogram, fit_numbers, fit_times
+from cvpl.operators.alignment.fitting import Histogram, _overlap, fit_numbers, fit_times
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.alignment.rounding import Digits, NumberGrid, TimeGrid
 from cvpl.operators.alignment.rounding import Rounding as GridRounding
@@ -429,6 +429,19 @@ def test_numbers_of_few_digits_are_recognized(digits):
     assert found.digits == digits
 
 
+def test_numbers_that_keep_all_their_digits_are_not_said_to_have_few():
+    own = np.random.default_rng(2).uniform(0, 1, 4_000)
+    half = np.arange(4_000) % 2 == 0
+    assert fit_numbers(own, np.where(half, Digits(1, GridRounding("nearest"))(own), own)) is None
+
+
+def test_a_cut_off_beside_the_grid_costs_no_overlap():
+    own, grid = np.arange(20.0, 120.0), NumberGrid(10, 0, 1, GridRounding("down"))
+    for low, high in ((-np.inf, np.inf), (-np.inf, 75), (34, np.inf), (34, 75)):
+        released = np.clip(grid(own), low, high)
+        assert _overlap(grid, Histogram.of(own), Histogram.of(released)) == pytest.approx(1)
+
+
 def test_a_rounding_has_to_explain_a_tenth_of_what_it_moves():
     own = np.repeat(np.arange(10) * 10.0 + 3, 16)
     elsewhere = np.repeat(np.arange(100, 109) * 10.0, 16)
@@ -456,6 +469,15 @@ def test_times_in_released_spans_do_not_count_for_the_rounding_of_the_others():
     found = TimeGranularity.detect(Times(own, own), Times(first, last))
     assert found.rounding == TimeGrid(hour, 0, GridRounding("down"))
     assert found.cells.low.tolist() == [0]
+
+
+def test_a_span_of_the_attacker_becomes_the_released_span_unless_it_is_wider():
+    day = 86_400_000_000
+    cells, _ = Cells.of(np.array([30 * day, 30 * day]), np.array([31 * day - 1, 31 * day - 1]))
+    first, last = (np.rint(np.array(ends) * day).astype(np.int64) for ends in ([29.6, 30.2, 40], [31.2, 30.4, 41]))
+    found = TimeGranularity(cells, None).apply(Times(*(ends.astype("datetime64[us]") for ends in (first, last))))
+    assert found.first.astype(np.int64).tolist() == [first[0], 30 * day, 40 * day]
+    assert found.last.astype(np.int64).tolist() == [last[0], 31 * day - 1, 41 * day]
 
 
 def test_an_interval_of_the_attacker_stays_one_if_plain_numbers_are_rounded():

@@ -18,7 +18,7 @@ from cvpl.errors import InputError, LimitError
 from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
-from cvpl.operators.similarity import Agreement
+from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.operators.vectorization.moments import moments
@@ -293,3 +293,22 @@ def test_a_rule_of_one_kind_does_not_imply_one_of_another():
         assert not Key(column="x", rule=one).implies(Key(column="x", rule="exact"))
         for other in rules:
             assert Key(column="x", rule=one).implies(Key(column="x", rule=other)) == (one is other)
+
+
+def test_the_centre_of_distances_is_the_mean_of_all_records():
+    rng = np.random.default_rng(6)
+    tables = [rng.normal(size=(rows, 3)) + 5 for rows in (7, 0, 20)]
+    assert fit_euclidean(*tables).centre == pytest.approx(np.vstack(tables).mean(axis=0))
+
+
+def test_numbers_agree_only_if_they_are_equal_without_a_tolerance():
+    columns = {"amount": {"role": "attribute", "type": "numeric"}, "age": {"role": "attribute", "type": "numeric"}}
+    values = {"amount": [1.0, 1.05, 3.0, 4.0], "age": [1.0, 2.0, 3.0, 3.04]}
+    pair = make_pair(columns, values, values)
+    for u in ({}, {"amount": 0.1, "age": 0.1}, "values"):
+        settings = AgreementSettings(m=0.9, u=u)
+        scorer = attack(pair, Attacker(similarity=Agreement(agreement=settings))).scorer
+        scores = scorer.pairs(*(side.ravel() for side in np.indices((4, 4)))).reshape(4, 4)
+        assert (np.diag(scores) > 0).all()
+        assert scores[0, 1] < 0
+        assert scores[2, 3] < 0
