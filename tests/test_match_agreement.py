@@ -110,12 +110,13 @@ def random_columns(rng, originals, released, width):
     return columns, agrees, knows
 
 
+@pytest.mark.parametrize("originals", [1, 6])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_estimate_is_that_of_plain_loops(seed):
+def test_the_estimate_is_that_of_plain_loops(seed, originals):
     rng = np.random.default_rng(seed)
-    columns, agrees, knows = random_columns(rng, 6, 9, 3)
-    u = rng.uniform(0.1, 0.6, (6, 3))
-    patterns, record = record_patterns(columns, 6)
+    columns, agrees, knows = random_columns(rng, originals, 9, 3)
+    u = rng.uniform(0.1, 0.6, (originals, 3))
+    patterns, record = record_patterns(columns, originals)
     mean = u.mean(axis=0)
     differ = patterns.known & ~patterns.agree
     others = (patterns.agree * np.log(u)[record] + differ * np.log1p(-u)[record]).sum(axis=1)

@@ -15,10 +15,11 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection, save_projection
 from cvpl.errors import InputError, LimitError
-from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, key_codes
+from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
 from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
+from cvpl.operators.similarity.scorers import CosineScorer, inner
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.operators.vectorization.moments import moments
@@ -312,3 +313,20 @@ def test_numbers_agree_only_if_they_are_equal_without_a_tolerance():
         assert (np.diag(scores) > 0).all()
         assert scores[0, 1] < 0
         assert scores[2, 3] < 0
+
+
+def test_any_scheme_that_every_finer_one_implies_relaxes_a_blocking():
+    a, b, c = (Key(column=name) for name in "abc")
+    either = Blocking(any_of=((a,), (b,)))
+    assert either.relaxes(Blocking(any_of=((a, c),)))
+    assert either.relaxes(Blocking(any_of=((a, c), (b, c))))
+    assert not either.relaxes(Blocking(any_of=((a, c), (c,))))
+
+
+def test_a_cosine_does_not_leave_its_scale_by_rounding():
+    vectors = np.random.default_rng(9).normal(size=(200, 7))
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    assert (inner(vectors, vectors) > 1).any()
+    scorer = CosineScorer(vectors, vectors)
+    assert (scorer.formula(vectors, vectors) == 1).all()
+    assert scorer.formula(vectors, -vectors).min() == -1

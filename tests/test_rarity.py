@@ -484,3 +484,10 @@ def test_a_frequency_stays_below_one_where_all_have_the_same_value():
     column, shares = measure.compared("age", table, table)
     assert shares.tolist() == [1 - 1e-6]
     assert measure.compared_equal(column, table, table)[1].tolist() == [1 - 1e-6]
+
+
+def test_the_ends_of_the_weight_of_a_column_of_cells():
+    """A cell that allows one person in ten weighs most if it allows the right one, and least if it does not."""
+    measure = AgreementMeasure((), {"age": 0.9}, {}, cells={"age": SimpleNamespace(counted=9)})
+    assert measure.most == pytest.approx(math.log(0.9 / 0.1))
+    assert measure.least == pytest.approx(math.log(0.1 / 0.9))
