@@ -20,7 +20,7 @@ from cvpl.experiments.world import CONFIG, people
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
-from cvpl.operators.alignment.cells import Cells
+from cvpl.operators.alignment.cells import Cells, _distinct
 from cvpl.operators.alignment.fitting import Histogram, _overlap, fit_numbers, fit_times
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.alignment.rounding import Digits, NumberGrid, TimeGrid
@@ -440,6 +440,21 @@ def test_a_cut_off_beside_the_grid_costs_no_overlap():
     for low, high in ((-np.inf, np.inf), (-np.inf, 75), (34, np.inf), (34, 75)):
         released = np.clip(grid(own), low, high)
         assert _overlap(grid, Histogram.of(own), Histogram.of(released)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("size", [5, 60])
+def test_distinct_ranges_are_numbered_in_their_order(size):
+    """Few are counted, many are sorted."""
+    rng = np.random.default_rng(size)
+    low, width = rng.permutation(size).astype(float), rng.random(size)
+    low, high = np.append(low, low[:2]), np.append(low + width, (low + width)[:2])
+    first, counts, codes = _distinct(low, high)
+    pairs = list(zip(low.tolist(), high.tolist(), strict=True))
+    wanted = sorted(set(pairs))
+    assert [pairs[row] for row in first] == wanted
+    assert first.tolist() == [pairs.index(one) for one in wanted]
+    assert counts.tolist() == [pairs.count(one) for one in wanted]
+    assert codes.tolist() == [wanted.index(one) for one in pairs]
 
 
 def test_a_rounding_has_to_explain_a_tenth_of_what_it_moves():

@@ -269,6 +269,16 @@ def test_patterns_of_some_columns_are_merged():
     assert joined.only(np.array([True, False])).counts.tolist() == [5]
 
 
+def test_patterns_of_one_column_with_many_candidates(monkeypatch):
+    monkeypatch.setattr(by_record, "_FEW_RECORDS", 0)
+    columns, agrees, knows = random_columns(np.random.default_rng(2), 3, 8, 1)
+    patterns, record = record_patterns(columns, 3)
+    found = Counter()
+    for who, known, agree, count in zip(record, patterns.known, patterns.agree, patterns.counts, strict=True):
+        found[int(who), bool(known[0]), bool(agree[0])] += int(count)
+    assert found == Counter((i, knows[i][j][0], agrees[i][j][0]) for i in range(3) for j in range(8))
+
+
 @pytest.mark.parametrize("most", [1 << 18, 16])
 def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(most, monkeypatch):
     rng = np.random.default_rng(4)

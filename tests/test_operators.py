@@ -330,3 +330,20 @@ def test_a_cosine_does_not_leave_its_scale_by_rounding():
     scorer = CosineScorer(vectors, vectors)
     assert (scorer.formula(vectors, vectors) == 1).all()
     assert scorer.formula(vectors, -vectors).min() == -1
+
+
+def test_a_number_that_varies_little_beside_its_mean_is_scaled_too():
+    columns = {"year": {"role": "attribute", "type": "numeric"}, "same": {"role": "attribute", "type": "numeric"}}
+    pair = make_pair(columns, {"year": [2001.0, 2003.0], "same": [7.0, 7.0]}, {"year": [2002.0], "same": [7.0]})
+    dense = Vectorization().fit([pair.original, pair.protected])(pair.original).dense()
+    assert dense == pytest.approx(np.array([[-(1.5**0.5), 0], [1.5**0.5, 0]]))
+
+
+def test_a_missing_label_is_as_far_from_every_label_and_an_indicator_marks_it():
+    columns = {"colour": {"role": "attribute", "type": "category"}}
+    pair = make_pair(columns, {"colour": ["r", "r", "g", None]}, {"colour": ["g", "r"]})
+    neutral = [[0, 1], [0, 1], [1, 0], [0.4, 0.6]]
+    for missing, marks in (("neutral", []), ("indicator", [[0], [0], [0], [1]])):
+        space = Vectorization(missing=missing).fit([pair.original, pair.protected])
+        wanted = np.hstack([neutral, marks]) if marks else neutral
+        assert space(pair.original).dense() == pytest.approx(np.array(wanted))
