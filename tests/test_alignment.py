@@ -23,7 +23,7 @@ from cvpl.operators.alignment import detect
 from cvpl.operators.alignment.cells import Cells, _distinct
 from cvpl.operators.alignment.fitting import Histogram, _overlap, fit_numbers, fit_times
 from cvpl.operators.alignment.numbers import NumberGranularity
-from cvpl.operators.alignment.rounding import Digits, NumberGrid, TimeGrid
+from cvpl.operators.alignment.rounding import Digits, NumberGrid, TimeGrid, natural_grids
 from cvpl.operators.alignment.rounding import Rounding as GridRounding
 from cvpl.operators.alignment.times import TimeGranularity
 from cvpl.operators.blocking import Blocking, Key
@@ -455,6 +455,13 @@ def test_distinct_ranges_are_numbered_in_their_order(size):
     assert first.tolist() == [pairs.index(one) for one in wanted]
     assert counts.tolist() == [pairs.count(one) for one in wanted]
     assert codes.tolist() == [wanted.index(one) for one in pairs]
+
+
+def test_weeks_begin_on_monday():
+    monday = int(np.datetime64("2024-01-01", "us").astype(np.int64))
+    week = 7 * 86_400_000_000
+    assert [(monday - offset) % step for step, offset in natural_grids() if step == week] == [0]
+    assert all(offset == 0 for step, offset in natural_grids() if step != week)
 
 
 def test_a_rounding_has_to_explain_a_tenth_of_what_it_moves():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -17,8 +18,9 @@ from cvpl.attack.saved_projection import load_projection, save_projection
 from cvpl.errors import InputError, LimitError
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
-from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
+from cvpl.operators.projection import Pca, PcaSettings, Saved, Umap, components_of
 from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
+from cvpl.operators.similarity.distance import fit_mahalanobis
 from cvpl.operators.similarity.scorers import CosineScorer, inner
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
@@ -347,3 +349,51 @@ def test_a_missing_label_is_as_far_from_every_label_and_an_indicator_marks_it():
         space = Vectorization(missing=missing).fit([pair.original, pair.protected])
         wanted = np.hstack([neutral, marks]) if marks else neutral
         assert space(pair.original).dense() == pytest.approx(np.array(wanted))
+
+
+def test_robust_scaling_of_numbers_that_are_mostly_the_same_is_by_their_deviation():
+    columns = {"gain": {"role": "attribute", "type": "numeric"}, "same": {"role": "attribute", "type": "numeric"}}
+    values = [5.0] * 9 + [25.0]
+    pair = make_pair(columns, {"gain": values, "same": [3.0] * 10}, {"gain": values, "same": [3.0] * 10})
+    dense = Vectorization(scale="robust").fit([pair.original, pair.protected])(pair.original).dense()
+    assert dense[:, 0] == pytest.approx([0] * 9 + [20 / 6])
+    assert dense[:, 1] == pytest.approx([0] * 10)
+
+
+def test_robust_scaling_is_by_the_quartiles_of_a_normal_distribution():
+    columns = {"age": {"role": "attribute", "type": "numeric"}}
+    pair = make_pair(columns, {"age": [float(age) for age in range(9)]}, {"age": [4.0]})
+    dense = Vectorization(scale="robust").fit([pair.original])(pair.original).dense()
+    assert dense.ravel() == pytest.approx((np.arange(9) - 4) * 1.349 / 4)
+
+
+def test_umap_embeds_both_tables_at_once_with_no_more_neighbours_than_records(monkeypatch):
+    asked = {}
+
+    def mapper(**settings):
+        asked.update(settings)
+        return SimpleNamespace(fit_transform=lambda both: both[:, :2])
+
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=mapper))
+    rng = np.random.default_rng(4)
+    sides = {"original": rng.normal(size=(5, 3)), "protected": rng.normal(size=(4, 3))}
+    vectors = SimpleNamespace(
+        tables={name: SimpleNamespace(dense=lambda side=side: side) for name, side in sides.items()},
+        stream=lambda _: SimpleNamespace(integers=lambda high: high - 1),
+    )
+    found = Umap(umap={"components": 2, "neighbors": 20}).fit(vectors)
+    assert asked == {"n_components": 2, "n_neighbors": 8, "random_state": 2**31 - 1, "n_jobs": 1}
+    middle = np.vstack(list(sides.values())).mean(axis=0)[:2]
+    assert found.original == pytest.approx(sides["original"][:, :2] - middle)
+    assert found.protected == pytest.approx(sides["protected"][:, :2] - middle)
+    Umap(umap={"components": 2, "neighbors": 3}).fit(vectors)
+    assert asked["n_neighbors"] == 3
+
+
+def test_whitening_does_not_depend_on_the_unit_of_the_embeddings():
+    embeddings = np.random.default_rng(2).normal(size=(30, 3)) @ np.diag([1.0, 0.3, 0.0])
+    for unit in (1.0, 1e-9, 1e9):
+        measure = fit_mahalanobis(embeddings * unit)
+        white = (embeddings * unit - measure.centre) @ measure.whitening
+        assert white.shape[1] == 2
+        assert np.cov(white, rowvar=False, bias=True) == pytest.approx(np.eye(2))
