@@ -502,6 +502,15 @@ def test_a_span_of_the_attacker_becomes_the_released_span_unless_it_is_wider():
     assert found.last.astype(np.int64).tolist() == [last[0], 31 * day - 1, 41 * day]
 
 
+def test_a_missing_time_stays_missing_when_the_others_are_rounded():
+    times = np.array(["2024-05-17T13:45", "NaT"], dtype="datetime64[us]")
+    cells, _ = Cells.of(np.zeros(2, dtype=np.int64), np.full(2, 86_400_000_000 - 1))
+    for spans in (None, cells):
+        found = TimeGranularity(spans, TimeGrid(3_600_000_000, 0, GridRounding("down"))).apply(Times(times, times))
+        assert np.isnat(found.first).tolist() == np.isnat(found.last).tolist() == [False, True]
+        assert found.first[0] == found.last[0] == np.datetime64("2024-05-17T13:00")
+
+
 def test_an_interval_of_the_attacker_stays_one_if_plain_numbers_are_rounded():
     grain = NumberGranularity(rounding=NumberGrid(10, 0, 1, GridRounding("down")))
     found = grain.apply(Numbers(np.array([14.0, 27.0]), np.array([12.0, 27.0]), np.array([16.0, 27.0])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -269,14 +270,21 @@ def test_patterns_of_some_columns_are_merged():
     assert joined.only(np.array([True, False])).counts.tolist() == [5]
 
 
-def test_patterns_of_one_column_with_many_candidates(monkeypatch):
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("compiled_from", [0, 10**9])
+def test_patterns_of_one_column_with_many_candidates(compiled_from, gaps, monkeypatch):
     monkeypatch.setattr(by_record, "_FEW_RECORDS", 0)
-    columns, agrees, knows = random_columns(np.random.default_rng(2), 3, 8, 1)
-    patterns, record = record_patterns(columns, 3)
-    found = Counter()
+    monkeypatch.setattr(by_record, "COMPILED_PAIRS", compiled_from)
+    columns, _, _ = random_columns(np.random.default_rng(2), 9, 8, 1)
+    columns = [replace(columns[0], candidates=np.where(gaps, columns[0].candidates, 0).astype(np.int32))]
+    patterns, record = record_patterns(columns, 9)
+    found, wanted = Counter(), Counter()
     for who, known, agree, count in zip(record, patterns.known, patterns.agree, patterns.counts, strict=True):
         found[int(who), bool(known[0]), bool(agree[0])] += int(count)
-    assert found == Counter((i, knows[i][j][0], agrees[i][j][0]) for i in range(3) for j in range(8))
+    for who, own in enumerate(columns[0].queries):
+        for other in columns[0].candidates:
+            wanted[who, bool(own >= 0 and other >= 0), bool(own >= 0 and own == other)] += 1
+    assert found == wanted
 
 
 @pytest.mark.parametrize("most", [1 << 18, 16])

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection, save_projection
-from cvpl.errors import InputError, LimitError
+from cvpl.errors import InputError, LimitError, UsageError
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import Pca, PcaSettings, Saved, Umap, components_of
@@ -386,6 +386,9 @@ def test_umap_embeds_both_tables_at_once_with_no_more_neighbours_than_records(mo
     middle = np.vstack(list(sides.values())).mean(axis=0)[:2]
     assert found.original == pytest.approx(sides["original"][:, :2] - middle)
     assert found.protected == pytest.approx(sides["protected"][:, :2] - middle)
+    assert found.embed(None, "protected") is found.protected
+    with pytest.raises(UsageError, match="cannot map records outside"):
+        found.embed(None, None)
     Umap(umap={"components": 2, "neighbors": 3}).fit(vectors)
     assert asked["n_neighbors"] == 3
 

@@ -484,6 +484,8 @@ def test_a_frequency_stays_below_one_where_all_have_the_same_value():
     column, shares = measure.compared("age", table, table)
     assert shares.tolist() == [1 - 1e-6]
     assert measure.compared_equal(column, table, table)[1].tolist() == [1 - 1e-6]
+    for other in ({"equal": {}}, {"counted": {}}, {"tolerance": {}}):
+        assert replace(measure, **other).compared_equal(column, table, table) is None
 
 
 def test_the_ends_of_the_weight_of_a_column_of_cells():
