@@ -365,6 +365,9 @@ def test_robust_scaling_is_by_the_quartiles_of_a_normal_distribution():
     pair = make_pair(columns, {"age": [float(age) for age in range(9)]}, {"age": [4.0]})
     dense = Vectorization(scale="robust").fit([pair.original])(pair.original).dense()
     assert dense.ravel() == pytest.approx((np.arange(9) - 4) * 1.349 / 4)
+    pair = make_pair(columns, {"age": [0.0, 1.0, 2.0, 3.0, 14.0, None]}, {"age": [4.0]})
+    dense = Vectorization(scale="robust").fit([pair.original])(pair.original).dense()
+    assert dense.ravel() == pytest.approx((np.array([0, 1, 2, 3, 14, 4]) - 2) * 1.349 / 2)  # missing is the mean
 
 
 def test_umap_embeds_both_tables_at_once_with_no_more_neighbours_than_records(monkeypatch):
@@ -400,3 +403,14 @@ def test_whitening_does_not_depend_on_the_unit_of_the_embeddings():
         white = (embeddings * unit - measure.centre) @ measure.whitening
         assert white.shape[1] == 2
         assert np.cov(white, rowvar=False, bias=True) == pytest.approx(np.eye(2))
+
+
+@pytest.mark.parametrize("fit", ["joint", "original", "protected"])
+def test_the_centre_of_pca_is_the_mean_of_the_fitted_tables(fit):
+    pair = random_pair(np.random.default_rng(5))
+    choices = Vectorization(scale="none", encode="one_hot", columns=CHOICES)
+    done = attack(pair, Attacker(vectorization=choices, projection=Pca(pca=PcaSettings(fit=fit))))
+    tables = {"original": done.original, "protected": done.protected}
+    fitted = [table for name, table in tables.items() if fit in ("joint", name)]
+    dense = np.vstack([done.representation.space.of(table).dense() for table in fitted])
+    assert done.representation.projection.linear.centre == pytest.approx(dense.mean(axis=0))
