@@ -21,9 +21,9 @@ from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
 from cvpl.operators.alignment.cells import Cells, _distinct
-from cvpl.operators.alignment.fitting import Histogram, _overlap, fit_numbers, fit_times
+from cvpl.operators.alignment.fitting import Histogram, _grids, _overlap, fit_numbers, fit_times
 from cvpl.operators.alignment.numbers import NumberGranularity
-from cvpl.operators.alignment.rounding import Digits, NumberGrid, TimeGrid, natural_grids
+from cvpl.operators.alignment.rounding import Calendar, Digits, NumberGrid, TimeGrid, natural_grids
 from cvpl.operators.alignment.rounding import Rounding as GridRounding
 from cvpl.operators.alignment.times import TimeGranularity
 from cvpl.operators.blocking import Blocking, Key
@@ -462,6 +462,24 @@ def test_weeks_begin_on_monday():
     week = 7 * 86_400_000_000
     assert [(monday - offset) % step for step, offset in natural_grids() if step == week] == [0]
     assert all(offset == 0 for step, offset in natural_grids() if step != week)
+
+
+@pytest.mark.parametrize("points", [[0, 10, 20], [0, 10, 20, 27], [3, 10, 20, 30], [3, 10, 20, 30, 37]])
+def test_three_points_show_a_grid_beside_the_cut_offs(points):
+    assert (10, 0) in {(grid.step, grid.offset) for grid in _grids(np.array(points, dtype=float))}
+    assert not _grids(np.array(points[:2], dtype=float))
+
+
+def test_the_middle_of_a_month_is_rounded_up():
+    nearest = Calendar("month", GridRounding("nearest"))
+    times = ["2023-02-15T00:00", "2023-02-14T23:59", "2023-04-16T00:00", "2023-04-01T00:00"]
+    found = nearest(np.array(times, dtype="datetime64[us]").astype(np.int64)).astype("datetime64[us]")
+    assert found.astype("datetime64[D]").astype(str).tolist() == [
+        "2023-03-01",
+        "2023-02-01",
+        "2023-05-01",
+        "2023-04-01",
+    ]
 
 
 def test_a_rounding_has_to_explain_a_tenth_of_what_it_moves():
