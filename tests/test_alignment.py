@@ -457,11 +457,13 @@ def test_distinct_ranges_are_numbered_in_their_order(size):
     assert codes.tolist() == [wanted.index(one) for one in pairs]
 
 
-def test_weeks_begin_on_monday():
+def test_usual_steps_of_time_and_weeks_from_monday():
     monday = int(np.datetime64("2024-01-01", "us").astype(np.int64))
     week = 7 * 86_400_000_000
     assert [(monday - offset) % step for step, offset in natural_grids() if step == week] == [0]
     assert all(offset == 0 for step, offset in natural_grids() if step != week)
+    minutes = [1 / 60, 1, 5, 10, 15, 20, 30, *(60 * hours for hours in (1, 2, 3, 4, 6, 8, 12, 24, 168))]
+    assert [step for step, _ in natural_grids()] == [round(60_000_000 * item) for item in minutes]
 
 
 @pytest.mark.parametrize("points", [[0, 10, 20], [0, 10, 20, 27], [3, 10, 20, 30], [3, 10, 20, 30, 37]])

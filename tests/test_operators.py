@@ -414,3 +414,14 @@ def test_the_centre_of_pca_is_the_mean_of_the_fitted_tables(fit):
     fitted = [table for name, table in tables.items() if fit in ("joint", name)]
     dense = np.vstack([done.representation.space.of(table).dense() for table in fitted])
     assert done.representation.projection.linear.centre == pytest.approx(dense.mean(axis=0))
+
+
+def test_the_encoding_of_a_column_comes_before_that_of_all():
+    columns = {name: {"role": "attribute", "type": "category"} for name in ("colour", "shape")}
+    values = {"colour": ["r", "g", "b"], "shape": ["x", "y", "y"]}
+    pair = make_pair(columns, values, values)
+    choices = {"colour": ColumnChoice(encode="frequency")}
+    dense = Vectorization(scale="none", columns=choices).fit([pair.original])(pair.original).dense()
+    assert dense == pytest.approx(np.array([[1 / 3, 1, 0], [1 / 3, 0, 1], [1 / 3, 0, 1]]))
+    dense = Vectorization(scale="none", encode="frequency").fit([pair.original])(pair.original).dense()
+    assert dense == pytest.approx(np.array([[1 / 3, 1 / 3], [1 / 3, 2 / 3], [1 / 3, 2 / 3]]))
