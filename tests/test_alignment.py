@@ -531,6 +531,14 @@ def test_a_missing_time_stays_missing_when_the_others_are_rounded():
         assert found.first[0] == found.last[0] == np.datetime64("2024-05-17T13:00")
 
 
+def test_a_span_stays_one_when_instants_are_rounded():
+    first = np.array(["2024-05-17T13:45", "2024-05-17T10:20"], dtype="datetime64[us]")
+    last = np.array(["2024-05-17T13:45", "2024-05-17T12:40"], dtype="datetime64[us]")
+    found = TimeGranularity(None, TimeGrid(3_600_000_000, 0, GridRounding("down"))).apply(Times(first, last))
+    assert found.first.astype("datetime64[m]").astype(str).tolist() == ["2024-05-17T13:00", "2024-05-17T10:20"]
+    assert found.last.astype("datetime64[m]").astype(str).tolist() == ["2024-05-17T13:00", "2024-05-17T12:40"]
+
+
 def test_an_interval_of_the_attacker_stays_one_if_plain_numbers_are_rounded():
     grain = NumberGranularity(rounding=NumberGrid(10, 0, 1, GridRounding("down")))
     found = grain.apply(Numbers(np.array([14.0, 27.0]), np.array([12.0, 27.0]), np.array([16.0, 27.0])))

@@ -18,9 +18,12 @@ from cvpl.attack.saved_projection import load_projection, save_projection
 from cvpl.errors import InputError, LimitError, UsageError
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
-from cvpl.operators.projection import Pca, PcaSettings, Saved, Umap, components_of
+from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, Saved, Umap, components_of
 from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
+from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.distance import fit_mahalanobis
+from cvpl.operators.similarity.fellegi_sunter import _chance
+from cvpl.operators.similarity.levels import split_levels
 from cvpl.operators.similarity.scorers import CosineScorer, inner
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
@@ -425,3 +428,27 @@ def test_the_encoding_of_a_column_comes_before_that_of_all():
     assert dense == pytest.approx(np.array([[1 / 3, 1, 0], [1 / 3, 0, 1], [1 / 3, 0, 1]]))
     dense = Vectorization(scale="none", encode="frequency").fit([pair.original])(pair.original).dense()
     assert dense == pytest.approx(np.array([[1 / 3, 1 / 3], [1 / 3, 2 / 3], [1 / 3, 2 / 3]]))
+
+
+def test_no_more_than_all_variance_is_explained():
+    assert LinearProjection(np.zeros(2), np.eye(2), np.array([0.5, 0.5 + 1e-9]), 1.0).explained_variance == 1
+    assert LinearProjection(np.zeros(2), np.eye(2)[:, :1], np.array([0.5]), 2.0).explained_variance == 0.25
+
+
+@pytest.mark.parametrize(("own", "released"), [([-1, -1], [0, 1]), ([0, 1], [-1]), ([-1], [-1])])
+def test_chance_agreement_is_a_half_if_a_side_has_no_values(own, released):
+    codes = np.arange(2, dtype=np.int32)
+    sides = (np.array(side, dtype=np.int32) for side in (own, released))
+    assert _chance(ComparedColumn("x", True, *sides, codes, codes, np.zeros(2))) == 0.5
+
+
+def test_levels_of_agreement_by_hand():
+    near, more = split_levels(np.array([2.0]), np.array([0.25]), 0.5, -3.0)
+    assert near == pytest.approx(2 + np.log(0.5 / 0.75))
+    assert near + more == pytest.approx(2 + np.log(0.5 / 0.25))
+    near, more = split_levels(np.array([2.0]), np.array([0.25]), 1.0, -50.0)  # m stays below 1
+    assert near == pytest.approx(2 + np.log(1e-6 / 0.75))
+    assert near + more == pytest.approx(2 + np.log((1 - 1e-6) / 0.25))
+    assert split_levels(np.array([2.0]), np.array([0.25]), 1.0, -3.0)[0] == -3
+    near, more = split_levels(np.array([2.0]), np.array([0.75]), 0.5, -3.0)  # u counts as at most m
+    assert [near[0], more[0]] == [2, 0]
