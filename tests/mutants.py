@@ -713,6 +713,7 @@ def main() -> None:
     parser.add_argument("--survivors", action="store_true", help="run again what no test noticed")
     parser.add_argument("--budget", type=float, default=float("inf"), help="run the first tests of so many seconds")
     parser.add_argument("--tests", nargs="+", help="names of the files of tests, if not all of the package")
+    parser.add_argument("--at", nargs="+", default=("",), help="only at these ends of names, such as cells.py:89")
     parser.add_argument("--compiled", action="store_true", help="compile the changed loops")
     parser.add_argument("--summary", type=Path)
     given = parser.parse_args()
@@ -726,6 +727,7 @@ def main() -> None:
     for package in given.packages or PACKAGES:
         wanted = drawn(package, given.count, given.seed)[number - 1 :: parts]
         wanted = [one for one in wanted if done.get(one.key) != one.source]
+        wanted = [one for one in wanted if f"{one.file}:{one.line}".endswith(tuple(given.at))]
         tests = [ROOT / "tests" / f"test_{name}.py" for name in given.tests or PACKAGES[package][1].split()]
         for plain in (False, True):
             some = [one for one in wanted if (one.has_loops and not given.compiled) == plain]

@@ -432,7 +432,10 @@ def test_numbers_of_few_digits_are_recognized(digits):
 def test_numbers_that_keep_all_their_digits_are_not_said_to_have_few():
     own = np.random.default_rng(2).uniform(0, 1, 4_000)
     half = np.arange(4_000) % 2 == 0
-    assert fit_numbers(own, np.where(half, Digits(1, GridRounding("nearest"))(own), own)) is None
+    others = np.random.default_rng(3).uniform(0, 1, 4_000)
+    assert fit_numbers(own, np.where(half, Digits(1, GridRounding("nearest"))(own), others)) is None
+    wide = own * 10.0 ** np.random.default_rng(4).integers(0, 9, 4_000)
+    assert fit_numbers(wide, Digits(5, GridRounding("nearest"))(wide)) is None  # as if five were all
 
 
 def test_a_cut_off_beside_the_grid_costs_no_overlap():
@@ -520,6 +523,7 @@ def test_a_span_of_the_attacker_becomes_the_released_span_unless_it_is_wider():
     found = TimeGranularity(cells, None).apply(Times(*(ends.astype("datetime64[us]") for ends in (first, last))))
     assert found.first.astype(np.int64).tolist() == [first[0], 30 * day, 40 * day]
     assert found.last.astype(np.int64).tolist() == [last[0], 31 * day - 1, 41 * day]
+    assert TimeGranularity(cells, None).words == "spans of 1 days"
 
 
 def test_a_missing_time_stays_missing_when_the_others_are_rounded():

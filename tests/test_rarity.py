@@ -493,3 +493,12 @@ def test_the_ends_of_the_weight_of_a_column_of_cells():
     measure = AgreementMeasure((), {"age": 0.9}, {}, cells={"age": SimpleNamespace(counted=9)})
     assert measure.most == pytest.approx(math.log(0.9 / 0.1))
     assert measure.least == pytest.approx(math.log(0.1 / 0.9))
+
+
+def test_ranges_agree_without_a_tolerance():
+    low, high = np.array([1.0, 2.0]), np.array([3.0, 2.0])
+    plain, ranges = (SimpleNamespace(columns={"age": Numbers(high, *ends)}) for ends in ((high, high), (low, high)))
+    measure = AgreementMeasure(("age",), {"age": 0.9}, {"age": 0.5}, {"age": 1.0})
+    assert measure._tolerance("age", plain, plain) == 1
+    assert measure._tolerance("age", plain, ranges) == measure._tolerance("age", ranges, plain) == 0
+    assert replace(measure, tolerance={})._tolerance("age", plain, plain) == 0
