@@ -20,12 +20,16 @@ from cvpl.experiments.world import CONFIG, people
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
-from cvpl.operators.alignment.cells import Cells
-from cvpl.operators.alignment.fitting import Histogram
+from cvpl.operators.alignment.cells import Cells, _distinct
+from cvpl.operators.alignment.fitting import Histogram, _grids, _overlap, fit_numbers, fit_times
+from cvpl.operators.alignment.numbers import NumberGranularity
+from cvpl.operators.alignment.rounding import Calendar, Digits, NumberGrid, TimeGrid, natural_grids
+from cvpl.operators.alignment.rounding import Rounding as GridRounding
+from cvpl.operators.alignment.times import TimeGranularity
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement
 from cvpl.tables.column_store import ColumnStore
-from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
+from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.reading_settings import Reading
@@ -378,6 +382,174 @@ def test_the_sweep_equals_looking_at_every_range(data, whole):
             assert found == -1
         else:
             assert (cells.low[found], cells.high[found]) == best
+
+
+ROUNDED = {
+    ("down", "up"): [-3, -2, -1, 0, 1, 2, 0, -1],
+    ("nearest", "up"): [-2, -1, 0, 1, 2, 3, 0, 0],
+    ("nearest", "even"): [-2, -2, 0, 0, 2, 2, 0, 0],
+    ("nearest", "down"): [-3, -2, -1, 0, 1, 2, 0, 0],
+    ("nearest", "odd"): [-3, -1, -1, 1, 1, 3, 0, 0],
+    ("up", "up"): [-2, -1, 0, 1, 2, 3, 1, 0],
+    ("toward zero", "up"): [-2, -1, 0, 0, 1, 2, 0, 0],
+}
+
+
+@pytest.mark.parametrize("way", ROUNDED)
+def test_every_way_of_rounding_by_hand(way):
+    values = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.25, -0.25])
+    for step, scale in ((1, 1), (5, 1), (1, 100), (25, 10)):
+        grid = NumberGrid(step, 0, scale, GridRounding(*way))
+        assert grid(values * step / scale).tolist() == [number * step / scale for number in ROUNDED[way]]
+        assert np.isnan(grid(np.array([np.nan]))).all()
+    if way[0] != "toward zero":
+        shifted = NumberGrid(10, 3, 1, GridRounding(*way))
+        assert shifted(values * 10 + 3).tolist() == [3 + 10 * number for number in ROUNDED[way]]
+
+
+def test_significant_digits_by_hand():
+    values = np.array([1234.0, 1250.0, -1299.0, 0.0456, 9.99, 1000.0, 0.0, np.nan])
+    cases = {
+        ("nearest", "up"): [1200, 1300, -1300, 0.046, 10, 1000, 0],
+        ("toward zero", "up"): [1200, 1200, -1200, 0.045, 9.9, 1000, 0],
+    }
+    for way, wanted in cases.items():
+        found = Digits(2, GridRounding(*way))(values)
+        assert found[:-1].tolist() == wanted
+        assert np.isnan(found[-1])
+
+
+@pytest.mark.parametrize("digits", [1, 4])
+def test_numbers_of_few_digits_are_recognized(digits):
+    own = np.random.default_rng(digits).uniform(1, 9, 4_000).round(6)
+    assert fit_numbers(own, Digits(digits, GridRounding("nearest"))(own)) is not None
+    wide = own * 10.0 ** np.random.default_rng(5).integers(0, 6, 4_000)
+    found = fit_numbers(wide, Digits(digits, GridRounding("nearest"))(wide))
+    assert isinstance(found, Digits)
+    assert found.digits == digits
+
+
+def test_numbers_that_keep_all_their_digits_are_not_said_to_have_few():
+    own = np.random.default_rng(2).uniform(0, 1, 4_000)
+    half = np.arange(4_000) % 2 == 0
+    others = np.random.default_rng(3).uniform(0, 1, 4_000)
+    assert fit_numbers(own, np.where(half, Digits(1, GridRounding("nearest"))(own), others)) is None
+    wide = own * 10.0 ** np.random.default_rng(4).integers(0, 9, 4_000)
+    assert fit_numbers(wide, Digits(5, GridRounding("nearest"))(wide)) is None  # as if five were all
+
+
+def test_a_cut_off_beside_the_grid_costs_no_overlap():
+    own, grid = np.arange(20.0, 120.0), NumberGrid(10, 0, 1, GridRounding("down"))
+    for low, high in ((-np.inf, np.inf), (-np.inf, 75), (34, np.inf), (34, 75)):
+        released = np.clip(grid(own), low, high)
+        assert _overlap(grid, Histogram.of(own), Histogram.of(released)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("size", [5, 60])
+def test_distinct_ranges_are_numbered_in_their_order(size):
+    """Few are counted, many are sorted."""
+    rng = np.random.default_rng(size)
+    low, width = rng.permutation(size).astype(float), rng.random(size)
+    low, high = np.append(low, low[:2]), np.append(low + width, (low + width)[:2])
+    first, counts, codes = _distinct(low, high)
+    pairs = list(zip(low.tolist(), high.tolist(), strict=True))
+    wanted = sorted(set(pairs))
+    assert [pairs[row] for row in first] == wanted
+    assert first.tolist() == [pairs.index(one) for one in wanted]
+    assert counts.tolist() == [pairs.count(one) for one in wanted]
+    assert codes.tolist() == [wanted.index(one) for one in pairs]
+
+
+def test_usual_steps_of_time_and_weeks_from_monday():
+    monday = int(np.datetime64("2024-01-01", "us").astype(np.int64))
+    week = 7 * 86_400_000_000
+    assert [(monday - offset) % step for step, offset in natural_grids() if step == week] == [0]
+    assert all(offset == 0 for step, offset in natural_grids() if step != week)
+    minutes = [1 / 60, 1, 5, 10, 15, 20, 30, *(60 * hours for hours in (1, 2, 3, 4, 6, 8, 12, 24, 168))]
+    assert [step for step, _ in natural_grids()] == [round(60_000_000 * item) for item in minutes]
+
+
+@pytest.mark.parametrize("points", [[0, 10, 20], [0, 10, 20, 27], [3, 10, 20, 30], [3, 10, 20, 30, 37]])
+def test_three_points_show_a_grid_beside_the_cut_offs(points):
+    assert (10, 0) in {(grid.step, grid.offset) for grid in _grids(np.array(points, dtype=float))}
+    assert not _grids(np.array(points[:2], dtype=float))
+
+
+def test_the_middle_of_a_month_is_rounded_up():
+    nearest = Calendar("month", GridRounding("nearest"))
+    times = ["2023-02-15T00:00", "2023-02-14T23:59", "2023-04-16T00:00", "2023-04-01T00:00"]
+    found = nearest(np.array(times, dtype="datetime64[us]").astype(np.int64)).astype("datetime64[us]")
+    assert found.astype("datetime64[D]").astype(str).tolist() == [
+        "2023-03-01",
+        "2023-02-01",
+        "2023-05-01",
+        "2023-04-01",
+    ]
+
+
+def test_a_rounding_has_to_explain_a_tenth_of_what_it_moves():
+    own = np.repeat(np.arange(10) * 10.0 + 3, 16)
+    elsewhere = np.repeat(np.arange(100, 109) * 10.0, 16)
+    exactly = np.concatenate([np.zeros(16), elsewhere])
+    assert fit_numbers(own, exactly) == NumberGrid(10, 0, 1, GridRounding("down"))
+    assert fit_numbers(own, np.concatenate([np.zeros(15), elsewhere])) is None
+
+
+def test_every_released_instant_is_on_the_grid_that_is_found():
+    minute, hour = 60_000_000, 3_600_000_000
+    own = np.arange(0, 3 * 24 * 60, 7) * minute
+    later = own // hour * hour + hour
+    assert fit_times(own, later) == TimeGrid(hour, 0, GridRounding("up"))
+    found = fit_times(own, np.append(30 * minute, later))
+    assert found is not None
+    assert found.step == 30 * minute
+
+
+def test_times_in_released_spans_do_not_count_for_the_rounding_of_the_others():
+    hour, rng = 3_600_000_000, np.random.default_rng(1)
+    inside = rng.integers(0, 24 * 60, 9_600) * 60_000_000
+    outside = 30 * 24 * hour + rng.integers(0, 48 * 60, 400) * 60_000_000
+    ends = [np.concatenate([np.full(9_600, end), outside // hour * hour]) for end in (0, 24 * hour - 1)]
+    own, first, last = (side.astype("datetime64[us]") for side in (np.concatenate([inside, outside]), *ends))
+    found = TimeGranularity.detect(Times(own, own), Times(first, last))
+    assert found.rounding == TimeGrid(hour, 0, GridRounding("down"))
+    assert found.cells.low.tolist() == [0]
+
+
+def test_a_span_of_the_attacker_becomes_the_released_span_unless_it_is_wider():
+    day = 86_400_000_000
+    cells, _ = Cells.of(np.array([30 * day, 30 * day]), np.array([31 * day - 1, 31 * day - 1]))
+    first, last = (np.rint(np.array(ends) * day).astype(np.int64) for ends in ([29.6, 30.2, 40], [31.2, 30.4, 41]))
+    found = TimeGranularity(cells, None).apply(Times(*(ends.astype("datetime64[us]") for ends in (first, last))))
+    assert found.first.astype(np.int64).tolist() == [first[0], 30 * day, 40 * day]
+    assert found.last.astype(np.int64).tolist() == [last[0], 31 * day - 1, 41 * day]
+    assert TimeGranularity(cells, None).words == "spans of 1 days"
+
+
+def test_a_missing_time_stays_missing_when_the_others_are_rounded():
+    times = np.array(["2024-05-17T13:45", "NaT"], dtype="datetime64[us]")
+    cells, _ = Cells.of(np.zeros(2, dtype=np.int64), np.full(2, 86_400_000_000 - 1))
+    for spans in (None, cells):
+        found = TimeGranularity(spans, TimeGrid(3_600_000_000, 0, GridRounding("down"))).apply(Times(times, times))
+        assert np.isnat(found.first).tolist() == np.isnat(found.last).tolist() == [False, True]
+        assert found.first[0] == found.last[0] == np.datetime64("2024-05-17T13:00")
+
+
+def test_a_span_stays_one_when_instants_are_rounded():
+    first = np.array(["2024-05-17T13:45", "2024-05-17T10:20"], dtype="datetime64[us]")
+    last = np.array(["2024-05-17T13:45", "2024-05-17T12:40"], dtype="datetime64[us]")
+    found = TimeGranularity(None, TimeGrid(3_600_000_000, 0, GridRounding("down"))).apply(Times(first, last))
+    assert found.first.astype("datetime64[m]").astype(str).tolist() == ["2024-05-17T13:00", "2024-05-17T10:20"]
+    assert found.last.astype("datetime64[m]").astype(str).tolist() == ["2024-05-17T13:00", "2024-05-17T12:40"]
+
+
+def test_an_interval_of_the_attacker_stays_one_if_plain_numbers_are_rounded():
+    grain = NumberGranularity(rounding=NumberGrid(10, 0, 1, GridRounding("down")))
+    found = grain.apply(Numbers(np.array([14.0, 27.0]), np.array([12.0, 27.0]), np.array([16.0, 27.0])))
+    assert [found.values.tolist(), found.low.tolist(), found.high.tolist()] == [[14, 20], [12, 20], [16, 20]]
+    plain = grain.apply(Numbers(*[np.array([14.0, 27.0])] * 3))
+    assert plain.plain
+    assert plain.values.tolist() == [10, 20]
 
 
 def test_the_overlap_of_histograms_by_hand():

@@ -13,6 +13,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.operators.projection import Pca, RandomProjection, RobustPca
 from cvpl.operators.similarity import Agreement, Rarity
+from cvpl.operators.similarity.scorers import DistanceScorer
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.budget import Budget
 from worlds import make_pair
@@ -132,6 +133,30 @@ def test_a_tile_keeps_every_pair_that_may_matter(name, people):
     matters = (exact >= second) | (exact >= exact.max(axis=1, keepdims=True) - 1e-6)
     assert (tile >= bar[:, None])[matters].all()
     assert (bar <= ranked[:, 1]).all()
+
+
+@pytest.mark.parametrize("width", [1, 3, 20])
+def test_the_bar_of_distances_is_the_largest_distance_that_ties(width):
+    """Worked out from the formula: up to rounding, the bar is (|a|^2 - d^2) / 2 where 1 / (1 + d) is the best - tie."""
+    rng = np.random.default_rng(width)
+    a, b, centre, tie = rng.normal(size=(30, width)), rng.normal(size=(40, width)), rng.normal(size=width), 0.02
+    b[20:] = b[:20] + rng.normal(size=(20, width)) * 0.01
+    for candidates in (40, 1):
+        scorer = DistanceScorer(a, b[:candidates], centre=centre)
+        rows, others = np.indices((30, candidates)).reshape(2, -1)
+        exact = scorer.pairs(rows, others).reshape(30, candidates)
+        tile = scorer.tile(slice(0, 30), slice(0, candidates)).astype(np.float64)
+        ranked = -np.sort(-np.column_stack([tile, np.full(30, -np.inf)]), axis=1)
+        bar = scorer.lowest_near_best(slice(0, 30), ranked[:, 0], ranked[:, 1], tie)
+        matters = exact >= exact.max(axis=1, keepdims=True) - tie
+        assert matters.sum() > 30 or candidates == 1
+        assert (tile >= bar[:, None])[matters].all()
+        farthest = 1 / (exact.max(axis=1) - tie) - 1
+        wanted = (((a - centre) ** 2).sum(axis=1) - farthest**2) / 2
+        second = ranked[:, 1]
+        assert bar == pytest.approx(np.where(np.isinf(second), wanted, np.minimum(wanted, second)), abs=1e-3)
+        alone = scorer.lowest_near_best(slice(0, 30), ranked[:, 0], np.full(30, -np.inf), 0.0)
+        assert (alone < ranked[:, 0]).all()  # a rounding error below the best
 
 
 @pytest.mark.parametrize("name", VARIANTS)

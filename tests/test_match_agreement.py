@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -110,12 +111,13 @@ def random_columns(rng, originals, released, width):
     return columns, agrees, knows
 
 
+@pytest.mark.parametrize("originals", [1, 6])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_estimate_is_that_of_plain_loops(seed):
+def test_the_estimate_is_that_of_plain_loops(seed, originals):
     rng = np.random.default_rng(seed)
-    columns, agrees, knows = random_columns(rng, 6, 9, 3)
-    u = rng.uniform(0.1, 0.6, (6, 3))
-    patterns, record = record_patterns(columns, 6)
+    columns, agrees, knows = random_columns(rng, originals, 9, 3)
+    u = rng.uniform(0.1, 0.6, (originals, 3))
+    patterns, record = record_patterns(columns, originals)
     mean = u.mean(axis=0)
     differ = patterns.known & ~patterns.agree
     others = (patterns.agree * np.log(u)[record] + differ * np.log1p(-u)[record]).sum(axis=1)
@@ -131,6 +133,41 @@ def test_the_estimate_is_that_of_plain_loops(seed):
     m, share = by_loops(agrees, knows, u.tolist(), 7)
     assert found.parameters.m == pytest.approx(m, abs=1e-9)
     assert found.parameters.share == pytest.approx(share, abs=1e-9)
+
+
+def test_a_column_within_another_is_compared_only_where_that_agrees():
+    rng = np.random.default_rng(8)
+    size, span = 26, np.arange(9, dtype=np.int32)
+    values = rng.integers(9, size=(size, 4)).astype(np.int32)
+    released = np.where(rng.random((size, 4)) < [0.9, 0.9, 0.7, 0.0], values, rng.integers(9, size=(size, 4)))
+    released[:, 3] = released[:, 2]  # the same values, compared exactly
+    values[:, 3] = values[:, 2]
+    values[:3, 0], released[3:5, 1] = -1, -1
+    columns = [
+        ComparedColumn(
+            f"c{at}",
+            True,
+            values[:, at],
+            released[:, at].astype(np.int32),
+            np.maximum(span - (at == 2), 0),
+            np.minimum(span + (at == 2), 8),
+            np.zeros(9),
+        )
+        for at in range(4)
+    ]
+    pairs = [[np.column_stack([values[i], released[j]]).tolist() for j in range(size)] for i in range(size)]
+    agrees = [
+        [[min(a, b) >= 0 and abs(a - b) <= (c == 2) for c, (a, b) in enumerate(pair)] for pair in row] for row in pairs
+    ]
+    knows = [[[min(a, b) >= 0 for a, b in pair] for pair in row] for row in pairs]
+    for row, agree in zip(knows, agrees, strict=True):
+        for known, one in zip(row, agree, strict=True):
+            known[3] = known[3] and one[2]
+    u = np.tile([0.11, 0.11, 0.3, 0.37], (size, 1))
+    m, share = by_loops(agrees, knows, u.tolist(), 80)
+    assert share * size > 10
+    assert estimate_m(columns, u, {3: 2}) == pytest.approx(np.maximum(m, u[0]), abs=2e-3)
+    assert estimate_m(columns, u) != pytest.approx(np.maximum(m, u[0]), abs=2e-3)
 
 
 @pytest.mark.parametrize("width", [3, 17, 40])
@@ -231,6 +268,23 @@ def test_settings_are_checked():
 def test_patterns_of_some_columns_are_merged():
     joined = Patterns(np.array([[True, False], [True, True]]), np.ones((2, 2), dtype=bool), np.array([2, 3]))
     assert joined.only(np.array([True, False])).counts.tolist() == [5]
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("compiled_from", [0, 10**9])
+def test_patterns_of_one_column_with_many_candidates(compiled_from, gaps, monkeypatch):
+    monkeypatch.setattr(by_record, "_FEW_RECORDS", 0)
+    monkeypatch.setattr(by_record, "COMPILED_PAIRS", compiled_from)
+    columns, _, _ = random_columns(np.random.default_rng(2), 9, 8, 1)
+    columns = [replace(columns[0], candidates=np.where(gaps, columns[0].candidates, 0).astype(np.int32))]
+    patterns, record = record_patterns(columns, 9)
+    found, wanted = Counter(), Counter()
+    for who, known, agree, count in zip(record, patterns.known, patterns.agree, patterns.counts, strict=True):
+        found[int(who), bool(known[0]), bool(agree[0])] += int(count)
+    for who, own in enumerate(columns[0].queries):
+        for other in columns[0].candidates:
+            wanted[who, bool(own >= 0 and other >= 0), bool(own >= 0 and own == other)] += 1
+    assert found == wanted
 
 
 @pytest.mark.parametrize("most", [1 << 18, 16])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -14,11 +15,16 @@ from sklearn.metrics.pairwise import cosine_similarity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection, save_projection
-from cvpl.errors import InputError, LimitError
-from cvpl.operators.blocking import Key, Truncate, key_codes
+from cvpl.errors import InputError, LimitError, UsageError
+from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
-from cvpl.operators.projection import Pca, PcaSettings, Saved, components_of
-from cvpl.operators.similarity import Agreement
+from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, Saved, Umap, components_of
+from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
+from cvpl.operators.similarity.agreement import ComparedColumn
+from cvpl.operators.similarity.distance import fit_mahalanobis
+from cvpl.operators.similarity.fellegi_sunter import _chance
+from cvpl.operators.similarity.levels import split_levels
+from cvpl.operators.similarity.scorers import CosineScorer, inner
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.operators.vectorization.moments import moments
@@ -269,3 +275,181 @@ def test_equal_records_have_no_direction(seed):
     }
     assert Pca(pca=PcaSettings(fit="protected")).fit_moments(sums, neutral).components == 0
     assert Pca(pca=PcaSettings(fit="original")).fit_moments(sums, neutral).components > 0
+
+
+def test_a_frequency_is_the_share_of_both_tables():
+    columns = {"colour": {"role": "attribute", "type": "category"}}
+    pair = make_pair(columns, {"colour": ["r", "r", "g"]}, {"colour": ["r", "b"]})
+    space = Vectorization(scale="none", encode="frequency").fit([pair.original, pair.protected])
+    assert space(pair.original).dense().ravel() == pytest.approx([0.6, 0.6, 0.2])
+    assert space(pair.protected).dense().ravel() == pytest.approx([0.6, 0.2])
+
+
+def test_the_largest_loading_of_every_component_is_positive():
+    rng = np.random.default_rng(3)
+    loadings, _, _ = components_of(PcaSettings(variance=1.0, max=12), np.cov(rng.normal(size=(40, 12)), rowvar=False))
+    assert loadings.shape == (12, 12)
+    assert (loadings.max(axis=0) == np.abs(loadings).max(axis=0)).all()
+
+
+def test_a_rule_of_one_kind_does_not_imply_one_of_another():
+    rules = [Bin(bin=5), Level(level=2), Prefix(prefix=2), Truncate(truncate="month")]
+    for one in rules:
+        assert Key(column="x", rule="exact").implies(Key(column="x", rule=one))
+        assert not Key(column="x", rule=one).implies(Key(column="x", rule="exact"))
+        for other in rules:
+            assert Key(column="x", rule=one).implies(Key(column="x", rule=other)) == (one is other)
+
+
+def test_the_centre_of_distances_is_the_mean_of_all_records():
+    rng = np.random.default_rng(6)
+    tables = [rng.normal(size=(rows, 3)) + 5 for rows in (7, 0, 20)]
+    assert fit_euclidean(*tables).centre == pytest.approx(np.vstack(tables).mean(axis=0))
+
+
+def test_numbers_agree_only_if_they_are_equal_without_a_tolerance():
+    columns = {"amount": {"role": "attribute", "type": "numeric"}, "age": {"role": "attribute", "type": "numeric"}}
+    values = {"amount": [1.0, 1.05, 3.0, 4.0], "age": [1.0, 2.0, 3.0, 3.04]}
+    pair = make_pair(columns, values, values)
+    for u in ({}, {"amount": 0.1, "age": 0.1}, "values"):
+        settings = AgreementSettings(m=0.9, u=u)
+        scorer = attack(pair, Attacker(similarity=Agreement(agreement=settings))).scorer
+        scores = scorer.pairs(*(side.ravel() for side in np.indices((4, 4)))).reshape(4, 4)
+        assert (np.diag(scores) > 0).all()
+        assert scores[0, 1] < 0
+        assert scores[2, 3] < 0
+
+
+def test_any_scheme_that_every_finer_one_implies_relaxes_a_blocking():
+    a, b, c = (Key(column=name) for name in "abc")
+    either = Blocking(any_of=((a,), (b,)))
+    assert either.relaxes(Blocking(any_of=((a, c),)))
+    assert either.relaxes(Blocking(any_of=((a, c), (b, c))))
+    assert not either.relaxes(Blocking(any_of=((a, c), (c,))))
+
+
+def test_a_cosine_does_not_leave_its_scale_by_rounding():
+    vectors = np.random.default_rng(9).normal(size=(200, 7))
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    assert (inner(vectors, vectors) > 1).any()
+    scorer = CosineScorer(vectors, vectors)
+    assert (scorer.formula(vectors, vectors) == 1).all()
+    assert scorer.formula(vectors, -vectors).min() == -1
+
+
+def test_a_number_that_varies_little_beside_its_mean_is_scaled_too():
+    columns = {"year": {"role": "attribute", "type": "numeric"}, "same": {"role": "attribute", "type": "numeric"}}
+    pair = make_pair(columns, {"year": [2001.0, 2003.0], "same": [7.0, 7.0]}, {"year": [2002.0], "same": [7.0]})
+    dense = Vectorization().fit([pair.original, pair.protected])(pair.original).dense()
+    assert dense == pytest.approx(np.array([[-(1.5**0.5), 0], [1.5**0.5, 0]]))
+
+
+def test_a_missing_label_is_as_far_from_every_label_and_an_indicator_marks_it():
+    columns = {"colour": {"role": "attribute", "type": "category"}}
+    pair = make_pair(columns, {"colour": ["r", "r", "g", None]}, {"colour": ["g", "r"]})
+    neutral = [[0, 1], [0, 1], [1, 0], [0.4, 0.6]]
+    for missing, marks in (("neutral", []), ("indicator", [[0], [0], [0], [1]])):
+        space = Vectorization(missing=missing).fit([pair.original, pair.protected])
+        wanted = np.hstack([neutral, marks]) if marks else neutral
+        assert space(pair.original).dense() == pytest.approx(np.array(wanted))
+
+
+def test_robust_scaling_of_numbers_that_are_mostly_the_same_is_by_their_deviation():
+    columns = {"gain": {"role": "attribute", "type": "numeric"}, "same": {"role": "attribute", "type": "numeric"}}
+    values = [5.0] * 9 + [25.0]
+    pair = make_pair(columns, {"gain": values, "same": [3.0] * 10}, {"gain": values, "same": [3.0] * 10})
+    dense = Vectorization(scale="robust").fit([pair.original, pair.protected])(pair.original).dense()
+    assert dense[:, 0] == pytest.approx([0] * 9 + [20 / 6])
+    assert dense[:, 1] == pytest.approx([0] * 10)
+
+
+def test_robust_scaling_is_by_the_quartiles_of_a_normal_distribution():
+    columns = {"age": {"role": "attribute", "type": "numeric"}}
+    pair = make_pair(columns, {"age": [float(age) for age in range(9)]}, {"age": [4.0]})
+    dense = Vectorization(scale="robust").fit([pair.original])(pair.original).dense()
+    assert dense.ravel() == pytest.approx((np.arange(9) - 4) * 1.349 / 4)
+    pair = make_pair(columns, {"age": [0.0, 1.0, 2.0, 3.0, 14.0, None]}, {"age": [4.0]})
+    dense = Vectorization(scale="robust").fit([pair.original])(pair.original).dense()
+    assert dense.ravel() == pytest.approx((np.array([0, 1, 2, 3, 14, 4]) - 2) * 1.349 / 2)  # missing is the mean
+
+
+def test_umap_embeds_both_tables_at_once_with_no_more_neighbours_than_records(monkeypatch):
+    asked = {}
+
+    def mapper(**settings):
+        asked.update(settings)
+        return SimpleNamespace(fit_transform=lambda both: both[:, :2])
+
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=mapper))
+    rng = np.random.default_rng(4)
+    sides = {"original": rng.normal(size=(5, 3)), "protected": rng.normal(size=(4, 3))}
+    vectors = SimpleNamespace(
+        tables={name: SimpleNamespace(dense=lambda side=side: side) for name, side in sides.items()},
+        stream=lambda _: SimpleNamespace(integers=lambda high: high - 1),
+    )
+    assert Umap().umap.neighbors == 15
+    found = Umap(umap={"components": 2, "neighbors": 20}).fit(vectors)
+    assert asked == {"n_components": 2, "n_neighbors": 8, "random_state": 2**31 - 1, "n_jobs": 1}
+    middle = np.vstack(list(sides.values())).mean(axis=0)[:2]
+    assert found.original == pytest.approx(sides["original"][:, :2] - middle)
+    assert found.protected == pytest.approx(sides["protected"][:, :2] - middle)
+    assert found.embed(None, "protected") is found.protected
+    with pytest.raises(UsageError, match="cannot map records outside"):
+        found.embed(None, None)
+    Umap(umap={"components": 2, "neighbors": 3}).fit(vectors)
+    assert asked["n_neighbors"] == 3
+
+
+def test_whitening_does_not_depend_on_the_unit_of_the_embeddings():
+    embeddings = np.random.default_rng(2).normal(size=(30, 3)) @ np.diag([1.0, 0.01, 0.0])
+    for unit in (1.0, 1e-9, 1e9):
+        measure = fit_mahalanobis(embeddings * unit)
+        white = (embeddings * unit - measure.centre) @ measure.whitening
+        assert white.shape[1] == 2
+        assert np.cov(white, rowvar=False, bias=True) == pytest.approx(np.eye(2))
+
+
+@pytest.mark.parametrize("fit", ["joint", "original", "protected"])
+def test_the_centre_of_pca_is_the_mean_of_the_fitted_tables(fit):
+    pair = random_pair(np.random.default_rng(5))
+    choices = Vectorization(scale="none", encode="one_hot", columns=CHOICES)
+    done = attack(pair, Attacker(vectorization=choices, projection=Pca(pca=PcaSettings(fit=fit))))
+    tables = {"original": done.original, "protected": done.protected}
+    fitted = [table for name, table in tables.items() if fit in ("joint", name)]
+    dense = np.vstack([done.representation.space.of(table).dense() for table in fitted])
+    assert done.representation.projection.linear.centre == pytest.approx(dense.mean(axis=0))
+
+
+def test_the_encoding_of_a_column_comes_before_that_of_all():
+    columns = {name: {"role": "attribute", "type": "category"} for name in ("colour", "shape")}
+    values = {"colour": ["r", "g", "b"], "shape": ["x", "y", "y"]}
+    pair = make_pair(columns, values, values)
+    choices = {"colour": ColumnChoice(encode="frequency")}
+    dense = Vectorization(scale="none", columns=choices).fit([pair.original])(pair.original).dense()
+    assert dense == pytest.approx(np.array([[1 / 3, 1, 0], [1 / 3, 0, 1], [1 / 3, 0, 1]]))
+    dense = Vectorization(scale="none", encode="frequency").fit([pair.original])(pair.original).dense()
+    assert dense == pytest.approx(np.array([[1 / 3, 1 / 3], [1 / 3, 2 / 3], [1 / 3, 2 / 3]]))
+
+
+def test_no_more_than_all_variance_is_explained():
+    assert LinearProjection(np.zeros(2), np.eye(2), np.array([0.5, 0.5 + 1e-9]), 1.0).explained_variance == 1
+    assert LinearProjection(np.zeros(2), np.eye(2)[:, :1], np.array([0.5]), 2.0).explained_variance == 0.25
+
+
+@pytest.mark.parametrize(("own", "released"), [([-1, -1], [0, 1]), ([0, 1], [-1]), ([-1], [-1])])
+def test_chance_agreement_is_a_half_if_a_side_has_no_values(own, released):
+    codes = np.arange(2, dtype=np.int32)
+    sides = (np.array(side, dtype=np.int32) for side in (own, released))
+    assert _chance(ComparedColumn("x", True, *sides, codes, codes, np.zeros(2))) == 0.5
+
+
+def test_levels_of_agreement_by_hand():
+    near, more = split_levels(np.array([2.0]), np.array([0.25]), 0.5, -3.0)
+    assert near == pytest.approx(2 + np.log(0.5 / 0.75))
+    assert near + more == pytest.approx(2 + np.log(0.5 / 0.25))
+    near, more = split_levels(np.array([2.0]), np.array([0.25]), 1.0, -50.0)  # m stays below 1
+    assert near == pytest.approx(2 + np.log(1e-6 / 0.75))
+    assert near + more == pytest.approx(2 + np.log((1 - 1e-6) / 0.25))
+    assert split_levels(np.array([2.0]), np.array([0.25]), 1.0, -3.0)[0] == -3
+    near, more = split_levels(np.array([2.0]), np.array([0.75]), 0.5, -3.0)  # u counts as at most m
+    assert [near[0], more[0]] == [2, 0]

@@ -20,7 +20,8 @@ from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, AgreementScorer, Rarity, RaritySettings
 from cvpl.operators.similarity.agreement import AgreementWeights
-from cvpl.operators.similarity.fellegi_sunter import AgreementSettings
+from cvpl.operators.similarity.fellegi_sunter import AgreementMeasure, AgreementSettings
+from cvpl.operators.similarity.rarity import ValueCounts
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
@@ -28,6 +29,7 @@ from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.search.rare_values import log_means, products
 from cvpl.search.rare_values.index import RareValues
+from cvpl.tables.columns import Numbers
 from examples import examples
 from test_search_ways import assert_same, every_pair
 from worlds import COLUMNS, make_pair, worlds
@@ -466,3 +468,37 @@ def test_estimates_from_the_release_do_not_depend_on_how_many_people_are_asked(e
     assert many.tolerance == some.tolerance == alone.tolerance != {}
     assert many.m == some.m == alone.m
     assert set(many.m.values()) != {0.9}
+
+
+def test_a_range_is_as_frequent_as_the_equal_ranges():
+    low, high = np.array([1.0, 1.0, 2.0, np.nan]), np.array([3.0, 3.0, 2.0, np.nan])
+    table = SimpleNamespace(columns={"age": Numbers((low + high) / 2, low, high)})
+    counted = ValueCounts.of("age", [table])
+    assert counted.shares(np.array([1 + 3j, 2 + 2j, 1 + 2j]), 0.0) == pytest.approx([3 / 4, 2 / 4, 1 / 4])
+
+
+def test_a_frequency_stays_below_one_where_all_have_the_same_value():
+    table = SimpleNamespace(columns={"age": Numbers(*[np.full(5, 7.0)] * 3)})
+    counted = {"age": ValueCounts.of("age", [table])}
+    measure = AgreementMeasure(("age",), {"age": 0.9}, {"age": 0.5}, {"age": 1.0}, counted, {}, {"age": 0.5})
+    column, shares = measure.compared("age", table, table)
+    assert shares.tolist() == [1 - 1e-6]
+    assert measure.compared_equal(column, table, table)[1].tolist() == [1 - 1e-6]
+    for other in ({"equal": {}}, {"counted": {}}, {"tolerance": {}}):
+        assert replace(measure, **other).compared_equal(column, table, table) is None
+
+
+def test_the_ends_of_the_weight_of_a_column_of_cells():
+    """A cell that allows one person in ten weighs most if it allows the right one, and least if it does not."""
+    measure = AgreementMeasure((), {"age": 0.9}, {}, cells={"age": SimpleNamespace(counted=9)})
+    assert measure.most == pytest.approx(math.log(0.9 / 0.1))
+    assert measure.least == pytest.approx(math.log(0.1 / 0.9))
+
+
+def test_ranges_agree_without_a_tolerance():
+    low, high = np.array([1.0, 2.0]), np.array([3.0, 2.0])
+    plain, ranges = (SimpleNamespace(columns={"age": Numbers(high, *ends)}) for ends in ((high, high), (low, high)))
+    measure = AgreementMeasure(("age",), {"age": 0.9}, {"age": 0.5}, {"age": 1.0})
+    assert measure._tolerance("age", plain, plain) == 1
+    assert measure._tolerance("age", plain, ranges) == measure._tolerance("age", ranges, plain) == 0
+    assert replace(measure, tolerance={})._tolerance("age", plain, plain) == 0

@@ -76,14 +76,16 @@ def always_trees(monkeypatch):
 
 @pytest.mark.parametrize("width", [2, 5, 13, 21])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_tree_finds_what_every_pair_finds(always_trees, shape, width):
-    rng = np.random.default_rng([width, SHAPES.index(shape)])
-    for queries, candidates, blocks in ((1, 1, 1), (5, 40, 1), (130, 700, 3), (301, 277, 2), (64, 4_500, 1)):
-        scorer = CosineScorer(units(rng, queries, width, "spread"), units(rng, candidates, width, shape))
-        if shape in ("copies", "nearly tied"):
-            scorer.a[: queries // 2] = scorer.b[rng.integers(candidates, size=queries // 2)]
-        partition = Partition(rng.integers(blocks, size=queries), rng.integers(blocks, size=candidates))
-        assert_same(find_best(scorer, [partition], budget=Budget(threads=1)), every_pair(scorer, partition))
+@pytest.mark.parametrize(
+    ("queries", "candidates", "blocks"), [(1, 1, 1), (5, 40, 1), (130, 700, 3), (301, 277, 2), (64, 4_500, 1)]
+)
+def test_a_tree_finds_what_every_pair_finds(always_trees, queries, candidates, blocks, shape, width):
+    rng = np.random.default_rng([width, SHAPES.index(shape), queries])
+    scorer = CosineScorer(units(rng, queries, width, "spread"), units(rng, candidates, width, shape))
+    if shape in ("copies", "nearly tied"):
+        scorer.a[: queries // 2] = scorer.b[rng.integers(candidates, size=queries // 2)]
+    partition = Partition(rng.integers(blocks, size=queries), rng.integers(blocks, size=candidates))
+    assert_same(find_best(scorer, [partition], budget=Budget(threads=1)), every_pair(scorer, partition))
 
 
 def test_whoever_is_outside_the_only_common_block_finds_nobody(always_trees):
