@@ -1,7 +1,8 @@
 """Make what the docs show from the product itself: `make docs`.
 
 Writes docs/images/demo.svg (the summary that `cvpl demo` prints) and, where there is a Chromium, pictures of the report
-that it writes, of some of its sections, and of the reports in docs/gallery.md; then checks that every link between pages leads somewhere.
+that it writes, of some of its sections, and of the reports in docs/gallery.md; then checks that every link between
+pages leads somewhere.
 
     python docs/make.py [DATA]     DATA holds public tables; without it the pictures of these stay as they are
 """
