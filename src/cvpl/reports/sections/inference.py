@@ -11,6 +11,7 @@ from cvpl.wording import UNKNOWN, counted, in_words, named, percent, sentence, s
 SCORES = {"accuracy": "accuracy", "rarity_weighted": "by rarity"}
 ATTACKERS = {
     "best_candidate": "best candidate",
+    "nearest_record": "nearest record",
     "vote": "vote of the nearest",
     "compatible_class": "compatible class",
     "boosted_trees": "boosted trees",
