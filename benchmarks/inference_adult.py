@@ -5,8 +5,8 @@
 DATA is the folder of the study's tables, as for `adult_study.py`; without names all ten releases are asked. Each audit
 runs on full tables. Inference takes its candidates from the strongest linkage attacker, so the members of the family
 that are the strongest on these releases are run: `rarity_density` (whose candidates are those of `rarity`) and
-`fellegi_sunter_reference`. The attacker knows every other column. Results are written to OUT; what stands there is not
-run again.
+`fellegi_sunter_reference`; and `nearest_unprojected`, for the nearest record. The attacker knows every other column.
+Results are written to OUT; what stands there is not run again.
 
 Printed are, for each release and secret, the strongest attacker by each score with originals, controls and what is
 attributable, the baselines, and how many people have all three secrets right.
@@ -24,7 +24,7 @@ import cvpl
 from adult_study import RELEASES, settings
 
 SECRETS = ("income", "occupation", "marital-status")
-ATTACKERS = ("rarity_density", "fellegi_sunter_reference")
+ATTACKERS = ("rarity_density", "fellegi_sunter_reference", "nearest_unprojected")
 
 
 def inferred(data: Path, name: str, out: Path, attackers: Sequence[str]) -> tuple[cvpl.AuditResult, float]:
