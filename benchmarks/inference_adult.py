@@ -1,11 +1,12 @@
 """Inference of income, occupation and marital status from the releases of a published study on Adult.
 
-    python benchmarks/inference_adult.py DATA OUT [RELEASE...]
+    python benchmarks/inference_adult.py DATA OUT [RELEASE...] [--attackers NAME ...]
 
 DATA is the folder of the study's tables, as for `adult_study.py`; without names all ten releases are asked. Each audit
-runs on full tables with the attackers `rarity` and `unprojected` of the family, because inference takes its candidates
-from the stronger of them. The attacker knows every other column. Results are written to OUT; what stands there is not
-run again.
+runs on full tables. Inference takes its candidates from the strongest linkage attacker, so the members of the family
+that are the strongest on these releases are run: `rarity_density` (whose candidates are those of `rarity`) and
+`fellegi_sunter_reference`; and `nearest_unprojected`, for the nearest record. The attacker knows every other column.
+Results are written to OUT; what stands there is not run again.
 
 Printed are, for each release and secret, the strongest attacker by each score with originals, controls and what is
 attributable, the baselines, and how many people have all three secrets right.
@@ -13,8 +14,8 @@ attributable, the baselines, and how many people have all three secrets right.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,10 +24,10 @@ import cvpl
 from adult_study import RELEASES, settings
 
 SECRETS = ("income", "occupation", "marital-status")
-ATTACKERS = ("rarity", "unprojected")
+ATTACKERS = ("rarity_density", "fellegi_sunter_reference", "nearest_unprojected")
 
 
-def inferred(data: Path, name: str, out: Path) -> tuple[cvpl.AuditResult, float]:
+def inferred(data: Path, name: str, out: Path, attackers: Sequence[str]) -> tuple[cvpl.AuditResult, float]:
     """The audit of one release, from OUT if it is there, and the seconds that it took."""
     folder = out / name
     if (folder / "seconds").exists():
@@ -35,21 +36,21 @@ def inferred(data: Path, name: str, out: Path) -> tuple[cvpl.AuditResult, float]
     config = settings(inference={"columns": SECRETS}, canaries=False, sensitivity=False, singling_out=False)
     start = time.perf_counter()
     tables = data / "trn.csv.gz", data / f"{name}.csv.gz"
-    result = cvpl.audit(*tables, config, control=data / "val.csv.gz", attackers=ATTACKERS)
+    result = cvpl.audit(*tables, config, control=data / "val.csv.gz", attackers=attackers)
     seconds = time.perf_counter() - start
     result.write(folder)
     (folder / "seconds").write_text(f"{seconds:.1f}")
     return result, seconds
 
 
-def main(data: Path, out: Path, names: Sequence[str]) -> None:
+def main(data: Path, out: Path, names: Sequence[str], attackers: Sequence[str]) -> None:
     """Print the tables."""
     out.mkdir(parents=True, exist_ok=True)
     heads = "release | secret | score | strongest | originals | controls | attributable | interval"
     print(f"| {heads} | commonest | model of controls | s |\n{'|---' * 11}|", flush=True)
     rates = {}
     for name in names:
-        result, seconds = inferred(data, name, out)
+        result, seconds = inferred(data, name, out, attackers)
         found = result.inference
         rates[name] = None if found.rate is None else found.rate.model_dump(mode="json")
         for secret in found.secrets:
@@ -75,4 +76,10 @@ def main(data: Path, out: Path, names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:] or RELEASES)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("releases", nargs="*", default=RELEASES)
+    parser.add_argument("--attackers", nargs="+", default=ATTACKERS)
+    given = parser.parse_args()
+    main(given.data, given.out, given.releases, given.attackers)

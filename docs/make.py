@@ -1,7 +1,8 @@
 """Make what the docs show from the product itself: `make docs`.
 
 Writes docs/images/demo.svg (the summary that `cvpl demo` prints) and, where there is a Chromium, pictures of the report
-that it writes and of the reports in docs/gallery.md; then checks that every link between pages leads somewhere.
+that it writes, of some of its sections, and of the reports in docs/gallery.md; then checks that every link between
+pages leads somewhere.
 
     python docs/make.py [DATA]     DATA holds public tables; without it the pictures of these stay as they are
 """
@@ -56,6 +57,8 @@ FRAME = """\
 
 SHOTS = {(1280, "light"): None, (1280, "dark"): 1_900, (390, "light"): 2_600, (390, "dark"): 2_600}
 """Widths and colour schemes of the windows, and how much of the page is shown from the top (None: all)."""
+SECTIONS = ("singling_out", "membership", "criteria", "compliance", "inference")
+"""The sections of the report that have a picture of their own."""
 SMALLER = 0.65
 MANIFEST = """\
 name: demo
@@ -84,6 +87,7 @@ def pictures(data: Path) -> None:
         demo = Path(folder)
         summary(read_result(demo), "demo")
         shots(demo / "report.html", "report", SHOTS)
+        section_shots(demo / "report.html")
         # The other pages by one attacker, which suffices for a picture.
         config = demo / "paper.yaml"
         written = (demo / "audit.yaml").read_text(encoding="utf-8").replace("attacker: default", "attacker: paper")
@@ -124,6 +128,20 @@ def shots(page: Path, name: str, windows: Mapping[tuple[int, str], int | None]) 
             )
             window.goto(page.as_uri())
             window.screenshot(path=DOCS / "images" / f"{name}-{width}-{scheme}.png", full_page=high is None)
+        browser.close()
+
+
+def section_shots(page: Path) -> None:
+    """The sections of a report that the pages on singling out, inference, membership and criteria show."""
+    browser_at = next((found for item in BROWSERS if (found := shutil.which(item))), None)
+    if browser_at is None:
+        return
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_at, args=["--no-sandbox", "--disable-lcd-text"])
+        window = browser.new_page(viewport={"width": 1280, "height": 900}, device_scale_factor=SMALLER)
+        window.goto(page.as_uri())
+        for name in SECTIONS:
+            window.locator(f"section#{name}").screenshot(path=DOCS / "images" / f"section-{name}.png")
         browser.close()
 
 

@@ -328,3 +328,39 @@ def test_of_written_attackers_the_strongest_is_taken_also_if_it_blocks(made):
     found = cvpl.audit(original, original, settings | {"attackers": attackers}, control=control)
     assert (found.attacker, found.inference.link) == ("blocked", "blocked")
     assert found.inference.rate.estimate == pytest.approx(1)
+
+
+def test_the_nearest_record_tells_where_the_strongest_linkage_attacker_is_misled():
+    """Each person's codes are released with another's secret, and the own numbers, moved, with the own secret."""
+    rng = np.random.default_rng(31)
+    numbers, codes = [f"n{at}" for at in range(8)], ["x", "y", "z"]
+    columns = {name: {"role": "attribute", "type": "numeric"} for name in numbers}
+    columns |= {name: {"role": "quasi_identifier", "type": "category"} for name in codes}
+
+    def drawn(rows, first):
+        found = pd.DataFrame(rng.normal(size=(rows, 8)), columns=numbers)
+        named = {name: [f"{name}{first + at}" for at in range(rows)] for name in codes}
+        return found.assign(**named, sick=rng.choice(list("abcd"), rows))
+
+    original, control, coded = drawn(300, 0), drawn(300, 1000), drawn(300, 0)
+    near = drawn(200, 2000).assign(sick=original.sick[:200])
+    near[numbers] = original[numbers][:200] + rng.normal(scale=0.3, size=(200, 8))
+    released = pd.concat([coded, near]).sample(frac=1, random_state=1).reset_index(drop=True)
+    more = {"columns": columns | {"sick": COLUMNS["sick"]}, "attacker": "default", "singling_out": False}
+    found = audited(original, released, control, more, attackers=["rarity", "nearest_unprojected"])
+    assert found.inference.link == "rarity"
+    (secret,) = found.inference.secrets
+    rows = [row for row in secret.attackers if row.score == "accuracy" and row.columns == len(columns)]
+    gains = {row.attacker: row.attributable for row in rows}
+    assert gains["best_candidate"] < 0.2
+    assert gains["nearest_record"] > 0.5
+    assert "nearest record" in report_page(found)
+
+
+def test_the_nearest_record_is_not_asked_twice(made):
+    """It is left out if it is the strongest linkage attacker already, and if no attacker compares by distance."""
+    original, control, _ = made
+    more = {"attacker": "default", "singling_out": False}
+    for name in ("nearest_unprojected", "rarity"):
+        found = audited(original, original, control, more, attackers=[name])
+        assert "nearest_record" not in {row.attacker for one in found.inference.secrets for row in one.attackers}

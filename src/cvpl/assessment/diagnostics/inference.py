@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.assessment.aside import Aside
-from cvpl.assessment.diagnostics.linkage_attacker import linkage_attacker
+from cvpl.assessment.diagnostics.linkage_attacker import linkage_attacker, nearest_record_attacker
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack, attack
 from cvpl.config.resolved import ResolvedConfig
@@ -19,6 +19,7 @@ from cvpl.evaluation.inference.attackers import (
     BEST,
     CLASS,
     JOINED,
+    NEAREST_RECORD,
     VOTE,
     AlignedPeople,
     BothBeliefs,
@@ -72,8 +73,8 @@ class _Run:
     ensemble: EnsembleOutcome
     resolved: ResolvedConfig
     inputs: Inputs
-    _attacks: dict[tuple[str, ...], Attack] = field(default_factory=dict)
-    _linked: dict[tuple[tuple[str, ...], bytes], Linked] = field(default_factory=dict)
+    _attacks: dict[tuple[tuple[str, ...], bool], Attack] = field(default_factory=dict)
+    _linked: dict[tuple[tuple[str, ...], bytes, bool], Linked] = field(default_factory=dict)
 
     def figures(self) -> Inference | None:
         """All figures."""
@@ -83,6 +84,7 @@ class _Run:
         if not secrets:
             return None
         self._name, self._linker = linkage_attacker(self.ensemble, family=self.resolved.is_family)
+        self._nearest = nearest_record_attacker(self.ensemble, self._linker)
         attacks, baselines = {}, {}
         for secret in secrets:
             columns = known[secret.name]
@@ -144,25 +146,29 @@ class _Run:
                 known = tuple(name for names in by_attacker for name in names or ())
         return tuple(name for name in seen if name not in secrets and (known is None or name in known))
 
-    def _attack(self, columns: tuple[str, ...]) -> Attack:
-        """The attack that compares these columns; the pair that it gets has no other ones."""
-        if columns not in self._attacks:
+    def _attack(self, columns: tuple[str, ...], *, nearest: bool = False) -> Attack:
+        """The attack that compares these columns, by the linkage attacker or for the nearest record.
+
+        The pair that it gets has no other columns. Both attackers have the same people.
+        """
+        attacker = self._nearest if nearest and self._nearest is not None else self._linker
+        if (columns, nearest) not in self._attacks:
             pair = self.inputs.pair
             control = None if pair.control is None else pair.control.only(columns)
             seen = Pair(pair.original.only(columns), pair.protected.only(columns), control)
-            self._attacks[columns] = attack(
+            self._attacks[columns, nearest] = attack(
                 seen,
-                self._linker.model_copy(update={"knows": columns}),
+                attacker.model_copy(update={"knows": columns}),
                 seed=self._seed,
                 budget=self.resolved.budget,
                 most=most_asked(pair.protected.rows),
             )
-        return self._attacks[columns]
+        return self._attacks[columns, nearest]
 
-    def _links(self, columns: tuple[str, ...], kept: Flags) -> Linked:
-        key = columns, b"" if kept.all() else np.packbits(kept).tobytes()
+    def _links(self, columns: tuple[str, ...], kept: Flags, *, nearest: bool = False) -> Linked:
+        key = columns, b"" if kept.all() else np.packbits(kept).tobytes(), nearest
         if key not in self._linked:
-            self._linked[key] = Linked.of(self._attack(columns), kept)
+            self._linked[key] = Linked.of(self._attack(columns, nearest=nearest), kept)
         return self._linked[key]
 
     def _asked(self, columns: tuple[str, ...]) -> Asked:
@@ -189,6 +195,9 @@ class _Run:
             links = self._links(columns, kept)
             found += scored(BEST, columns, links.best(secret), secret, asked)
             found += scored(VOTE, columns, links.vote(secret), secret, asked)
+        if self._nearest is not None:
+            links = self._links(known, kept, nearest=True)
+            found += scored(NEAREST_RECORD, known, links.best(secret), secret, asked)
         for columns in nested_sets(known, told, (1, 1 / 2, 1 / 4)):
             found += scored(CLASS, columns, people.compatible_class(columns, secret), secret, asked)
         predicted = self._models(secret, known, people)

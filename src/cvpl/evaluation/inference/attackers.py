@@ -1,6 +1,7 @@
 """The attackers on a secret: each gives beliefs of the originals' and the controls' values from what it knows.
 
     best_candidate     the value of the best candidate of a linkage attacker, one of them at random if several tie
+    nearest_record     the value of the nearest released record by distance of whole rows, likewise
     vote               the values of its 20 nearest profiles, weighted by exp((score - best) / scale)
     compatible_class   the values of all released records whose cells allow what is known
     boosted_trees      a model trained on the release
@@ -35,7 +36,8 @@ from cvpl.tables.columns import Table
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BEST, VOTE, CLASS, JOINED = "best_candidate", "vote", "compatible_class", "model_and_link"
+BEST, NEAREST_RECORD, VOTE = "best_candidate", "nearest_record", "vote"
+CLASS, JOINED = "compatible_class", "model_and_link"
 
 
 @dataclass(frozen=True, eq=False)
