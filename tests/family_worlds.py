@@ -16,6 +16,10 @@ from worlds import COLUMNS, START
 RELEASES = ("strangers", "copies", "perturbed", "perturbed", "shifted", "equal records", "ages in tens")
 MANY_CONTROLS = 20
 """Every so many worlds one has enough controls to read the risk at a false-positive rate of 1%."""
+MANY_PEOPLE = 100
+"""Every so many worlds one, beginning with 50, has enough people for the combined attacker as users have it."""
+COMBINED = 3
+"""Every so many worlds one lets the combined attacker run with 20 originals and 20 controls."""
 LIMITS = (0.05, 0.3, 0.6, 0.9, 1.0, 1.0)
 _CODES, _COLOURS = ("AA1", "AA2", "AB1", "B"), ("red", "green", "blue")
 _PLACES = ("N/u", "N/r", "S/u", "S/r")
@@ -38,6 +42,11 @@ class VerdictWorld:
     limit: float
     canaries: bool
     ranges: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+
+    @property
+    def fewest_combined(self) -> int:
+        """The smallest number of originals, and of controls, whose evidence is combined; 200 for users."""
+        return 20 if self.seed % COMBINED == 0 else 200
 
     @property
     def schemes(self) -> list:
@@ -108,15 +117,18 @@ def verdict_world(seed: int) -> VerdictWorld:
     def person() -> dict:
         return {name: None if rng.random() < missing else _cell(name, coarse, rng) for name in chosen}
 
-    originals = [person() for _ in range(rng.randint(15, 30) if rng.random() < 0.1 else rng.randint(25, 60))]
+    people = rng.randint(15, 30) if rng.random() < 0.1 else rng.randint(25, 60)
+    many = seed % MANY_PEOPLE == MANY_PEOPLE // 2
+    originals = [person() for _ in range(200 + seed // MANY_PEOPLE % 30 if many else people)]
     rows = rng.randint(8, 25) if release != "equal records" and rng.random() < 0.1 else rng.randint(25, 60)
     controls = rng.choice((0, 0, 12, 25, 30, 45, 45, 60, 60, 70, 90, 115, 120, 225))
     if seed % MANY_CONTROLS == 0:
         controls = 500 + seed // MANY_CONTROLS % 600
+    controls = 400 + seed // MANY_PEOPLE % 60 if many else controls
     planted = 0 if release == "strangers" else min(rows, round(rng.choice((0.1, 0.3, 0.6, 1.0)) * len(originals)))
-    people = list(range(len(originals)))
-    rng.shuffle(people)
-    released = [(_changed(originals[i], release, coarse, rng), i) for i in people[:planted]]
+    order = list(range(len(originals)))
+    rng.shuffle(order)
+    released = [(_changed(originals[i], release, coarse, rng), i) for i in order[:planted]]
     released += [(person(), 1000 + at) for at in range(rows - planted)]
     if release == "equal records":
         one = person()

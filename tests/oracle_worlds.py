@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 def code_hash() -> str:
     """A hash of the package, of the oracle, and of what compares them."""
     package = Path(cvpl.__file__).parent
-    files = [*package.rglob("*.py"), *HERE.glob("oracle/*.py"), *HERE.glob("verdict_*.py"), HERE / "worlds.py"]
+    files = [*package.rglob("*.py"), *HERE.glob("oracle/*.py"), *HERE.glob("*_comparison.py"), *HERE.glob("*worlds.py")]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()[:16]
 
 
@@ -41,6 +41,8 @@ def judged(seed: int) -> dict:
         "verdict": outcome.kind,
         "gate": outcome.gate_met,
         "certain": outcome.certain,
+        "combined": outcome.combined,
+        "headline": outcome.headline,
         "figures": outcome.figures,
         "differs": outcome.differs,
     }
@@ -93,6 +95,8 @@ def _total(lines: list[dict]) -> int:
         print(f"{name}: " + ", ".join(f"{kind} {count:,}" for kind, count in counts.most_common()))
     print(f"gate met: {sum(line['gate'] for line in lines):,}")
     print(f"certain people: {sum(line['certain'] for line in lines):,}")
+    print(f"combined evidence: {sum(line['combined'] for line in lines):,}")
+    print(f"combined evidence in the headline: {sum(line['headline'] == 'combined' for line in lines):,}")
     print(f"worlds with a disagreement: {len(differing):,}")
     for line in differing:
         print(f"  seed {line['seed']}, {line['release']}: {len(line['differs'])}, the first: {line['differs'][0]}")

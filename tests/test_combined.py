@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 import cvpl
 from cvpl.assessment import combined
 from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
+from cvpl.assessment.diagnostics.canaries import Canaries, Canary, CanaryScores
 from cvpl.attack.attack import _known_people
 from cvpl.config import people_asked
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
@@ -54,6 +55,19 @@ def tables():
 def audited(tables):
     original, released, control = tables
     return cvpl.audit(original, released, SETTINGS, control=control)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_regression_reaches_the_maximum_to_the_last_digits(seed):
+    """Scores are compared in nine decimals, so the weights have more: the gradient is 0 up to rounding."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(400, 6))
+    features[:, 1] = features[:, 0] + 1e-3 * features[:, 1]
+    label = (rng.random(400) < 1 / (1 + np.exp(-2 * features[:, 0]))).astype(float)
+    weights = logistic_regression(features, label)
+    design = np.hstack([np.ones((400, 1)), features])
+    gradient = design.T @ (label - 1 / (1 + np.exp(-design @ weights))) - np.r_[0.0, weights[1:]]
+    assert np.abs(gradient).max() < 1e-11
 
 
 @pytest.mark.parametrize("ridge", [0.1, 1.0, 30.0])
@@ -237,3 +251,22 @@ def test_a_combination_that_finds_somebody_where_nobody_is_does_not_count(tables
     row = next(row for row in result.attackers if row.name == COMBINED)
     assert "contains nobody" in row.disqualified[0]
     assert result.attacker != COMBINED
+
+
+def test_candidates_on_the_identity_canary_are_those_of_the_member_that_gives_them_on_the_release():
+    """Also if that member asked more controls than all have in common, so that the people are another member's."""
+    rng, people = np.random.default_rng(14), np.arange(40)
+
+    def member(top1, controls):
+        scores = rng.normal(size=40), rng.normal(size=len(controls))
+        spread = Uncertainty(*(Sample(side) for side in scores), "control")
+        seen = CanaryScores(people, controls, *scores, spread)
+        figures = Canary(40, 0.5, 0.05, 0.4, None, None, 0.5, top1_hit_rate=top1, attainable=top1)
+        return Canaries(figures, figures, (seen, seen))
+
+    half = np.arange(0, 60, 2)
+    members = {"half": member(0.7, half), "all": member(0.8, np.arange(60)), "other": member(0.9, half)}
+    found = [combined._canaries(members, name, seed=1) for name in members]
+    assert [item.identity.top1_hit_rate for item in found] == [0.7, 0.8, 0.9]
+    assert [item.identity.attainable for item in found] == [0.7, 0.8, 0.9]
+    assert found[0].independent == found[1].independent

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import pytest
 
-from cvpl.assessment import ensemble
+from cvpl.assessment import combined, ensemble
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.evaluation import risk
+from cvpl.randomness import stream
 from examples import examples
 from family_worlds import verdict_world
 from verdict_comparison import compare
 
-SEEDS = (3, 4, 5, 6, 10, 20)
-"""Every kind of verdict, certain people, ages in tens, canaries, an open gate."""
-MORE = range(1000, 1000 + examples(6) - len(SEEDS))
+SEEDS = (3, 4, 5, 6, 10, 20, 159)
+"""Every kind of verdict, certain people, ages in tens, canaries, an open gate, combined evidence as the headline."""
+MANY = (50, 528, 621)
+"""Enough people for combined evidence without a lower bound, and canaries that members read differently."""
+MORE = (*MANY, *range(1000, 993 + examples(6))) if examples(1) > 1 else ()
 LINKABLE = 21
 
 
@@ -50,3 +53,10 @@ def test_a_wrong_choice_of_the_headline_is_noticed(linkable, monkeypatch):
 def test_an_uncorrected_interval_is_noticed(linkable, monkeypatch):
     monkeypatch.setattr(ensemble.EnsembleOutcome, "confidence", property(lambda _: 0.95))
     assert any(words.startswith("headline: lower end") for words in compare(linkable).differs)
+
+
+def test_folds_of_another_seed_are_noticed(linkable, monkeypatch):
+    monkeypatch.setattr(combined, "stream", lambda seed, purpose: stream(seed + 1, purpose))
+    outcome = compare(linkable)
+    assert outcome.combined
+    assert any(words.startswith("combined: ") and "scores of" in words for words in outcome.differs)

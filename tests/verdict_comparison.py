@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from unittest import mock
 
 import cvpl
+from combined_comparison import add_combined, watched_combination
 from cvpl.assessment import ensemble
 from family_worlds import VerdictWorld
-from oracle import figures, validity
+from oracle import combined, figures, validity
 from oracle.family import members, run
 from oracle.verdict import RATES, Verdict, judge
 
@@ -28,11 +29,13 @@ _FAULTS = {
 
 @dataclass
 class Outcome:
-    """The kind of the verdict, and what differs."""
+    """The kind of the verdict, the headline attacker, and what differs."""
 
     kind: str
+    headline: str
     gate_met: bool
     certain: bool
+    combined: bool = False
     figures: int = 0
     differs: list[str] = field(default_factory=list)
 
@@ -53,24 +56,22 @@ def compare(world: VerdictWorld) -> Outcome:
         return seen[-1]
 
     real = ensemble.attack
-    with mock.patch.object(ensemble, "attack", watched):
+    with mock.patch.object(ensemble, "attack", watched), watched_combination(world.fewest_combined) as combination:
         result = cvpl.audit(original, protected, world.config, control=control, fail_above=world.limit)
-    outcome = Outcome(result.verdict.kind, result.policy.met, result.certain is not None)
+    outcome = Outcome(result.verdict.kind, result.attacker, result.policy.met, result.certain is not None)
     found = next(attack.granularity.grains for attack in seen if attack.granularity is not None)
     outcome.check("aligned columns", sorted(found), sorted(world.ranges))
     if outcome.differs:
         return outcome
     reference = _drawn(world, seen)
     ran = _run(world, world.protected, reference)
-    canaries = {}
-    if world.canaries:
-        for member in _run(world, world.original, reference):
-            canaries[member.name] = validity.identity_canary(member)
+    planted = _run(world, world.original, reference) if world.canaries else []
+    canaries = {member.name: validity.identity_canary(member) for member in planted}
     names, left_out = members(
         0 if world.control is None else len(next(iter(world.control.values()))), bool(world.ranges)
     )
     rows = {row.name: row for row in result.attackers}
-    outcome.check("attackers", list(rows), names)
+    outcome.check("attackers", [name for name in rows if name != combined.NAME], names)
     faults = {}
     for member, attack in zip(ran, seen, strict=True):
         _compare_scores(outcome, member, attack, world)
@@ -82,6 +83,12 @@ def compare(world: VerdictWorld) -> Outcome:
             outcome.check(f"{member.name}: attainable top-1", identity.attainable_top1, canaries[member.name][1])
         faults[member.name] = _faults(member, row, world, given, canaries.get(member.name))
         outcome.check(f"{member.name}: faults", given, faults[member.name])
+    asked = {
+        member.name: (_places(attack.held, world.original), _places(attack.held_control, world.control))
+        for member, attack in zip(ran, seen, strict=True)
+        if member.controls is not None
+    }
+    add_combined(outcome, ran, faults, asked, rows.get(combined.NAME), combination, planted, world)
     released = len(next(iter(world.protected.values())))
     findings = [(item.check, item.closes_gate, item.count) for item in result.preflight]
     theirs = judge(ran, world.truth, released, left_out, faults, findings, world.limit)

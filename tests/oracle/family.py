@@ -74,6 +74,7 @@ class Member:
     off_scale: bool  # read at a false-positive rate, not at the threshold
     compares_values: bool  # agreement, rarity and containment compare records, not vectors
     compared: dict  # table -> the values that are compared, after alignment
+    compares_everybody: bool = True  # without blocking
 
 
 def members(controls, cells=False):
@@ -130,6 +131,7 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
                 written.get("off_scale", False),
                 written["similarity"]["kind"] in ("agreement", "rarity", "contained"),
                 {table: {name: tables[table][name] for name in found.columns} for table in ("original", "protected")},
+                written["schemes"] == [[]],
             )
         )
     return done

@@ -69,7 +69,7 @@ def combine(
         method=resolved.config.intervals.method,
         groups=groups,
     )
-    canaries = _canaries({name: item.canaries for name, item in able.items()}, seed)
+    canaries = _canaries({name: item.canaries for name, item in able.items()}, first, seed)
     return AttackerOutcome(joined, able[first].copied, able[first].valid, canaries)
 
 
@@ -126,12 +126,15 @@ def _joined(
     return cross_fitted(originals, controls, folds)
 
 
-def _canaries(members: Mapping[str, Canaries | None], seed: int) -> Canaries | None:
-    """The same combination on both canaries; None if a member has none, or they asked different people."""
+def _canaries(members: Mapping[str, Canaries | None], first: str, seed: int) -> Canaries | None:
+    """The same combination on both canaries; None if a member has none, or they asked different people.
+
+    The candidates on the identity canary are those of the member `first`, as on the release.
+    """
     known = {name: item for name, item in members.items() if item is not None and item.scores is not None}
     if len(known) < len(members):
         return None
-    joined, owner = [], None
+    joined = []
     for number in range(2):
         scores = {name: _canary_scores(item, number) for name, item in known.items()}
         people = _common(scores, lambda item: item.people)
@@ -143,7 +146,6 @@ def _canaries(members: Mapping[str, Canaries | None], seed: int) -> Canaries | N
         ]
         if not same:
             return None
-        owner = same[0]
         evidence = [
             (
                 item.originals[np.searchsorted(item.people, people)],
@@ -152,9 +154,8 @@ def _canaries(members: Mapping[str, Canaries | None], seed: int) -> Canaries | N
             for item in scores.values()
         ]
         mine, base = _joined(evidence, None, stream(seed, f"combined canary {number}"))
-        joined.append((scores[owner], mine, base))
-    assert owner is not None  # noqa: S101 - there are two canaries
-    return joined_canaries(known[owner], joined)
+        joined.append((scores[first if first in same else same[0]], mine, base))
+    return joined_canaries(known[first], joined)
 
 
 def _canary_scores(found: Canaries, number: int) -> CanaryScores:

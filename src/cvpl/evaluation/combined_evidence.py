@@ -24,6 +24,7 @@ FARTHEST = 6.0
 _MOST_STEPS = 50
 _CONVERGED = 1e-10
 _NO_SPREAD = 1e-12
+_ROUNDING = 1e-12
 
 
 def assign_folds(originals: Ints | int, controls: Ints | int, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -84,8 +85,8 @@ class Standardization:
 def logistic_regression(features: Floats, label: Floats, ridge: float = RIDGE) -> Floats:
     """The intercept and the weights that maximize the log-likelihood minus ridge/2 times the sum of squared weights.
 
-    Newton's method (iteratively reweighted least squares), with halved steps while the objective would fall; the
-    intercept is not penalized.
+    Newton's method (iteratively reweighted least squares), with halved steps while the objective would fall by more
+    than rounding; the intercept is not penalized.
     """
     design = np.hstack([np.ones((len(features), 1)), features])
     penalty = np.full(design.shape[1], ridge)
@@ -103,7 +104,8 @@ def logistic_regression(features: Floats, label: Floats, ridge: float = RIDGE) -
         curvature = (design * (chance * (1 - chance))[:, None]).T @ design + np.diag(penalty + _NO_SPREAD)
         step = np.linalg.solve(curvature, gradient)
         tried = objective(weights + step)
-        while tried < reached and np.abs(step).max() > _CONVERGED:
+        # Near the maximum the objective changes by rounding alone; a step halved for that would stop short of it.
+        while tried < reached - _ROUNDING * abs(reached) and np.abs(step).max() > _CONVERGED:
             step = step / 2
             tried = objective(weights + step)
         weights, reached = weights + step, tried
