@@ -17,7 +17,8 @@ RELEASES = ("strangers", "copies", "perturbed", "perturbed", "shifted", "equal r
 MANY_CONTROLS = 20
 """Every so many worlds one has enough controls to read the risk at a false-positive rate of 1%."""
 MANY_PEOPLE = 100
-"""Every so many worlds one, beginning with 50, has enough people for the combined attacker as users have it."""
+"""Every so many worlds one, beginning with 50, has enough people for the combined attacker as users have it. There are
+200 originals, no more: of more, the package draws 200 from whom it estimates how often matches agree."""
 COMBINED = 3
 """Every so many worlds one lets the combined attacker run with 20 originals and 20 controls."""
 LIMITS = (0.05, 0.3, 0.6, 0.9, 1.0, 1.0)
@@ -119,7 +120,7 @@ def verdict_world(seed: int) -> VerdictWorld:
 
     people = rng.randint(15, 30) if rng.random() < 0.1 else rng.randint(25, 60)
     many = seed % MANY_PEOPLE == MANY_PEOPLE // 2
-    originals = [person() for _ in range(200 + seed // MANY_PEOPLE % 30 if many else people)]
+    originals = [person() for _ in range(200 if many else people)]
     rows = rng.randint(8, 25) if release != "equal records" and rng.random() < 0.1 else rng.randint(25, 60)
     controls = rng.choice((0, 0, 12, 25, 30, 45, 45, 60, 60, 70, 90, 115, 120, 225))
     if seed % MANY_CONTROLS == 0:

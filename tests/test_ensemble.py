@@ -40,6 +40,7 @@ def outcome(power, *faults, top1=None):
         controls=1_000,
         power_at=lambda rate: power,
         power_interval=lambda rate: Interval(0.0, 1.0, "people"),
+        top1_interval_at=lambda confidence: Interval(0.0, 1.0, "people"),
         truth=truth,
     )
     return AttackerOutcome(measured, None, SimpleNamespace(reasons=faults), None)
@@ -68,6 +69,16 @@ def test_of_equal_power_the_one_that_finds_more_persons_is_the_headline():
     found = {"a": outcome(0.05, top1=0.1), "b": outcome(0.05, top1=0.4), "c": outcome(0.04, top1=0.9)}
     assert EnsembleOutcome.of(found).headline == "b"
     assert EnsembleOutcome.of(found | {"d": outcome(0.05, "dead", top1=0.9)}).headline == "b"
+
+
+def test_the_last_bits_of_a_rate_pick_no_attacker():
+    nearly = 0.1 + 0.2
+    assert nearly > 0.3
+    found = {"a": outcome(0.3, top1=0.4), "b": outcome(nearly, top1=0.3)}
+    assert EnsembleOutcome.of(found).headline == "a"
+    found = {"a": outcome(0.2, top1=0.3), "b": outcome(0.2, top1=nearly)}
+    assert EnsembleOutcome.of(found).headline == "a"
+    assert EnsembleOutcome.of(found).best_candidate[0] == "a"
 
 
 def test_without_a_control_the_one_that_finds_most_persons_is_the_headline():

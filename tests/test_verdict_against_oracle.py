@@ -16,11 +16,13 @@ from examples import examples
 from family_worlds import verdict_world
 from verdict_comparison import compare
 
-SEEDS = (3, 4, 5, 6, 10, 20, 159)
-"""Every kind of verdict, certain people, ages in tens, canaries, an open gate, combined evidence as the headline."""
-MANY = (50, 528, 621)
-"""Enough people for combined evidence without a lower bound, and canaries that members read differently."""
-MORE = (*MANY, *range(1000, 993 + examples(6))) if examples(1) > 1 else ()
+SEEDS = (3, 4, 5, 6, 20, 129, 159)
+"""Every kind of verdict, certain people, ages in tens, canaries, an open gate, combined evidence as the headline, and
+without the members that have a fault."""
+SLOWER = (10, 50, 528, 621, 2131)
+"""Nothing found and an open gate, enough people for combined evidence without a lower bound, canaries that members read
+differently, hit rates that differ in the last bit."""
+MORE = (*SLOWER, *range(1000, 988 + examples(6))) if examples(1) > 1 else ()
 LINKABLE = 21
 
 

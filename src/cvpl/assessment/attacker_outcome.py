@@ -10,6 +10,13 @@ from cvpl.assessment.diagnostics.validity import Validity
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.risk import best_candidate
 
+_DECIMALS = 9
+
+
+def compared(rate: float) -> float:
+    """A rate up to the decimals in which attackers are compared: the last bits of a sum pick none."""
+    return round(rate, _DECIMALS)
+
 
 @dataclass(frozen=True, eq=False)
 class AttackerOutcome:
@@ -31,10 +38,12 @@ class AttackerOutcome:
         return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
 
     def power_at(self, false_rate: float | None) -> float:
-        """Its power against the control at a false-positive rate; 0 if there is none."""
-        return self.measured.power_at(false_rate) if false_rate is not None and self.measured.has_control else 0.0
+        """Its power against the control at a false-positive rate, to compare it by; 0 if there is none."""
+        if false_rate is None or not self.measured.has_control:
+            return 0.0
+        return compared(self.measured.power_at(false_rate))
 
     @property
     def top1(self) -> float:
-        """Its top-1 hit rate; 0 if unknown."""
-        return best_candidate(self.measured) or 0.0
+        """Its top-1 hit rate, to compare it by; 0 if unknown."""
+        return compared(best_candidate(self.measured) or 0.0)

@@ -76,7 +76,7 @@ def combine(
 def _strongest(able: Mapping[str, AttackerOutcome]) -> str | None:
     """The strongest member without blocking; None if there is none."""
     found = {
-        name: item.measured.power_at(FALSE_RATE)
+        name: item.power_at(FALSE_RATE)
         for name, item in able.items()
         if item.measured.attack.attacker.blocking.compares_everybody
     }

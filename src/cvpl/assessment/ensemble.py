@@ -16,7 +16,7 @@ from typing import TypedDict
 
 from cvpl import result as out
 from cvpl.assessment.aside import Aside
-from cvpl.assessment.attacker_outcome import AttackerOutcome
+from cvpl.assessment.attacker_outcome import AttackerOutcome, compared
 from cvpl.assessment.combined import COMBINED, combine
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, perturbed
@@ -153,7 +153,7 @@ class EnsembleOutcome:
         known = {name: rate for name, rate in hits.items() if rate is not None}
         if not known:
             return None
-        name = max(known, key=lambda key: known[key])
+        name = max(known, key=lambda key: compared(known[key]))
         among = len(known) + len(self.screened)
         interval = able[name].measured.top1_interval_at(1 - (1 - CONFIDENCE) / among)
         return name, known[name], interval or Interval(None, None, "none"), among
