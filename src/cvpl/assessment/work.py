@@ -9,7 +9,7 @@ from math import comb
 
 from cvpl.assessment import screening
 from cvpl.assessment.attack_cost import AttackCosts, Compared, Cost, SharedCosts, cores
-from cvpl.assessment.diagnostics import canaries, inference, power_drop, self_linkage, sensitivity
+from cvpl.assessment.diagnostics import canaries, power_drop, secret_searches, self_linkage, sensitivity
 from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelled
 from cvpl.assessment.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
@@ -173,7 +173,7 @@ class Work:
     def _inference(self) -> Cost:
         """Searches for the nearest records, and models, of each secret."""
         secrets = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
-        released, most = self._costs.released, inference.most_asked(self._costs.released)
+        released, most = self._costs.released, secret_searches.most_asked(self._costs.released)
         people = min(self._costs.rows, most) + min(self._costs.control, most)
         ranking = 2 * most_ranking(released) * (self._columns + 1) if self._costs.control else 0
         searched = _NEAREST_CELL * self._columns * (_NESTED * people + ranking) * released
