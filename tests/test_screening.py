@@ -26,7 +26,7 @@ CONFIG = {
     "report": {"suppress_below": 1},
     "seed": 7,
 }
-PEOPLE, LARGE, RECORDS, ASKED = 1_500, 500, 200, 400
+PEOPLE, LARGE, RECORDS, CONTROLS, ASKED = 1_500, 500, 200, 150, 400
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,7 @@ def large():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "LARGE", LARGE)
         patch.setattr(screening, "RECORDS", RECORDS)
+        patch.setattr(screening, "CONTROLS", CONTROLS)
         patch.setattr(screening, "PEOPLE", ASKED)
         patch.setattr(people_asked, "QUICK_PEOPLE", ASKED)
         yield
@@ -59,7 +60,7 @@ def test_the_part_holds_the_matches_of_everyone_who_is_asked(tables, large):
     read = read_plan(tables[0], tables[1], CONFIG, tables[2], None, quick=True)[1]
     part = screening._part(read, 7)
     assert part.pair.original.rows == ASKED
-    assert part.pair.control.rows == RECORDS
+    assert part.pair.control.rows == CONTROLS
     assert ASKED < part.pair.protected.rows <= ASKED + RECORDS
     matches = part.evaluation.matches
     assert np.array_equal(np.unique(matches.original), np.arange(ASKED))
