@@ -201,6 +201,30 @@ def _score(
 
 
 @njit(nogil=True, cache=True)
+def _bounds(
+    rare: Array,
+    low: Array,
+    high: Array,
+    left: int,
+    there: Array,
+    common: Array,
+    first: Array,
+    last: Array,
+    most: Array,
+    least: Array,
+) -> Any:
+    """The bounds of sixteen ranges of candidates, from `left` on: what rare values add, and the common columns."""
+    total = load(rare, left)
+    for column in range(len(there)):
+        if common[column]:
+            at = there[column] * len(rare) + left
+            total = add_overlap(
+                total, load(low, at), load(high, at), first[column], last[column], most[column], least[column]
+            )
+    return total
+
+
+@njit(nogil=True, cache=True)
 def _search(
     a: Array,
     queries: Array,
@@ -319,19 +343,9 @@ def _search(
                             more_rare[zone] += more
                             most_rare[zone // LANES] = max(most_rare[zone // LANES], more_rare[zone])
             for left in range(0, wide, LANES):
-                total = load(most_rare, left)
-                for column in range(columns):
-                    if common[column]:
-                        at = there[column] * wide + left
-                        total = add_overlap(
-                            total,
-                            load(flat_lowest, at),
-                            load(flat_highest, at),
-                            first[column],
-                            last[column],
-                            high_gain[column],
-                            low_gain[column],
-                        )
+                total = _bounds(
+                    most_rare, flat_lowest, flat_highest, left, there, common, first, last, high_gain, low_gain
+                )
                 store(together, left, total)
             top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
             many[:] = 0
@@ -345,19 +359,7 @@ def _search(
                 if (step > 0 and sixteen == promising) or together[sixteen] < limit - base:
                     continue
                 left = sixteen * LANES
-                total = load(more_rare, left)
-                for column in range(columns):
-                    if common[column]:
-                        at = there[column] * width + left
-                        total = add_overlap(
-                            total,
-                            load(flat_low, at),
-                            load(flat_high, at),
-                            first[column],
-                            last[column],
-                            high_gain[column],
-                            low_gain[column],
-                        )
+                total = _bounds(more_rare, flat_low, flat_high, left, there, common, first, last, high_gain, low_gain)
                 store(bound, left, total)
                 open_zones = at_least(load(bound, left), limit - base)
                 while open_zones:
