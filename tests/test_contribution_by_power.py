@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import cvpl
+from cvpl.assessment.diagnostics import power_drop
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.block_sizes import SizeClass, block_sizes
 from cvpl.evaluation.contribution import link
 from cvpl.evaluation.control import Roc, power_at
 from cvpl.evaluation.distributions import binned
+from cvpl.evaluation.measurement import measure
 from cvpl.operators.similarity import Rarity, RaritySettings
 from cvpl.search.blocks import Partition
+from cvpl.search.budget import Budget
+from cvpl.search.threads import threads
+from cvpl.tables.evaluation_only import EvaluationOnly
 from worlds import COLUMNS, make_pair
 
 PEOPLE = 400
@@ -51,6 +58,40 @@ def test_the_column_that_tells_people_apart_takes_the_power_away_with_it(result)
     assert found["name"].power_drop_low <= found["name"].power_drop <= found["name"].power_drop_high
     assert found["noise"].power_drop == pytest.approx(0.0, abs=1e-12)
     assert result.feature_contribution.power_asked == PEOPLE
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_columns_left_out_at_the_same_time_have_the_drops_of_one_after_the_other(several, monkeypatch):
+    columns = {name: COLUMNS[name] for name in ("code", "colour", "age")}
+    rng = np.random.default_rng(5)
+
+    def table(size):
+        return {
+            "code": rng.choice(list("abcdefgh"), size).tolist(),
+            "colour": rng.choice(["red", "blue", "green"], size).tolist(),
+            "age": rng.integers(18, 90, size).tolist(),
+        }
+
+    original, control = table(150), table(150)
+    pair = make_pair(columns, original, original | {"age": rng.permutation(original["age"]).tolist()}, control)
+    inputs = SimpleNamespace(pair=pair, evaluation=EvaluationOnly())
+    at_once = []
+
+    def counted(count):
+        at_once.append(count)
+        return threads(count)
+
+    monkeypatch.setattr(power_drop, "threads", counted)
+    monkeypatch.setattr(power_drop, "LARGE", 1_000 if several else 0)
+    found = []
+    for workers in (1, 4):
+        attacker = Attacker(similarity=Rarity(rarity=RaritySettings(tolerance=0.0)))
+        done = attack(pair, attacker, budget=Budget(threads=workers))
+        measured = measure(done, None, done.search_control(), grid=np.array([0.5, 0.9]), method="people")
+        found.append(power_drop.power_drops(measured, inputs))
+    assert found[0] == found[1] and list(found[0].by_column) == ["code", "colour", "age"]
+    assert found[0].by_column["code"].drop > 0
+    assert at_once == ([1, 4] if several else [1, 1])
 
 
 def test_the_links_of_an_agreement_are_split_by_what_the_columns_are_worth(result):

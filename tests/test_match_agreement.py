@@ -271,10 +271,10 @@ def test_patterns_of_some_columns_are_merged():
 
 
 @pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("compiled_from", [0, 10**9])
-def test_patterns_of_one_column_with_many_candidates(compiled_from, gaps, monkeypatch):
+@pytest.mark.parametrize("compiled", [False, True])
+def test_patterns_of_one_column_with_many_candidates(compiled, gaps, monkeypatch):
     monkeypatch.setattr(by_record, "_FEW_RECORDS", 0)
-    monkeypatch.setattr(by_record, "COMPILED_PAIRS", compiled_from)
+    monkeypatch.setattr(by_record, "worth_it", lambda *_: compiled)
     columns, _, _ = random_columns(np.random.default_rng(2), 9, 8, 1)
     columns = [replace(columns[0], candidates=np.where(gaps, columns[0].candidates, 0).astype(np.int32))]
     patterns, record = record_patterns(columns, 9)
@@ -305,16 +305,16 @@ def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(most, m
     ways = []
     # One by one: always sorted, as usual, always counted; all at once, and two at a time; by the compiled loop.
     ways_to_count = (
-        (0, 0, 0, 10**9),
-        (0, 20, 0, 10**9),
-        (0, 10**9, 0, 10**9),
-        (100, 20, 1 << 18, 10**9),
-        (100, 20, 150, 10**9),
-        (0, 20, 0, 0),
+        (0, 0, 0, False),
+        (0, 20, 0, False),
+        (0, 10**9, 0, False),
+        (100, 20, 1 << 18, False),
+        (100, 20, 150, False),
+        (0, 20, 0, True),
     )
     for few, bins, pairs, compiled in ways_to_count:
-        monkeypatch.setattr(by_record, "_MOST_CODES", most if compiled else 1 << 23)
-        monkeypatch.setattr(by_record, "COMPILED_PAIRS", compiled)
+        monkeypatch.setattr(by_record, "_MOST_CODES", 1 << 23 if compiled else most)
+        monkeypatch.setattr(by_record, "worth_it", lambda *_, way=compiled: way)
         monkeypatch.setattr(by_record, "_FEW_RECORDS", few)
         monkeypatch.setattr(by_record, "_BINS_PER_RECORD", bins)
         monkeypatch.setattr(by_record, "_PAIRS_AT_ONCE", pairs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TypeVar
 
 import numpy as np
@@ -104,7 +104,7 @@ def _of_common(measured: Measurement, pair: Pair, people: Ints, controls: Ints) 
 
 def _common(able: Mapping[str, Some], rows: Callable[[Some], Ints]) -> Ints:
     """The rows that all have, in order."""
-    return reduce(np.intersect1d, (rows(item) for item in able.values()))
+    return reduce(partial(np.intersect1d, assume_unique=True), (rows(item) for item in able.values()))
 
 
 def _of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Floats, Floats]:

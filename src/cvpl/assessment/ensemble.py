@@ -233,9 +233,11 @@ def run_attackers(
     left_out = tuple(
         name for name, attacker in resolved.attackers.items() if attacker.needs_reference and name not in running
     )
-    joined = combine(outcomes, resolved, inputs) if combining and resolved.is_whole_family else None
-    if joined is not None:
-        outcomes[COMBINED] = joined
+    if combining and resolved.is_whole_family:
+        progress(Phase.COMBINING, None)
+        joined = combine(outcomes, resolved, inputs)
+        if joined is not None:
+            outcomes[COMBINED] = joined
     found = EnsembleOutcome.of(outcomes, left_out)
     while not (found.chosen.fully_checked or resolved.quick):
         progress(Phase.HEADLINE, None)

@@ -28,6 +28,7 @@ class Phase(StrEnum):
     CONTROL = "searching the control"
     EVALUATING = "evaluating"
     CANARIES = "canaries"
+    COMBINING = "combining the evidence"
     HEADLINE = "checking the strongest attacker"
     SELF_LINKAGE = "self-linkage"
     POWER_DROPS = "power without a column"

@@ -28,6 +28,8 @@ _START = 2.1
 _READ_CELL = 1e-6
 _CHECK_CELL, _LIKENESS = 0.4e-6, 0.25
 """A cell in the checks before the attack, and the comparison of the control with the originals."""
+_WEIGHED = 6e-6
+"""A score of one person by one member whose evidence is combined."""
 _SUBGROUPS, _SUBGROUP_PERSON = 0.2, 15e-6
 """Subgroups, and writing the result."""
 _SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
@@ -57,16 +59,16 @@ class Work:
             look = self._quick_look()
             return [self._checks_beside(look), *look, *self.diagnostics()]
         if not first_answer:
-            return [self.checks(), *self.attackers(), *self.diagnostics()]
+            return [self.checks(), *self.attackers(combining=True), *self.diagnostics()]
         first = self._resolved.quickly(FIRST_ANSWER_PEOPLE)
         quick = self._resized(first, self._costs.rows, self._costs.control, self._costs.released)
         look = [replace(step, phase=f"{QUICK_LOOK}: {step.phase}") for step in quick._quick_look()]
-        return [self._checks_beside(look), *look, *self.attackers(), *self.diagnostics()]
+        return [self._checks_beside(look), *look, *self.attackers(combining=True), *self.diagnostics()]
 
     def _quick_look(self) -> list[Step]:
         """The attackers of a quick look: all of them or, in a large release, a trial of all and then the strongest."""
         if not screening.screens(self._resolved, self._inputs):
-            return self.attackers()
+            return self.attackers(combining=True)
         part = self._resized(
             self._resolved,
             min(self._costs.rows, screening.PEOPLE),
@@ -107,8 +109,11 @@ class Work:
         cells = self._columns * (self._costs.rows + self._costs.released + self._costs.control)
         return self._step(Phase.CHECKING, Cost((_CHECK_CELL * cells + likeness) * self._speed.plain))
 
-    def attackers(self, attackers: Mapping[str, Attacker] | None = None) -> list[Step]:
-        """The steps of all attackers that can be run, or of some, with canaries beside them."""
+    def attackers(self, attackers: Mapping[str, Attacker] | None = None, *, combining: bool = False) -> list[Step]:
+        """The steps of all attackers that can be run, or of some, with canaries beside them.
+
+        With `combining`, the evidence of the family's members is joined too.
+        """
         running = self._resolved.able(self._costs.control, self._inputs.pair) if attackers is None else attackers
         shared, steps, attacks = SharedCosts(), [], Cost()
         for name, attacker in running.items():
@@ -121,6 +126,8 @@ class Work:
             return steps
         beside = self._canaries(running.values()) if self._resolved.runs_canaries else Cost()
         steps.append(self._beside(Phase.CANARIES, attacks, beside))
+        if combining and self._costs.control and self._resolved.is_whole_family:
+            steps.append(self._step(Phase.COMBINING, self._combining(list(running.values()))))
         if len(running) > 1 and not self._resolved.quick:
             most = min(self_linkage.SAMPLE, self._costs.rows)
             checked = self._mean(running.values(), lambda item: self._costs.search(item, most, self._costs.rows))
@@ -233,6 +240,14 @@ class Work:
                 people = self._costs.searched(attacker, canaries.ASKED, released)
                 total += self._costs.attack(attacker, people, shared, canaries.ASKED).whole
         return total
+
+    def _combining(self, running: list[Attacker]) -> Cost:
+        """The strongest member on the people whom all ask, and weights for the members' evidence."""
+        released = self._costs.released
+        asked = [self._resolved.most_asked(attacker, released) or self._costs.rows for attacker in running]
+        people = min(*asked, self._costs.rows)
+        fitted = Cost(_WEIGHED * len(running) * people * self._speed.plain)
+        return self._mean(running, lambda it: self._costs.again(it, people)) + fitted
 
     def _drops(self, running: list[Attacker]) -> Cost:
         """The attack without each column, if there is a control or the truth to measure power by."""

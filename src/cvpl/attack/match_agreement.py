@@ -28,7 +28,8 @@ def find_match_agreement(
     for place, (column, shares) in enumerate(compared):
         chances[:, place] = measure.u[column.name] if shares is None else shares[np.maximum(column.queries, 0)]
     with threads(workers) as pool:
-        found = estimate_m([column for column, _ in compared], chances, within, each=pool.map)
+        each = map if workers == 1 else pool.map
+        found = estimate_m([column for column, _ in compared], chances, within, each=each)
     if found is None:
         return MatchAgreement({}, {})
     values = [(column.name, m) for (column, _), m in zip(compared, found.tolist(), strict=True)]

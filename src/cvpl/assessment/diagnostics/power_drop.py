@@ -15,8 +15,9 @@ records. The drop of the top-1 hit rate is computed beside it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import evaluate_truth
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
+from cvpl.search.budget import Budget
+from cvpl.search.threads import threads
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]
@@ -52,6 +55,8 @@ power then has a standard error of about two points, and that of a difference ov
 REPLICATES = 100
 MOST_COLUMNS = 40
 """Columns beyond this number are not tried."""
+LARGE = 100_000
+"""In a release of more records, one column is left out at a time."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,10 @@ def power_drops(
     refitted = done.representation.maps_others and done.attacker.projection_operator.saved_file is None
     if measured.power is None or len(compared) < 2 or not refitted:
         return None
-    shared = SharedWork()
-    whole = _scores(done, done.attacker, inputs, shared)
+    tried = compared[:MOST_COLUMNS]
+    attackers = [done.attacker, *(_without(done.attacker, column) for column in tried)]
+    searched = _searched(done, attackers, inputs, progress)
+    whole = next(searched)
     if whole is None:
         return None
     rng = stream(done.seed, "power drops")
@@ -104,11 +111,7 @@ def power_drops(
     powers = [_power(whole.sides, rows) for rows in drawn]
     again = [] if whole.hits is None else _resampled(len(whole.hits), stream(done.seed, "top-1 drops"))
     found, hits = {}, {}
-    tried = compared[:MOST_COLUMNS]
-    for number, column in enumerate(tried, start=1):
-        if progress is not None:
-            progress(number / (1 + len(tried)))
-        without = _scores(done, _without(done.attacker, column), inputs, shared)
+    for column, without in zip(tried, searched, strict=True):
         assert without is not None  # noqa: S101 - as with the column
         spread = [power - _power(without.sides, rows) for power, rows in zip(powers, drawn, strict=True)]
         found[column] = _drop(_power(whole.sides) - _power(without.sides), spread)
@@ -116,6 +119,35 @@ def power_drops(
             lost = whole.hits - without.hits
             hits[column] = _drop(float(lost.mean()), [float(lost[rows].mean()) for rows in again])
     return PowerDrops(found, len(whole.sides[0]), hits, None if whole.hits is None else len(whole.hits))
+
+
+def _searched(
+    done: Attack, attackers: Sequence[Attacker], inputs: Inputs, progress: Callable[[float], None] | None
+) -> Iterator[_Found | None]:
+    """What each attacker finds, in their order; several at a time unless the release is large.
+
+    A search of few people is too short to keep several threads busy. One in a large release keeps them busy by itself,
+    and two at a time would need twice the memory.
+    """
+    workers = done.budget.workers
+    lanes = min(workers, len(attackers)) if inputs.pair.protected.rows <= LARGE else 1
+    budget = replace(done.budget, threads=max(1, workers // lanes))
+    idle: SimpleQueue[SharedWork] = SimpleQueue()
+    for _ in range(lanes):
+        idle.put(SharedWork())
+
+    def search(attacker: Attacker) -> _Found | None:
+        shared = idle.get()
+        try:
+            return _scores(done, attacker, inputs, shared, budget)
+        finally:
+            idle.put(shared)
+
+    with threads(lanes) as pool:
+        for number, found in enumerate(pool.map(search, attackers), start=1):
+            if progress is not None:
+                progress(number / len(attackers))
+            yield found
 
 
 def _drop(drop: float, spread: Sequence[float]) -> PowerDrop:
@@ -133,16 +165,14 @@ def _without(attacker: Attacker, column: str) -> Attacker:
     return attacker.model_copy(update={"vectorization": vectorization})
 
 
-def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork) -> _Found | None:
+def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork, budget: Budget) -> _Found | None:
     """The evidence of some originals, and of the controls or, without any, of the originals without their match.
 
     Without a control also whether the best candidate is right, for the originals with a known match.
     """
     most = most_asked(attacker, inputs.pair.protected.rows)
     shared.keep_for([WorkKeys.of(attacker, most)])
-    again = attack(
-        inputs.pair, attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=most, shared=shared
-    )
+    again = attack(inputs.pair, attacker, seed=done.seed, budget=budget, levers=done.levers, most=most, shared=shared)
     base = searched_base(again, inputs.evaluation.matches)
     if base is None:
         return None

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.compiling import worth_it
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.patterns import Patterns
 
@@ -42,7 +43,7 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
     if len(columns[0].candidates) <= _FEW_RECORDS and len(columns) <= _MOST_COLUMNS:
         return _patterns_at_once(columns, originals)
     bits = len(columns) + int(_have_gaps(columns).sum())
-    if originals * len(columns[0].candidates) >= COMPILED_PAIRS and 1 << bits <= _MOST_CODES:
+    if 1 << bits <= _MOST_CODES and worth_it(originals * len(columns[0].candidates), COMPILED_PAIRS):
         return _counted(columns, originals, each)
     agrees, knows, counts, records = [], [], [], []
     for record in range(originals):
