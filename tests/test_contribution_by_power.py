@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.assessment.diagnostics import power_drop
+from cvpl.assessment.diagnostics import power_drop, several_attackers
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.block_sizes import SizeClass, block_sizes
@@ -81,8 +81,8 @@ def test_columns_left_out_at_the_same_time_have_the_drops_of_one_after_the_other
         at_once.append(count)
         return threads(count)
 
-    monkeypatch.setattr(power_drop, "threads", counted)
-    monkeypatch.setattr(power_drop, "LARGE", 1_000 if several else 0)
+    monkeypatch.setattr(several_attackers, "threads", counted)
+    monkeypatch.setattr(several_attackers, "LARGE", 1_000 if several else 0)
     found = []
     for workers in (1, 4):
         attacker = Attacker(similarity=Rarity(rarity=RaritySettings(tolerance=0.0)))

@@ -150,17 +150,18 @@ class Work:
         )
         drops, contributions = self._drops(running), self._mean(running, self._contribution)
         varied = self._varied(running)
+        singled = self._singling_out() if self._resolved.runs_singling_out else Cost()
         asked = max(self._costs.searched(attacker).asked for attacker in running)
         people = (_SUBGROUPS + _SUBGROUP_PERSON * asked) * self._speed.plain
         return [
             self._step(Phase.SELF_LINKAGE, linkage),
             self._step(Phase.POWER_DROPS, drops),
             self._step(Phase.CONTRIBUTIONS, contributions),
-            self._beside(Phase.SENSITIVITY, drops + contributions, varied),
+            self._step(Phase.SENSITIVITY, varied),
             self._step(Phase.LADDER, self._mean(running, self._ladder)),
             self._step(Phase.SUBGROUPS, Cost(people)),
-            *([self._step(Phase.SINGLING_OUT, self._singling_out())] if self._resolved.runs_singling_out else ()),
-            *(() if self._resolved.quick else [self._step(Phase.CRITERIA, self._criteria())]),
+            *([self._step(Phase.SINGLING_OUT, singled)] if self._resolved.runs_singling_out else ()),
+            *(() if self._resolved.quick else [self._beside(Phase.CRITERIA, singled, self._criteria())]),
             *self._recipients(running),
             *self._inferring(),
         ]

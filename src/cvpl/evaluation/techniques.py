@@ -158,8 +158,10 @@ def _contains(released: ColumnData, own: ColumnData, spec: ColumnSpec) -> Bools:
 def _label_contains(released: Labels, own: Labels, spec: ColumnSpec) -> Bools:
     """Whether a released group has the person's label as a member, or all of its members."""
     members = [frozenset(item) for item in allowed_labels(spec, released.labels).members]
-    pairs, places = np.unique(np.column_stack([own.codes, released.codes]), axis=0, return_inverse=True)
-    holds = np.array([_holds(members, mine, theirs) for mine, theirs in pairs.tolist()], dtype=bool)
+    width = len(members) + 1
+    pairs, places = np.unique((own.codes + 1).astype(np.int64) * width + released.codes + 1, return_inverse=True)
+    codes = [(pair // width - 1, pair % width - 1) for pair in pairs.tolist()]
+    holds = np.array([_holds(members, mine, theirs) for mine, theirs in codes], dtype=bool)
     return np.asarray(holds[places.reshape(-1)])
 
 

@@ -75,11 +75,9 @@ def run_diagnostics(
         for table in TABLES
     }
     varied = _varied(ensemble) if resolved.runs_sensitivity else None
-    with Aside(resolved.budget.workers) as aside:  # both search again, and have nothing in common
-        varying = aside.start(partial(_sensitivity, ensemble, varied, inputs))
-        contributions = run_contributions(measured, resolved, inputs, progress)
-        progress(Phase.SENSITIVITY, None)
-        found = varying()
+    contributions = run_contributions(measured, resolved, inputs, progress)
+    progress(Phase.SENSITIVITY, None)
+    found = _sensitivity(ensemble, varied, inputs)
     progress(Phase.LADDER, None)
     ladder = None if threshold is None else climb(done, threshold)
     progress(Phase.SUBGROUPS, None)
@@ -91,13 +89,19 @@ def run_diagnostics(
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
     singled, criteria, techniques = None, None, None
     recipients: Mapping[str, RecipientRisk] = {}
-    if resolved.runs_singling_out:
-        progress(Phase.SINGLING_OUT, None)
-        singled = singling_out(resolved, inputs)
+    with Aside(resolved.budget.workers) as aside:  # what only counts records, and what the result needs of the truth
+        if measured.truth is not None:
+            aside.start(lambda: measured.pairs)
+        if not resolved.quick:
+            counting = aside.start(partial(formal_criteria, resolved, inputs))
+            changed = aside.start(partial(column_techniques, inputs.pair, inputs.evaluation.matches, done.seed))
+        if resolved.runs_singling_out:
+            progress(Phase.SINGLING_OUT, None)
+            singled = singling_out(resolved, inputs)
+        if not resolved.quick:
+            progress(Phase.CRITERIA, None)
+            criteria, techniques = counting(), changed()
     if not resolved.quick:
-        progress(Phase.CRITERIA, None)
-        criteria = formal_criteria(resolved, inputs)
-        techniques = column_techniques(inputs.pair, inputs.evaluation.matches, done.seed)
         recipients = recipient_risks(ensemble, resolved, inputs, progress)
     inferred = None
     if resolved.runs_inference:

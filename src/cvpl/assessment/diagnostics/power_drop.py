@@ -15,16 +15,16 @@ records. The drop of the top-1 hit rate is computed beside it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from queue import SimpleQueue
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.assessment.diagnostics.several_attackers import for_each
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
-from cvpl.attack.shared_work import SharedWork, WorkKeys
+from cvpl.attack.shared_work import SharedWork
 from cvpl.evaluation.attack_rates import searched_base
 from cvpl.evaluation.control import FALSE_RATE, power_at
 from cvpl.evaluation.measurement import Measurement
@@ -32,7 +32,6 @@ from cvpl.evaluation.truth import evaluate_truth
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
-from cvpl.search.threads import threads
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]
@@ -55,8 +54,6 @@ power then has a standard error of about two points, and that of a difference ov
 REPLICATES = 100
 MOST_COLUMNS = 40
 """Columns beyond this number are not tried."""
-LARGE = 100_000
-"""In a release of more records, one column is left out at a time."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,14 @@ def power_drops(
         return None
     tried = compared[:MOST_COLUMNS]
     attackers = [done.attacker, *(_without(done.attacker, column) for column in tried)]
-    searched = _searched(done, attackers, inputs, progress)
+    released = inputs.pair.protected.rows
+    searched = for_each(
+        attackers,
+        lambda attacker, shared, budget: _scores(done, attacker, inputs, shared, budget),
+        most=lambda attacker: most_asked(attacker, released),
+        released=released,
+        budget=done.budget,
+    )
     whole = next(searched)
     if whole is None:
         return None
@@ -111,7 +115,9 @@ def power_drops(
     powers = [_power(whole.sides, rows) for rows in drawn]
     again = [] if whole.hits is None else _resampled(len(whole.hits), stream(done.seed, "top-1 drops"))
     found, hits = {}, {}
-    for column, without in zip(tried, searched, strict=True):
+    for number, (column, without) in enumerate(zip(tried, searched, strict=True), start=2):
+        if progress is not None:
+            progress(number / len(attackers))
         assert without is not None  # noqa: S101 - as with the column
         spread = [power - _power(without.sides, rows) for power, rows in zip(powers, drawn, strict=True)]
         found[column] = _drop(_power(whole.sides) - _power(without.sides), spread)
@@ -119,35 +125,6 @@ def power_drops(
             lost = whole.hits - without.hits
             hits[column] = _drop(float(lost.mean()), [float(lost[rows].mean()) for rows in again])
     return PowerDrops(found, len(whole.sides[0]), hits, None if whole.hits is None else len(whole.hits))
-
-
-def _searched(
-    done: Attack, attackers: Sequence[Attacker], inputs: Inputs, progress: Callable[[float], None] | None
-) -> Iterator[_Found | None]:
-    """What each attacker finds, in their order; several at a time unless the release is large.
-
-    A search of few people is too short to keep several threads busy. One in a large release keeps them busy by itself,
-    and two at a time would need twice the memory.
-    """
-    workers = done.budget.workers
-    lanes = min(workers, len(attackers)) if inputs.pair.protected.rows <= LARGE else 1
-    budget = replace(done.budget, threads=max(1, workers // lanes))
-    idle: SimpleQueue[SharedWork] = SimpleQueue()
-    for _ in range(lanes):
-        idle.put(SharedWork())
-
-    def search(attacker: Attacker) -> _Found | None:
-        shared = idle.get()
-        try:
-            return _scores(done, attacker, inputs, shared, budget)
-        finally:
-            idle.put(shared)
-
-    with threads(lanes) as pool:
-        for number, found in enumerate(pool.map(search, attackers), start=1):
-            if progress is not None:
-                progress(number / len(attackers))
-            yield found
 
 
 def _drop(drop: float, spread: Sequence[float]) -> PowerDrop:
@@ -171,7 +148,6 @@ def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork
     Without a control also whether the best candidate is right, for the originals with a known match.
     """
     most = most_asked(attacker, inputs.pair.protected.rows)
-    shared.keep_for([WorkKeys.of(attacker, most)])
     again = attack(inputs.pair, attacker, seed=done.seed, budget=budget, levers=done.levers, most=most, shared=shared)
     base = searched_base(again, inputs.evaluation.matches)
     if base is None:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from cvpl.assessment.diagnostics.several_attackers import for_each
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.evaluation.attack_rates import attack_rates, searched_base
+from cvpl.attack.shared_work import SharedWork
+from cvpl.evaluation.attack_rates import AttackRates, attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair
@@ -60,15 +61,18 @@ def sensitivity(
 
     Without a control, the originals with their own match left out replace it if all matches are known.
     """
-    found, asked, shared = [], 0, SharedWork()
-    for choice, name, other in variations(pair, attacker):
-        shared.keep_for([WorkKeys.of(other, ASKED)])
-        done = attack(pair, other, seed=seed, budget=budget, most=ASKED, shared=shared)
-        rates = attack_rates(done.scores, searched_base(done, matches), threshold)
+
+    def search(other: Attacker, shared: SharedWork, own: Budget) -> tuple[AttackRates, int]:
+        done = attack(pair, other, seed=seed, budget=own, most=ASKED, shared=shared)
+        return attack_rates(done.scores, searched_base(done, matches), threshold), done.original.rows
+
+    varied, found = list(variations(pair, attacker)), []
+    attackers = [other for _, _, other in varied]
+    searched = list(for_each(attackers, search, most=lambda _: ASKED, released=pair.protected.rows, budget=budget))
+    for (choice, name, _), (rates, _) in zip(varied, searched, strict=True):
         assert rates.rate is not None  # noqa: S101 - there is a threshold
-        asked = done.original.rows
         found.append(Variation(choice, name, rates.rate, rates.base_rate, rates.attributable, rates.power))
-    return Sensitivity(tuple(found), asked)
+    return Sensitivity(tuple(found), searched[0][1])
 
 
 def variations(pair: Pair, attacker: Attacker) -> Iterator[tuple[Choice, str, Attacker]]:

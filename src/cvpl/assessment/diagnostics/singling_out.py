@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cvpl.assessment.aside import Aside
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.singling_out.column_sets import ColumnSets, column_sets
 from cvpl.evaluation.singling_out.exact_rows import ExactRows, exact_rows
@@ -37,13 +38,15 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
     keys = tuple(spec.name for spec in pair.original.specs if spec.role == "quasi_identifier")
     rows = inputs.whole.equal_rows
     rng = stream(resolved.config.seed, "predicates")
-    return SinglingOut(
-        names=codes.names,
-        keys=keys,
-        whole=uniques(codes),
-        by_keys=uniques(codes.only(keys)) if keys else None,
-        sets=column_sets(codes, keys, resolved.budget.workers),
-        exact=exact_rows(rows["original"], rows["protected"]) if rows else None,
-        exact_control=exact_rows(rows["control"], rows["protected"]) if "control" in rows else None,
-        predicates=tuple(predicate_rates(pair.original, pair.protected, pair.control, rng)),
-    )
+    with Aside(resolved.budget.workers) as aside:
+        asking = aside.start(lambda: tuple(predicate_rates(pair.original, pair.protected, pair.control, rng)))
+        return SinglingOut(
+            names=codes.names,
+            keys=keys,
+            whole=uniques(codes),
+            by_keys=uniques(codes.only(keys)) if keys else None,
+            sets=column_sets(codes, keys, resolved.budget.workers),
+            exact=exact_rows(rows["original"], rows["protected"]) if rows else None,
+            exact_control=exact_rows(rows["control"], rows["protected"]) if "control" in rows else None,
+            predicates=asking(),
+        )
