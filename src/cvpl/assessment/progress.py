@@ -41,6 +41,7 @@ class Phase(StrEnum):
     INFERENCE = "attribute inference"
     RECIPIENTS = "recipients"
     UTILITY = "utility"
+    RESULT = "putting the result together"
     WRITING = "writing the page"
 
 

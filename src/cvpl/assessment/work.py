@@ -30,8 +30,8 @@ _CHECK_CELL, _LIKENESS = 0.4e-6, 0.25
 """A cell in the checks before the attack, and the comparison of the control with the originals."""
 _WEIGHED = 6e-6
 """A score of one person by one member whose evidence is combined."""
-_SUBGROUPS, _SUBGROUP_PERSON = 0.2, 15e-6
-"""Subgroups, and writing the result."""
+_SUBGROUP_PERSON, _RESULT = 15e-6, 0.2
+"""A person in the subgroups, and putting the result together."""
 _SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
 """Predicates; a record of a set of columns; and a cell of the columns that are sorted for predicates."""
 _CRITERIA_CELL = 0.4e-6
@@ -152,7 +152,7 @@ class Work:
         varied = self._varied(running)
         singled = self._singling_out() if self._resolved.runs_singling_out else Cost()
         asked = max(self._costs.searched(attacker).asked for attacker in running)
-        people = (_SUBGROUPS + _SUBGROUP_PERSON * asked) * self._speed.plain
+        people = _SUBGROUP_PERSON * asked * self._speed.plain
         return [
             self._step(Phase.SELF_LINKAGE, linkage),
             self._step(Phase.POWER_DROPS, drops),
@@ -164,6 +164,7 @@ class Work:
             *(() if self._resolved.quick else [self._beside(Phase.CRITERIA, singled, self._criteria())]),
             *self._recipients(running),
             *self._inferring(),
+            self._step(Phase.RESULT, Cost(_RESULT * self._speed.plain)),
         ]
 
     def _singling_out(self) -> Cost:

@@ -107,6 +107,7 @@ def run_diagnostics(
     if resolved.runs_inference:
         progress(Phase.INFERENCE, None)
         inferred = inference(ensemble, resolved, inputs)
+    progress(Phase.RESULT, None)
     return Diagnostics(
         linkage,
         contributions,
