@@ -10,6 +10,7 @@ from cvpl.assessment.diagnostics.canaries import CanaryReleases, independent_col
 from cvpl.attack.attacker import Attacker
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, Rarity
+from cvpl.randomness import stream
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Labels, Numbers
 from worlds import COLUMNS, make_pair
@@ -145,3 +146,34 @@ def test_canaries_are_read_at_the_threshold_of_the_audit():
     low, high = (CanaryReleases(pair(), 4, Budget()).audited_by(Attacker(), at).independent for at in (0.3, 0.99))
     assert low.linkage_rate > high.linkage_rate
     assert low.control_rate > high.control_rate
+
+
+def test_people_of_one_household_are_not_counted_one_by_one():
+    """Households with equal values: counted row by row, chance would disqualify a sound attacker."""
+    columns, households, size = {name: COLUMNS[name] for name in NAMES}, 40, 15
+    groups = {
+        "original": np.repeat(np.arange(households), size),
+        "control": np.repeat(np.arange(households, 2 * households), size),
+    }
+    faults = {"rows": 0, "households": 0}
+    for seed in range(12):
+        tables = [
+            {name: np.repeat(values, size).tolist() for name, values in drawn(households, 3 * seed + at).items()}
+            for at in range(3)
+        ]
+        people = make_pair(columns, *tables)
+        for counted, units in (("rows", None), ("households", groups)):
+            found = CanaryReleases(people, seed, Budget(), units).audited_by(Attacker(similarity=Rarity()), 0.9)
+            faults[counted] += found.independent.fault is not None
+    assert faults["rows"] > 0 and faults["households"] == 0, faults
+
+
+def test_the_sample_of_the_identity_canary_keeps_its_households(monkeypatch):
+    monkeypatch.setattr(module, "RELEASED", 200)
+    groups = {"original": np.arange(300) // 2, "control": 1_000 + np.arange(300)}
+    found = CanaryReleases(pair(), 4, Budget(), groups).audited_by(Attacker(similarity=Rarity()), 0.9)
+    people, unit = found.scores[0].people, found.scores[0].spread.originals.unit
+    assert len(people) == 200 and len(np.unique(unit)) < 200
+    rows = np.sort(stream(4, "identity canary").choice(300, size=200, replace=False))
+    same = groups["original"][rows[people]]
+    assert np.array_equal(unit[:, None] == unit, same[:, None] == same)

@@ -211,7 +211,10 @@ def run_attackers(
     running = resolved.able(0 if control is None else control.rows, inputs.pair)
     released, attackers = inputs.pair.protected.rows, list(running.values())
     shared, outcomes = SharedWork(), {}
-    planted = CanaryReleases(inputs.pair, resolved.config.seed, resolved.budget) if resolved.runs_canaries else None
+    planted = None
+    if resolved.runs_canaries:
+        seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
+        planted = CanaryReleases(inputs.pair, seed, resolved.budget, groups)
     # Canaries need nothing but an attacker and its threshold, so they are audited beside the attacks.
     audited: dict[str, Callable[[], Canaries]] = {}
     with Aside(resolved.budget.workers) as aside:

@@ -14,7 +14,7 @@ the identity canary is a sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -39,6 +39,9 @@ from cvpl.tables.columns import Pair, Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_Planted = tuple[Pair, Mapping[str, Ints] | None]
+"""A canary, and the units of its originals and controls."""
 
 ASKED = 625
 """The most originals, and the most controls, that are searched: 0.5 / sqrt(625) = 0.02."""
@@ -99,27 +102,31 @@ class Canaries:
 
 
 class CanaryReleases:
-    """Both canaries of one audit, made once for all attackers, which share the work on them."""
+    """Both canaries of one audit, made once for all attackers, which share the work on them.
 
-    def __init__(self, pair: Pair, seed: int, budget: Budget) -> None:
-        self._original, self._control = pair.original, pair.control
+    `groups` has the unit of every original and control, if several rows belong together: intervals count units.
+    """
+
+    def __init__(self, pair: Pair, seed: int, budget: Budget, groups: Mapping[str, Ints] | None = None) -> None:
+        self._original, self._control, self._groups = pair.original, pair.control, groups
         self._released = min(pair.protected.rows, RELEASED)
         self._seed, self._budget = seed, budget
         self._shared = SharedWork(), SharedWork()
 
     @cached_property
-    def _identity(self) -> Pair:
-        own = self._original
+    def _identity(self) -> _Planted:
+        own, groups = self._original, self._groups
         if own.rows > RELEASED:
-            rows = stream(self._seed, "identity canary").choice(own.rows, size=RELEASED, replace=False)
-            own = own.kept(np.sort(rows))
-        return Pair(own, Table("protected", own.rows, own.specs, own.columns, own.place), self._control)
+            rows = np.sort(stream(self._seed, "identity canary").choice(own.rows, size=RELEASED, replace=False))
+            own = own.kept(rows)
+            groups = None if groups is None else {**groups, "original": groups["original"][rows]}
+        return Pair(own, Table("protected", own.rows, own.specs, own.columns, own.place), self._control), groups
 
     @cached_property
-    def _independent(self) -> Pair:
+    def _independent(self) -> _Planted:
         rng = stream(self._seed, "independent columns")
         drawn = independent_columns(self._original, self._control, self._released, rng)
-        return Pair(self._original, drawn, self._control)
+        return Pair(self._original, drawn, self._control), self._groups
 
     def audited_by(self, attacker: Attacker, threshold: float | None, later: Iterable[Attacker] = ()) -> Canaries:
         """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
@@ -130,11 +137,12 @@ class CanaryReleases:
         """
         certain = _without_errors(attacker)
         read_at = float(DEFAULT) if threshold is None else threshold
+        planted = self._identity, self._independent
         own, nobody = (
             attack(pair, certain, seed=self._seed, budget=self._budget, most=ASKED, shared=shared)
-            for pair, shared in zip((self._identity, self._independent), self._shared, strict=True)
+            for (pair, _), shared in zip(planted, self._shared, strict=True)
         )
-        scores = _scores(own), _scores(nobody)
+        scores = _scores(own, planted[0][1]), _scores(nobody, planted[1][1])
         kept = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
         found = Canaries(_identity(own, scores[0], read_at), _independent(nobody, scores[1], read_at), kept)
         keys = [WorkKeys.of(_without_errors(item), ASKED) for item in later]
@@ -189,13 +197,13 @@ def _judged(canary: Canary) -> Canary:
     return replace(canary, fault=fault)
 
 
-def _scores(done: Attack) -> CanaryScores | None:
+def _scores(done: Attack, groups: Mapping[str, Ints] | None) -> CanaryScores | None:
     """The evidence of an attack on a canary; None without a control."""
     control = done.search_control()
     if control is None:
         return None
     base = done.evidence("control", control)
-    spread = Uncertainty.of(done, control, base, "control", confidence=CONFIDENCE)
+    spread = Uncertainty.of(done, control, base, "control", groups=groups, confidence=CONFIDENCE)
     return CanaryScores(done.people, done.control_rows, done.scores, base, spread)
 
 
