@@ -40,6 +40,7 @@ from cvpl.evaluation.membership import area_interval, area_under_curve
 from cvpl.evaluation.singling_out.predicate_rates import predicate_rates
 from cvpl.randomness import stream
 from cvpl.search.blas_threads import one_blas_thread
+from cvpl.tables.pair import Inputs
 from cvpl.workflows.audit import read_plan
 
 CONFIDENCE = 0.95
@@ -151,7 +152,7 @@ def one_run(world: World, rng: np.random.Generator) -> Figures:
     return (
         of_inference(recorded[0], alike=world.household > 1)
         | of_membership(ensemble)
-        | of_predicates(inputs.pair, stream(int(rng.integers(1 << 31)), "predicates"))
+        | of_predicates(inputs, stream(int(rng.integers(1 << 31)), "predicates"))
     )
 
 
@@ -185,11 +186,13 @@ def of_membership(ensemble: object) -> Figures:
     return found
 
 
-def of_predicates(pair: object, rng: np.random.Generator) -> Figures:
+def of_predicates(inputs: Inputs, rng: np.random.Generator) -> Figures:
     """The predicates of each number of columns; intervals are asked for one by one, so each is at 95%."""
     found: Figures = {}
     together = 1 - 3 * (1 - CONFIDENCE)
-    for row in predicate_rates(pair.original, pair.protected, pair.control, rng, confidence=together):
+    pair, groups = inputs.pair, inputs.evaluation.unit.codes
+    units = None if groups is None else groups["original"]
+    for row in predicate_rates(pair.original, pair.protected, pair.control, rng, units=units, confidence=together):
         found[f"predicates, rate|{row.columns}"] = _estimate(row.rate, row.interval)
         found[f"predicates, attributable|{row.columns}"] = _estimate(row.attributable, row.attributable_interval)
     return found

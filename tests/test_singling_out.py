@@ -264,9 +264,13 @@ def test_predicates_on_the_same_person_are_one_unit():
     """Two predicates that single out record 0 share a unit; a miss is its own."""
     table = AskedTable.__new__(AskedTable)
     table.meeting = lambda predicate, most: np.array({0: [0], 1: [0], 2: [3], 3: [], 4: [1, 2]}[predicate], dtype=int)
+    table.rows = 4
     hits, units = singled_out(range(5), table)
     assert hits.tolist() == [1, 1, 1, 0, 0]
     assert units[0] == units[1] and len(set(units.tolist())) == 4
+    for household, different in (([7, 8, 9, 7], 3), ([7, 8, 9, 9], 4)):
+        _, units = singled_out(range(5), table, np.array(household))
+        assert (units[0] == units[2]) == (different == 3) and len(set(units.tolist())) == different
 
 
 NIST = ["AGEP", "RAC1P", "MSP", "SEX", "HOUSING_TYPE", "OWN_RENT", "DVET", "DEYE", "PINCP_DECILE", "EDU"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from cvpl.assessment.aside import Aside
 from cvpl.config.resolved import ResolvedConfig
@@ -37,9 +38,10 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
     codes = SharedCodes.of(pair.original, pair.protected)
     keys = tuple(spec.name for spec in pair.original.specs if spec.role == "quasi_identifier")
     rows = inputs.whole.equal_rows
-    rng = stream(resolved.config.seed, "predicates")
+    rng, groups = stream(resolved.config.seed, "predicates"), inputs.evaluation.unit.codes
+    units = None if groups is None else groups["original"]
     with Aside(resolved.budget.workers) as aside:
-        asking = aside.start(lambda: tuple(predicate_rates(pair.original, pair.protected, pair.control, rng)))
+        asking = aside.start(partial(predicate_rates, pair.original, pair.protected, pair.control, rng, units=units))
         return SinglingOut(
             names=codes.names,
             keys=keys,
@@ -48,5 +50,5 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
             sets=column_sets(codes, keys, resolved.budget.workers),
             exact=exact_rows(rows["original"], rows["protected"]) if rows else None,
             exact_control=exact_rows(rows["control"], rows["protected"]) if "control" in rows else None,
-            predicates=asking(),
+            predicates=tuple(asking()),
         )

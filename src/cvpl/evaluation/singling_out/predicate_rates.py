@@ -53,12 +53,14 @@ def predicate_rates(
     control: Table | None,
     rng: np.random.Generator,
     *,
+    units: Ints | None = None,
     wanted: int = WRITTEN,
     confidence: float = CONFIDENCE,
 ) -> list[PredicateRate]:
     """Write predicates of one, two and three columns from the release, and test them; empty if there are none.
 
-    Intervals hold together: with several numbers of columns each has a higher confidence.
+    `units` has the unit of every original, if several rows belong together. Intervals hold together: with several
+    numbers of columns each has a higher confidence.
     """
     names = [spec.name for spec in released.specs if spec.name in original.columns]
     specs = {spec.name: spec for spec in released.specs}
@@ -69,13 +71,18 @@ def predicate_rates(
     people = AskedTable(original, names, groups)
     others = None if control is None or not control.rows else AskedTable(control, names, groups)
     each = 1 - (1 - confidence) / max(1, len(written))
-    return [_tested(columns, found, people, others, each) for columns, found in written.items()]
+    return [_tested(columns, found, people, others, units, each) for columns, found in written.items()]
 
 
 def _tested(
-    columns: int, predicates: Sequence[Predicate], people: AskedTable, others: AskedTable | None, confidence: float
+    columns: int,
+    predicates: Sequence[Predicate],
+    people: AskedTable,
+    others: AskedTable | None,
+    units: Ints | None,
+    confidence: float,
 ) -> PredicateRate:
-    hits, person = singled_out(predicates, people)
+    hits, person = singled_out(predicates, people, units)
     rate = float(hits.mean())
     enough = len(predicates) >= FEWEST
     mine = Component(hits, person)
@@ -92,14 +99,16 @@ def _tested(
     return PredicateRate(columns, len(predicates), rate, ends, control, attributable, within)
 
 
-def singled_out(predicates: Sequence[Predicate], table: AskedTable) -> tuple[Floats, Ints]:
+def singled_out(predicates: Sequence[Predicate], table: AskedTable, units: Ints | None = None) -> tuple[Floats, Ints]:
     """1 for each predicate that exactly one record meets, else 0; and the unit of each predicate.
 
-    Predicates that single out the same person are one unit; every other predicate is a unit of its own.
+    Predicates that single out the same person, or people of one of the `units`, are one unit; every other predicate is
+    a unit of its own.
     """
     found = [table.meeting(predicate, 1) for predicate in predicates]
     hits = np.array([float(len(rows) == 1) for rows in found])
-    person = np.array([rows[0] if len(rows) == 1 else -1 - at for at, rows in enumerate(found)], dtype=np.int64)
+    own = np.arange(table.rows) if units is None else units
+    person = np.array([own[rows[0]] if len(rows) == 1 else -1 - at for at, rows in enumerate(found)], dtype=np.int64)
     return hits, np.unique(person, return_inverse=True)[1].astype(np.int64).reshape(len(found))
 
 
