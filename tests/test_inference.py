@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.sparse import csr_matrix
 
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.inference import models, nearest
+from cvpl.evaluation.inference import compiled_nearest, models, nearest
 from cvpl.evaluation.inference.attackers import AlignedPeople, Linked
 from cvpl.evaluation.inference.beliefs import best_hits, commonest_hits, drawn_hits
 from cvpl.evaluation.inference.column_gains import gains, ranking_people
@@ -275,11 +276,22 @@ def test_best_candidate_and_vote_are_those_of_loops(linker, seed):
         assert len(rows) >= 3
 
 
-def test_the_compiled_search_finds_the_same(monkeypatch):
+@pytest.mark.parametrize("most_bits", [14, 0], ids=["patterns", "sums"])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_compiled_search_finds_the_same(gaps, most_bits, monkeypatch):
     pair, secret = world(4, 200)
+    columns = pair.protected.columns
+    if gaps:
+        empty = np.random.default_rng(1).random(pair.protected.rows) < 0.2
+        columns = {**columns, "town": Labels(np.where(empty, -1, columns["town"].codes), columns["town"].labels)}
+    else:
+        columns = {name: column.take(np.flatnonzero(column.known())[:100]) for name, column in columns.items()}
+        secret = replace(secret, released=secret.released[:100])
+    pair = replace(pair, protected=replace(pair.protected, rows=len(secret.released), columns=columns))
     done = attack(pair, LINKERS["rarity"])
     plain = Linked.of(done, secret.released >= 0)
     monkeypatch.setattr(nearest, "COMPILED", 0)
+    monkeypatch.setattr(compiled_nearest, "MOST_BITS", most_bits)
     compiled = Linked.of(done, secret.released >= 0)
     for one, other in ((plain.original, compiled.original), (plain.control, compiled.control)):
         assert np.array_equal(one.score, other.score)

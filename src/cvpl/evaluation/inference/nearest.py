@@ -7,7 +7,7 @@ neighbour, and all of their secrets are looked at. People who are equal in these
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -127,26 +127,35 @@ def nearest_profiles(attack: Attack, table: Table, profiles: Profiles, k: int = 
 def highest(scorer: Scorer | AgreementScorer, k: int, workers: int) -> Nearest:
     """The k candidates of a scorer with the highest scores for each of its queries."""
     k, agreement = min(k, scorer.candidates), scorer.agreement
-    search = partial(_top, scorer, k)
+    at_once = _QUERIES  # the scores of tiles depend on it, so it does not depend on the number of threads
+    search: Callable[[int], tuple[Ints, Floats]] = partial(_top, scorer, k)
     if agreement is not None and scorer.queries * scorer.candidates >= COMPILED:
-        search = partial(_compiled, agreement, np.ascontiguousarray(agreement.b.T), k)
+        at_once = max(1, min(_QUERIES, -(-scorer.queries // workers)))
+        by_column = np.ascontiguousarray(agreement.b.T)
+        gaps = np.asarray((by_column < 0).any(axis=1))
+        search = partial(_compiled, agreement, by_column, gaps, k, at_once)
     with threads(workers) as pool:
-        parts = list(pool.map(search, range(0, scorer.queries, _QUERIES)))
+        parts = list(pool.map(search, range(0, scorer.queries, at_once)))
     if not parts:
         return Nearest(np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1)))
     return Nearest(*(np.concatenate([part[at] for part in parts]) for at in (0, 1)))
 
 
-def _compiled(scorer: AgreementScorer, by_column: Codes, k: int, start: int) -> tuple[Ints, Floats]:
+def _compiled(
+    scorer: AgreementScorer, by_column: Codes, gaps: NDArray[np.bool_], k: int, at_once: int, start: int
+) -> tuple[Ints, Floats]:
     """The k best candidates of some queries by agreement."""
-    from cvpl.evaluation.inference.compiled_nearest import nearest_by_agreement  # noqa: PLC0415 - loads Numba
+    from cvpl.evaluation.inference import compiled_nearest as compiled  # noqa: PLC0415 - loads Numba
 
-    codes = scorer.a[start : start + _QUERIES]
+    codes = scorer.a[start : start + at_once]
     asked = [scorer.asked(column, codes[:, column]) for column in range(scorer.columns)]
     first, last, agree = (np.column_stack([one[at] for one in asked]) for at in (0, 1, 2))
     differ = np.column_stack([np.where(one[3], scorer.worth.differ[at], 0.0) for at, one in enumerate(asked)])
     place, score = np.full((len(codes), k), -1, dtype=np.int64), np.full((len(codes), k), -np.inf)
-    nearest_by_agreement(first, last, agree, differ, by_column, place, score)
+    if len(by_column) + int(gaps.sum()) <= compiled.MOST_BITS:
+        compiled.nearest_by_pattern(first, last, agree, differ, by_column, gaps, place, score)
+    else:
+        compiled.nearest_by_sum(first, last, agree, differ, by_column, place, score)
     return place, score
 
 
