@@ -35,9 +35,12 @@ _SUBGROUP_PERSON, _RESULT = 15e-6, 0.2
 _SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
 """Predicates; a record of a set of columns; and a cell of the columns that are sorted for predicates."""
 _CRITERIA_CELL = 0.4e-6
-_INFERRED, _PREPARED_CELL, _NEAREST_CELL, _CLASS_PAIR, _MODEL_CELL = 2.0, 6e-6, 1e-9, 3e-9, 15e-6
-"""Inference: loading models; a released cell; a column of a pair that is scored; a pair of a class; and a cell that
-trains models."""
+_INFERRED, _PREPARED_CELL, _NEAREST_CELL, _CLASS_PAIR = 2.0, 3e-6, 1e-9, 3e-9
+"""Inference: loading models; a released cell; a column of a pair that is scored; and a pair of a class."""
+_NEAREST_PERSON, _NEAREST_PAIR = 2.4e-4, 7e-9
+"""A person whose nearest records are found by distance, and a pair."""
+_MODELS, _MODEL_CELL = 5.0, 15e-6
+"""The models of a secret, and a cell that trains them."""
 _NESTED = 1 + 3 / 4 + 1 / 2 + 1 / 4
 """The shares of the columns that are searched by, together."""
 _PAGE = 2.0
@@ -186,8 +189,9 @@ class Work:
         people = min(self._costs.rows, most) + min(self._costs.control, most)
         ranking = 2 * most_ranking(released) * (self._columns + 1) if self._costs.control else 0
         searched = _NEAREST_CELL * self._columns * (_NESTED * people + ranking) * released
+        searched += (_NEAREST_PERSON + _NEAREST_PAIR * released) * people
         trained = min(released, MOST_ROWS) + min(self._costs.control, MOST_ROWS)
-        models = _MODEL_CELL * self._columns * trained + _PREPARED_CELL * self._columns * released
+        models = _MODELS + _MODEL_CELL * self._columns * trained + _PREPARED_CELL * self._columns * released
         return Cost(_INFERRED + secrets * (searched + _CLASS_PAIR * people * released + models)) * self._speed.plain
 
     def _recipients(self, running: list[Attacker]) -> list[Step]:

@@ -32,7 +32,7 @@ NEAREST = 20
 """The profiles that are kept for each person."""
 _SPARE = 4
 """More are kept while searching, since the scores of tiles are approximate."""
-COMPILED = 10_000_000
+COMPILED = 2_000_000
 """From so many pairs on, a compiled loop saves more time than it takes to load."""
 _TILE = 1 << 20
 _QUERIES = 128
