@@ -47,6 +47,7 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
     if representation.space.width > STABILITY_FEATURES:
         return {}
     space = representation.space
+    centre = space.neutral
     sums = np.zeros(STABILITY_GROUPS)
     first = np.zeros((STABILITY_GROUPS, space.width))
     second = np.zeros((STABILITY_GROUPS, space.width, space.width))
@@ -57,7 +58,7 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
         for group in range(STABILITY_GROUPS):
             members = np.arange(group, len(rows), STABILITY_GROUPS)
             if len(members):
-                total, one, two = vectors.take(members).moments(space.neutral)
+                total, one, two = vectors.take(members).moments(centre)
                 sums[group] += total
                 first[group] += one
                 second[group] += two

@@ -86,8 +86,14 @@ class _Rule:
             return None
         if self.words is not None and not named(column, self.words):
             return None
-        passed = sum(self.test(text) for text in sample.texts)
-        return passed / len(sample.texts) if passed >= max(self.least, self.share * len(sample.texts)) else None
+        passed = len(sample.texts)
+        needed = max(self.least, self.share * passed)
+        for text in sample.texts:
+            if not self.test(text):
+                passed -= 1
+                if passed < needed:  # whatever the other values are
+                    return None
+        return passed / len(sample.texts)
 
 
 _FORMS = (
