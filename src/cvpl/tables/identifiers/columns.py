@@ -130,7 +130,8 @@ def identifying_columns(
     for column, part in read.parts(release).items():
         if column == key:
             continue
-        sample = _sample(con, read.kept_distinct(release, column, part))
+        few = release.rows <= _SAMPLE
+        sample = _sample(con, read.distinct(release, column) if few else read.kept_distinct(release, column, part))
         finding = _by_content(column, sample)
         if finding is not None:
             found[column] = finding
