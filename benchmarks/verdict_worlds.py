@@ -115,13 +115,14 @@ def labels_of(levels: int) -> tuple[str, ...]:
 
 
 def config_of(kind: Kind, seed: int, *, canaries: bool) -> dict[str, Any]:
-    """The configuration of an audit: the default family, without variations."""
+    """The configuration of an audit: the default family, without variations and without singling out."""
     columns: dict[str, Any] = {}
     for at, (name, levels) in enumerate(columns_of(kind)):
         columns[name] = {"role": "quasi_identifier", "type": "category" if levels else "numeric"}
         if at in _BLOCKS[kind]:
             columns[name]["block"] = _BLOCKS[kind][at]
-    return {"columns": columns, "attacker": "default", "seed": seed, "sensitivity": False, "canaries": canaries}
+    left_out = {"sensitivity": False, "singling_out": False}
+    return {"columns": columns, "attacker": "default", "seed": seed, "canaries": canaries, **left_out}
 
 
 def table_of(kind: Kind, name: str, rows: Floats) -> Table:

@@ -33,6 +33,11 @@ def schemes(both):
     return SCHEMES if both or TIMES > 1 else SCHEMES[:1]
 
 
+def schemes_for_axe(usual):
+    """The colour schemes in which axe reads a page: the usual one of the file, or both in a full run."""
+    return SCHEMES if TIMES > 1 else (usual,)
+
+
 OVERLAPS = """() => {
   const found = [];
   for (const svg of document.querySelectorAll('svg.chart')) {
@@ -99,12 +104,32 @@ def chromium():
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
+        _KEPT.clear()
         browser.close()
 
 
+_KEPT: dict[tuple[str, int, str], OpenPage] = {}
+"""The open pages of the browser by file, width and scheme: to open one takes longer than most looks at it."""
+
+
 @contextmanager
-def opened(browser, file, width: int = 1280, scheme: str = "light") -> Iterator[OpenPage]:
-    """The page in a window of this width and colour scheme; requests other than for itself are refused and noted."""
+def opened(browser, file, width: int = 1280, scheme: str = "light", *, alone: bool = False) -> Iterator[OpenPage]:
+    """The page in a window of this width and colour scheme; requests other than for itself are refused and noted.
+
+    It stays open for the tests that follow. A test that changes the page has one of its own, `alone`.
+    """
+    view = str(file), width, scheme
+    if alone or view not in _KEPT:
+        seen = _open(browser, file, width, scheme)
+        if alone:
+            yield seen
+            seen.page.context.close()
+            return
+        _KEPT[view] = seen
+    yield _KEPT[view]
+
+
+def _open(browser, file, width: int, scheme: str) -> OpenPage:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     seen = OpenPage(page)
@@ -120,8 +145,7 @@ def opened(browser, file, width: int = 1280, scheme: str = "light") -> Iterator[
     page.on("console", lambda message: seen.complaints.append(message.text))
     page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     page.goto(file.as_uri())
-    yield seen
-    context.close()
+    return seen
 
 
 def check(browser, file, width: int, scheme: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import cvpl
 from benchmark_folders import two_data_sets
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, schemes, serious_faults, views  # noqa: F401 - a fixture
+from browser import check, chromium, needs_browser, opened, schemes_for_axe, serious_faults, views  # noqa: F401 - a fixture
 from cvpl.reports.leaderboard import leaderboard_markdown
 from cvpl.reports.page import report_page
 from cvpl.wording import printable
@@ -53,7 +53,7 @@ def test_a_page_asks_for_nothing_and_fits(chromium, pages, name, width, scheme):
 
 
 @needs_browser
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", schemes_for_axe("light"))
 def test_axe_finds_no_serious_fault(chromium, pages, scheme):  # noqa: F811
     assert serious_faults(chromium, pages["both"], scheme) == []
 

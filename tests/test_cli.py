@@ -690,16 +690,19 @@ def test_the_call_that_init_proposes_survives_blanks_in_names(files, monkeypatch
 
 def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, capsys):
     out = tmp_path / "shown"
+    out.mkdir()
+    for name in DEMO_FILES:  # an earlier demo's files may be replaced
+        (out / name).write_text(DEMO if name == "audit.yaml" else "of an earlier demo", encoding="utf-8")
     assert run(["demo", "--out", str(out), "--records", "150"]) == 0
     text = capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == sorted(DEMO_FILES)
     assert text.startswith("150 simulated people")
+    assert not [name for name in DEMO_FILES if "of an earlier demo" in (out / name).read_text(encoding="utf-8")]
     first = (out / "result.json").read_bytes()
     call = text.splitlines()[-1].split()
     assert call[:2] == ["cvpl", "audit"]
     assert run(call[1:]) == 0
     assert (out / "result.json").read_bytes() == first
-    assert run(["demo", "--out", str(out), "--records", "150"]) == 0  # an earlier demo's files may be replaced
 
 
 @pytest.mark.parametrize("name", DEMO_FILES)

@@ -80,7 +80,7 @@ def test_tables_become_cards_on_a_phone_and_nothing_is_cut(chromium, pages):  # 
         "[...document.querySelectorAll('.scroll')].filter(it => it.scrollWidth > it.clientWidth + 1)"
         ".map(it => it.ariaLabel)"
     )
-    with opened(chromium, pages["many"], 390) as seen:
+    with opened(chromium, pages["many"], 390, alone=True) as seen:
         seen.page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
         assert seen.page.evaluate(cut) == []
         cell = seen.page.locator("#order td").nth(2)
@@ -90,7 +90,7 @@ def test_tables_become_cards_on_a_phone_and_nothing_is_cut(chromium, pages):  # 
 
 
 def test_the_differences_are_folded_away(chromium, pages):  # noqa: F811
-    with opened(chromium, pages["two"]) as seen:
+    with opened(chromium, pages["two"], alone=True) as seen:
         assert not seen.page.locator("#differences table").is_visible()
         seen.page.locator("#differences summary").click()
         assert seen.page.locator("#differences table").is_visible()

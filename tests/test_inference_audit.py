@@ -14,6 +14,7 @@ from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.sections.reviewers import requirements
+from examples import examples_apart
 
 COLUMNS = {
     "who": {"role": "id"},
@@ -69,7 +70,7 @@ def test_a_copy_gives_every_secret_to_the_best_candidate(copied):
     assert copied.inference.rate.low > 0.85
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2, 3][:: examples_apart(3)])
 def test_secrets_shuffled_in_the_release_attribute_nothing(made, seed):
     """Every interval holds 0: they hold together, and the release tells nothing of anybody's secret."""
     original, control, _ = made
@@ -248,11 +249,9 @@ def test_the_gate_reads_the_upper_end(made, copied):
     policy = {"policy": {"figure": "inference_rate", "max": 0.5}}
     assert not audited(original, original, control, policy).policy.met
     shuffled = original.assign(sick=rng.permutation(original.sick))
-    found = audited(original, shuffled, control, {"policy": {"figure": "inference_rate", "max": 0.9}})
-    assert found.policy.value == found.inference.rate.high
-    estimate = {"policy": {"figure": "inference_rate", "max": 0.9, "bound": "estimate"}}
-    found = audited(original, shuffled, control, estimate)
-    assert found.policy.value == found.inference.rate.estimate
+    limit = {"figure": "inference_rate", "max": 0.9}
+    found = audited(original, shuffled, control, {"policy": [limit, limit | {"bound": "estimate"}]})
+    assert [policy.value for policy in found.policies] == [found.inference.rate.high, found.inference.rate.estimate]
 
 
 def test_published_figures_are_rounded(made):
@@ -281,12 +280,12 @@ def test_the_same_whatever_the_threads(made):
     assert found[0] == found[1]
 
 
-def test_originals_who_are_not_in_the_release_can_be_the_control(made):
+def test_originals_who_are_not_in_the_release_can_be_the_control(made, copied):
     original, control, _ = made
     both = pd.concat([original, control], ignore_index=True)
     found = audited(both, original, None, {"control": "absent"}).inference
     assert found.rate.estimate == pytest.approx(1)
-    apart = audited(original, original, control).inference
+    apart = copied.inference
     assert found.asked_controls == apart.asked_controls == 300
     assert found.secrets[0].attackers[0].controls == pytest.approx(apart.secrets[0].attackers[0].controls, abs=0.15)
 

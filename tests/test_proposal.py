@@ -61,6 +61,10 @@ MECHANISMS = {
 }
 
 
+LINKAGE_ALONE = {"canaries": False, "sensitivity": False, "singling_out": False, "inference": False}
+"""An audit that asks whether people are linked, and nothing else."""
+
+
 @pytest.fixture(scope="module")
 def people():
     return Touchpoints(records=400, missing_rate=0.02, anomaly_rate=0.02).draw(np.random.default_rng(1))
@@ -81,7 +85,7 @@ def test_the_proposal_for_simulated_tables_can_be_audited(tmp_path, people, mech
         assert settings["columns"]["age"]["type"] == "numeric"
         assert settings["columns"]["person_id"]["role"] == ("ignore" if mechanism == "synthetic" else "id")
     # The paper's attacker blocks by all declared keys, and takes a tenth of the time of the family.
-    result = cvpl.audit(original, protected, tmp_path / "audit.yaml", attackers=["paper"])
+    result = cvpl.audit(original, protected, settings | LINKAGE_ALONE, attackers=["paper"])
     assert 0 <= result.linkage_rate.estimate <= 1
     if mechanism == "synthetic":
         assert result.truth is None
@@ -682,8 +686,8 @@ def test_the_proposal_for_tables_made_by_others(tmp_path, name):
 @needs_data
 def test_the_proposed_audit_of_a_table_against_itself_finds_everybody(tmp_path):
     table = SHARED / "german/german.csv"
-    (tmp_path / "audit.yaml").write_text(propose_tables(table, table).text())
-    result = cvpl.audit(table, table, tmp_path / "audit.yaml", attackers=["paper"])
+    settings = checked(tmp_path, propose_tables(table, table).text())
+    result = cvpl.audit(table, table, settings | LINKAGE_ALONE, attackers=["paper"])
     assert result.truth.top1_hit_rate == result.linkage_rate.estimate == 1.0
 
 

@@ -105,6 +105,20 @@ def test_a_field_is_the_text_that_was_written(tmp_path):
     assert labels(tmp_path, cells) == expected
 
 
+@pytest.mark.parametrize("missing", [("",), ("NA", "?"), ()])
+def test_labels_are_the_same_looked_up_one_by_one_and_by_duckdb(tmp_path, missing, monkeypatch):
+    """Texts that differ in case, accents, blanks or zeros, that only one table has, and cells without a text."""
+    cells = ["NA", "007", "7", "7.0", "é", "e\u0301", "E", " a ", "a", "", '""', "'q'", "?", "☃", "\U0001f600", "a\tb"]
+    original, protected = ("x,y\n" + "".join(f"{cell},1\n" for cell in some) for some in (cells, cells[::-2]))
+    one_by_one = columns(tmp_path, original, protected, reading=Reading(missing=missing))
+    monkeypatch.setattr("cvpl.tables.reading._FEW_ROWS", 0)
+    for mine, theirs in zip(
+        one_by_one, columns(tmp_path, original, protected, reading=Reading(missing=missing)), strict=True
+    ):
+        assert mine.codes.tolist() == theirs.codes.tolist() and mine.codes.dtype == theirs.codes.dtype
+        assert mine.labels == theirs.labels and len(set(mine.codes.tolist())) > 5
+
+
 def test_an_empty_field_is_a_value_where_it_is_not_listed_as_missing(tmp_path):
     assert labels(tmp_path, ["a", "", "NA"], missing=("NA",)) == ["a", "", None]
     assert labels(tmp_path, ["a", "", "NA"], missing=()) == ["a", "", "NA"]

@@ -16,7 +16,7 @@ from browser import (  # noqa: F401 - one is a fixture
     chromium,
     needs_browser,
     opened,
-    schemes,
+    schemes_for_axe,
     serious_faults,
     views,
 )
@@ -80,7 +80,7 @@ def test_fingerprints_and_the_command_are_shown_whole(chromium, pages, width):  
     [
         (name, scheme)
         for name in (CONFIGS if TIMES > 1 else ("family", "constants"))
-        for scheme in schemes(name == "family")
+        for scheme in schemes_for_axe("dark" if name == "family" else "light")
     ],
 )
 def test_axe_finds_no_serious_fault(chromium, pages, name, scheme):  # noqa: F811
@@ -112,7 +112,7 @@ def test_the_sheet_fits_one_screen_and_one_page_of_paper(chromium, pages, name):
     height = "document.querySelector('.sheet').getBoundingClientRect().height"
     with opened(chromium, pages[name]) as seen:
         assert seen.page.evaluate(height) <= SCREEN
-    with opened(chromium, pages[name], width=PAPER_WIDTH) as seen:
+    with opened(chromium, pages[name], width=PAPER_WIDTH, alone=True) as seen:
         seen.page.emulate_media(media="print")
         assert seen.page.evaluate(height) <= PAPER_HEIGHT
         after = "getComputedStyle(document.querySelector('.sheet')).breakAfter"
@@ -128,6 +128,7 @@ def test_the_contents_stay_in_view(chromium, pages, width):  # noqa: F811
             assert 0 <= box["y"] < 50 and box["height"] <= 900
             links = seen.page.locator(".contents a").evaluate_all("all => all.filter(it => it.offsetHeight).length")
             assert links >= 3
+        seen.page.evaluate("scrollTo(0, 0)")
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -181,7 +182,7 @@ def test_tables_become_cards_on_a_phone_and_the_sheet_breaks_no_name(chromium, p
     }).map(it => it.textContent)"""
     wide = "() => [...document.querySelectorAll('table')].filter(it => it.scrollWidth > innerWidth - 20).length"
     for width in SIZES:
-        with opened(chromium, pages["family"], width) as seen:
+        with opened(chromium, pages["family"], width, alone=True) as seen:
             seen.page.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)")
             assert seen.page.evaluate(broken) == []
             assert seen.page.evaluate(wide) == 0

@@ -516,7 +516,7 @@ def test_ctrl_c_exits_5_and_ends_the_command(table, tmp_path, jobs):
     config = tmp_path / "audit.yaml"
     config.write_text(json.dumps(CONFIG))
     started, left = tmp_path / "started", tmp_path / "left"
-    code = f"open({str(started)!r}, 'w'); time.sleep(3); open({str(left)!r}, 'w')"
+    code = f"open({str(started)!r}, 'w'); time.sleep(2); open({str(left)!r}, 'w')"
     call = ["trial", str(table), "-m", program(tmp_path, code), "-c", str(config), "--jobs", jobs]
     with subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-m", "cvpl", *call, "--out", str(tmp_path / "out")],
@@ -529,7 +529,7 @@ def test_ctrl_c_exits_5_and_ends_the_command(table, tmp_path, jobs):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 5 and said.startswith("Interrupted; no result was written."), said
-    time.sleep(3)
+    time.sleep(2)
     assert not left.exists() and not list(tmp_path.glob(".cvpl-*"))
 
 

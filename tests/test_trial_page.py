@@ -7,7 +7,7 @@ import json
 import pytest
 
 import cvpl
-from browser import SCHEMES, SIZES, check, chromium, needs_browser, serious_faults  # noqa: F401 - a fixture
+from browser import SCHEMES, SIZES, check, chromium, needs_browser, schemes_for_axe, serious_faults  # noqa: F401 - a fixture
 from cvpl import charts
 from cvpl.cli.main import run
 from test_trial import CONFIG, drawn
@@ -38,7 +38,7 @@ def test_the_page_fits_every_window(chromium, page, width, scheme):  # noqa: F81
 
 
 @needs_browser
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", schemes_for_axe("dark"))
 def test_the_page_can_be_read_by_everybody(chromium, page, scheme):  # noqa: F811 - the fixture
     assert serious_faults(chromium, page, scheme) == []
 

@@ -47,6 +47,7 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
     if representation.space.width > STABILITY_FEATURES:
         return {}
     space = representation.space
+    centre = space.neutral
     sums = np.zeros(STABILITY_GROUPS)
     first = np.zeros((STABILITY_GROUPS, space.width))
     second = np.zeros((STABILITY_GROUPS, space.width, space.width))
@@ -57,10 +58,11 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
         for group in range(STABILITY_GROUPS):
             members = np.arange(group, len(rows), STABILITY_GROUPS)
             if len(members):
-                total, one, two = vectors.take(members).moments(space.neutral)
-                sums[group] += total
-                first[group] += one
-                second[group] += two
+                # So few records are faster as a matrix than by the counts of their labels.
+                own = vectors.take(members).dense() - centre
+                sums[group] += len(members)
+                first[group] += own.sum(axis=0)
+                second[group] += own.T @ own
     shares: dict[str, list[float]] = {}
     drawn = rng.multinomial(
         STABILITY_GROUPS, np.full(STABILITY_GROUPS, 1 / STABILITY_GROUPS), size=STABILITY_REPLICATES

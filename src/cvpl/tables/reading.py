@@ -42,6 +42,8 @@ _LARGEST_EXACT = 2**53
 """Up to here a double holds every whole number."""
 _WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _FLOAT_TYPES = ("FLOAT", "DOUBLE")
+_FEW_ROWS = 5_000
+"""Up to here labels are looked up one by one, which takes less time than to declare them to DuckDB."""
 Meaning = TypeVar("Meaning")
 
 
@@ -94,7 +96,7 @@ class ColumnReader:
         return self._encode(source, column, labels), labels
 
     def _fetch(self, query: str) -> dict[str, Any]:
-        return self._con.sql(query).fetchnumpy()
+        return self._con.execute(query).fetchnumpy()
 
     def _number(self, source: Source, column: str) -> str:
         """Return SQL for a cell's number, NULL where it is missing or not a plain number."""
@@ -317,9 +319,13 @@ class ColumnReader:
         """Return each row's index into `labels`, -1 where the cell is missing or not listed."""
         if not labels:
             return np.full(source.rows, -1, dtype=np.int32)
+        text = self.text(source, column)
+        if source.rows <= _FEW_ROWS:
+            place = {label: code for code, label in enumerate(labels)}
+            rows = self._con.execute(f"SELECT {text} FROM {quoted(source.table)}").fetchall()
+            return np.array([place.get(row[0], -1) for row in rows], dtype=np.int32)
         self._con.execute("CREATE TEMP TABLE known AS SELECT unnest(?::VARCHAR[]) AS label", [list(labels)])
         self._con.execute("CREATE TYPE known_label AS ENUM (SELECT label FROM known ORDER BY rowid)")
-        text = self.text(source, column)
         query = f"SELECT enum_code(TRY_CAST({text} AS known_label))::INTEGER AS code FROM {quoted(source.table)}"
         codes = self._fetch(query)["code"]
         self._con.execute("DROP TYPE known_label; DROP TABLE known")

@@ -64,9 +64,9 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
     the cost does not depend on the number of labels.
     """
     space = vectors.space
-    places = space.number_places
-    sizes = [part.table.shape[0] + 1 for part in space.category_features]
-    offsets = [part.lookup() - centre[part.start : part.start + part.width] for part in space.category_features]
+    places, categories = space.number_places, space.category_features
+    sizes = [part.table.shape[0] + 1 for part in categories]
+    offsets = [part.lookup() - centre[part.start : part.start + part.width] for part in categories]
     total, first, second = 0.0, np.zeros(space.width), np.zeros((space.width, space.width))
     counts = [np.zeros(size) for size in sizes]
     sums = [np.zeros((size, len(places))) for size in sizes]
@@ -87,7 +87,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
         for a, b in tables:
             joint = coded[a].astype(np.int64) * sizes[b] + coded[b]
             tables[a, b] += np.bincount(joint, weights=weight, minlength=sizes[a] * sizes[b])
-    for a, part in enumerate(space.category_features):
+    for a, part in enumerate(categories):
         own = slice(part.start, part.start + part.width)
         first[own] = counts[a] @ offsets[a]
         second[own, own] = (offsets[a] * counts[a][:, None]).T @ offsets[a]
@@ -95,7 +95,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
         second[own, places] = cross
         second[places, own] = cross.T
     for (a, b), table in tables.items():
-        one, other = space.category_features[a], space.category_features[b]
+        one, other = categories[a], categories[b]
         block = offsets[a].T @ table.reshape(sizes[a], sizes[b]) @ offsets[b]
         second[one.start : one.start + one.width, other.start : other.start + other.width] = block
         second[other.start : other.start + other.width, one.start : one.start + one.width] = block.T

@@ -86,8 +86,14 @@ class _Rule:
             return None
         if self.words is not None and not named(column, self.words):
             return None
-        passed = sum(self.test(text) for text in sample.texts)
-        return passed / len(sample.texts) if passed >= max(self.least, self.share * len(sample.texts)) else None
+        passed = len(sample.texts)
+        needed = max(self.least, self.share * passed)
+        for text in sample.texts:
+            if not self.test(text):
+                passed -= 1
+                if passed < needed:  # whatever the other values are
+                    return None
+        return passed / len(sample.texts)
 
 
 _FORMS = (
@@ -124,7 +130,8 @@ def identifying_columns(
     for column, part in read.parts(release).items():
         if column == key:
             continue
-        sample = _sample(con, read.kept_distinct(release, column, part))
+        few = release.rows <= _SAMPLE
+        sample = _sample(con, read.distinct(release, column) if few else read.kept_distinct(release, column, part))
         finding = _by_content(column, sample)
         if finding is not None:
             found[column] = finding

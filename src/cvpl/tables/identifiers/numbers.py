@@ -25,6 +25,8 @@ _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _CARD = re.compile(r"[2-6][0-9]{3}([ -]?)[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}|3[0-9]{3}([ -]?)[0-9]{6}\2[0-9]{5}")
 _SOME_ID = re.compile(r"(?=(?:[^0-9]*[0-9]){6})[A-Za-z0-9][A-Za-z0-9 ./-]{5,24}")
 
+_SHORTEST = 9
+"""The number of characters of the shortest national id."""
 _DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
 _FINNISH_LETTERS = "0123456789ABCDEFHJKLMNPRSTUVWXY"
 
@@ -37,6 +39,8 @@ def is_card_number(text: str) -> bool:
 def is_national_id(text: str) -> bool:
     """Whether the text is a personal number in a format of its own, or with check characters that few others fit."""
     upper = text.upper()
+    if len(upper) < _SHORTEST:
+        return False
     return (
         any(form.fullmatch(upper) for form in (_SSN, _NINO, _CODICE_FISCALE, _INSURANCE_DE, _NIR_SPACED))
         or any(form.fullmatch(text) for form in (_SWISS, _BELGIAN, _BRAZILIAN))

@@ -47,6 +47,7 @@ _ADDRESSES = [
         r"(?:am|im|an der|auf dem|auf der|zum|zur|in der|unter den) [\w -]+ [0-9]{1,3} ?[a-z]?\b",
     )
 ]
+_DIGIT = re.compile(r"[0-9]")
 _ROOM = re.compile(r"(?=.*[^\W\d_]{3})(?=.*[0-9])[^{}\[\]<>*=]{6,120}")
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -59,6 +60,8 @@ def is_email(text: str) -> bool:
 
 def is_phone(text: str) -> bool:
     """Whether the text is a phone number in a format of its own: a plus sign, or the digit groups of a country."""
+    if len(text) < 9:
+        return False
     plain = _EXTENSION.sub("", text.strip())
     if not 9 <= sum(letter.isdecimal() for letter in plain) <= 15 or _DAY.fullmatch(plain):
         return False
@@ -74,6 +77,8 @@ def could_be_dialled(text: str) -> bool:
 
 def is_address(text: str) -> bool:
     """Whether the text is a street with a house number, in English, German, Dutch, French, Spanish, Italian, ..."""
+    if text.isascii() and not _DIGIT.search(text):  # every form has a house number
+        return False
     plain = " ".join(folded(text).split())
     return 6 <= len(plain) <= 120 and any(form.match(plain) for form in _ADDRESSES)
 
