@@ -1,0 +1,46 @@
+"""Work in a fork of the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+def fork(work: Callable[[str], dict[str, Any]], patience: float) -> dict[str, Any]:
+    """Do something in a fork, and return what it says; a fork that hangs or is killed has noticed a fault."""
+    mine, theirs = os.pipe()
+    scratch = tempfile.mkdtemp(prefix="mutant-")
+    child = os.fork()
+    if not child:
+        os.setsid()
+        os.close(mine)
+        for stream in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        try:
+            told = work(scratch)
+        except BaseException as error:  # told by the parent
+            told = {"error": repr(error), "kind": type(error).__name__}
+        with os.fdopen(theirs, "wb") as pipe:
+            pipe.write(json.dumps(told).encode())
+        os._exit(0)
+    os.close(theirs)
+    late = threading.Timer(patience, os.killpg, (child, signal.SIGKILL))
+    late.start()
+    with os.fdopen(mine, "rb") as pipe:
+        said = pipe.read()
+    status = os.waitpid(child, 0)[1]
+    hangs = not late.is_alive() or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM)
+    late.cancel()
+    shutil.rmtree(scratch, ignore_errors=True)
+    if not said:
+        return {"dead": True, "by": "hangs" if hangs else "ends the process", "tests": None}
+    told: dict[str, Any] = json.loads(said)
+    if "error" in told:
+        raise (LookupError if told["kind"] == "LookupError" else RuntimeError)(told["error"])
+    return told
