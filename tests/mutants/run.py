@@ -22,8 +22,10 @@ from .session import Session, collected
 from .sound import SoundRun, fingerprint, sound_run
 from .uncompiled import widened
 
-PATIENCE = 1_200
-"""Seconds until a mutant counts as noticed: it hangs."""
+PATIENCE = 150
+"""Seconds by the clock until a mutant counts as noticed: it hangs, as threads do that wait for each other."""
+SOUND_PATIENCE = 12_000
+"""The same for the tests on the sound code."""
 ONE_TEST = 30
 """Seconds of computing that a test may take on a mutant, besides five times those on the sound code."""
 
@@ -39,7 +41,7 @@ def run(package: str, wanted: Sequence[Mutant], tests: Sequence[Path], plain: bo
         told["error"] = "a run on a mutant failed"
         kept = out.with_suffix(f".{package}.{fingerprint(tests)}{'.plain' * plain}.json")
         if not kept.exists():
-            done = fork(lambda _: sound_run(files_of(package), plain, session), 10 * PATIENCE)
+            done = fork(lambda _: sound_run(files_of(package), plain, session), SOUND_PATIENCE)
             kept.write_text(json.dumps(done), encoding="utf-8")
         told.update(json.loads(kept.read_text(encoding="utf-8")))
         if told["failed"] and not plain:
