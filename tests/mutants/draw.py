@@ -18,8 +18,8 @@ VECTORS = "cvpl/search/tree/simd.py"
 PACKAGES = {
     "operators": (
         "cvpl/operators",
-        "operators alignment rarity fellegi_sunter match_agreement containment compatible hierarchy column_kinds laws "
-        "properties edges figures_by_hand against_oracle",
+        "operators operator_edges alignment rarity fellegi_sunter match_agreement containment compatible hierarchy "
+        "column_kinds laws properties edges figures_by_hand against_oracle",
     ),
     "search": (
         "cvpl/search",
