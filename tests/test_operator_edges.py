@@ -10,10 +10,12 @@ from pydantic import ValidationError
 
 from cvpl.errors import LimitError
 from cvpl.operators.alignment.fitting import _steps
+from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import MOST_UMAP_COMPONENTS, Pca, UmapSettings
 from cvpl.operators.similarity import fit_euclidean, match_agreement
 from cvpl.operators.similarity.agreement import ComparedColumn
+from cvpl.operators.similarity.cells import cell_kinds
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
 from cvpl.operators.similarity.jaccard import Jaccard
 from cvpl.operators.similarity.patterns import Patterns
@@ -22,6 +24,7 @@ from cvpl.operators.vectorization.vectors import _add_looked_up, _add_scaled
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.tables.columns import ColumnSpec
+from test_alignment import read
 from test_search_ways import assert_same, every_pair
 
 
@@ -104,3 +107,18 @@ def test_a_projection_adds_the_centred_numbers_and_the_rows_of_a_table():
     _add_looked_up(total, table, codes, rows)
     wanted = [[1 + (numbers[row] - 0.3) * loadings[d] + table[codes[row], d] for d in range(4)] for row in rows]
     np.testing.assert_allclose(total, wanted, rtol=1e-14)
+
+
+def test_a_mask_allows_values_and_itself_but_no_other_mask():
+    spec = ColumnSpec(name="code", role="attribute", type="category")
+    original, protected, _ = read(spec, original=["121", "135"], protected=["12*", "1**"])
+    kinds = cell_kinds("code", original, protected)
+    labels = protected.columns["code"].labels
+    members = {labels[code]: sorted(labels[member] for member in held) for code, held in kinds.members.items()}
+    assert members == {"12*": ["12*", "121"], "1**": ["1**", "121", "135"]}
+
+
+def test_a_number_half_way_between_two_released_doubles_is_the_lower():
+    apart = 2.0**-42
+    found = NumberGranularity(points=np.array([1 - apart, 1 + apart]))._rounded(np.array([1.0, 1 + 2**-50, 2.0]))
+    assert found.tolist() == [1 - apart, 1 + apart, 2.0]
