@@ -30,8 +30,8 @@ PACKAGES = {
         "cvpl/evaluation",
         "verdict_rules gate_rules warning_rules attack_rates figure_edges calibration rounded_rates intervals "
         "groups subgroups people policy contradictions control_likeness contribution_by_power figures_by_hand "
-        "edges against_oracle verdict combined membership population formal_criteria singling_out inference "
-        "trial_statistics release_report compare_mechanisms sensitivity surface compare intervals_by_simulation",
+        "edges combined membership population formal_criteria singling_out inference inference_groups "
+        "trial_statistics properties recommendation",
     ),
     "verdict": (
         "cvpl/assessment/verdict.py cvpl/assessment/gate.py cvpl/assessment/warnings.py cvpl/result/verdict.py "
