@@ -16,6 +16,7 @@ from cvpl.operators.projection import MOST_UMAP_COMPONENTS, Pca, UmapSettings
 from cvpl.operators.similarity import fit_euclidean, match_agreement
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.cells import cell_kinds
+from cvpl.operators.similarity.cosine import CosineMeasure, CosinesOnDemand
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
 from cvpl.operators.similarity.jaccard import Jaccard
 from cvpl.operators.similarity.patterns import Patterns
@@ -23,6 +24,7 @@ from cvpl.operators.vectorization.features import check_width
 from cvpl.operators.vectorization.vectors import _add_looked_up, _add_scaled
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
+from cvpl.search.levers import Approximate
 from cvpl.tables.columns import ColumnSpec
 from test_alignment import read
 from test_search_ways import assert_same, every_pair
@@ -122,3 +124,26 @@ def test_a_number_half_way_between_two_released_doubles_is_the_lower():
     apart = 2.0**-42
     found = NumberGranularity(points=np.array([1 - apart, 1 + apart]))._rounded(np.array([1.0, 1 + 2**-50, 2.0]))
     assert found.tolist() == [1 - apart, 1 + apart, 2.0]
+
+
+class Embedded:
+    """Embeddings that are computed on request."""
+
+    def __init__(self, vectors):
+        self.vectors, self.components = vectors, vectors.shape[1]
+
+    def __len__(self):
+        return len(self.vectors)
+
+    def embed(self, rows):
+        return self.vectors[rows]
+
+
+def test_cosines_on_demand_are_searched_approximately_if_asked_for():
+    pytest.importorskip("faiss")
+    a, b = (Embedded(np.random.default_rng(seed).normal(size=(size, 5))) for seed, size in ((0, 20), (1, 400)))
+    source = CosinesOnDemand(CosineMeasure(1e-9), a, b)
+    partition = Partition(np.zeros(20, dtype=np.int64), np.zeros(400, dtype=np.int64))
+    found = find_best(source, [partition], ann=Approximate(above=300, nprobe=1))
+    assert 0 < found.examined < 20 * 400
+    assert find_best(source, [partition], ann=Approximate(above=400, nprobe=1)).examined == 20 * 400

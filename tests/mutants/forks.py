@@ -30,13 +30,13 @@ def fork(work: Callable[[str], dict[str, Any]], patience: float) -> dict[str, An
             pipe.write(json.dumps(told).encode())
         os._exit(0)
     os.close(theirs)
-    late = threading.Timer(patience, os.killpg, (child, signal.SIGKILL))
-    late.start()
+    done, late = threading.Event(), threading.Event()
+    threading.Thread(target=_kill_if_late, args=(child, patience, done, late), daemon=True).start()
     with os.fdopen(mine, "rb") as pipe:
         said = pipe.read()
     status = os.waitpid(child, 0)[1]
-    hangs = not late.is_alive() or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM)
-    late.cancel()
+    done.set()
+    hangs = late.is_set() or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGVTALRM)
     shutil.rmtree(scratch, ignore_errors=True)
     if not said:
         return {"dead": True, "by": "hangs" if hangs else "ends the process", "tests": None}
@@ -44,3 +44,14 @@ def fork(work: Callable[[str], dict[str, Any]], patience: float) -> dict[str, An
     if "error" in told:
         raise (LookupError if told["kind"] == "LookupError" else RuntimeError)(told["error"])
     return told
+
+
+def _kill_if_late(child: int, patience: float, done: threading.Event, late: threading.Event) -> None:
+    """End a fork after some seconds. A pause of this process, which pauses the fork too, counts for one of them."""
+    waited = 0
+    while waited < patience:
+        if done.wait(1):
+            return
+        waited += 1
+    late.set()
+    os.killpg(child, signal.SIGKILL)
