@@ -12,8 +12,9 @@ from cvpl.search import exact, pairs
 from cvpl.search.best import BestCandidates, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition, sort_blocks
 from cvpl.search.budget import Budget
+from cvpl.search.exact import find_best
 from cvpl.search.groups import Group, groups
-from cvpl.search.levers import sub_divide
+from cvpl.search.levers import Approximate, sub_divide
 from cvpl.search.pairs import candidate_similarities
 from cvpl.search.tree.tree_search import WorkCount
 from test_search_ways import assert_same, every_pair, units
@@ -161,3 +162,10 @@ def test_the_work_of_a_tree_is_counted_in_products():
     assert WorkCount(np.array([1, 0, 0])).products(20) == 64 * 20
     assert WorkCount(np.array([0, 1, 0])).products(20) == 64 * 14
     assert WorkCount(np.array([3, 5, 7])).products(20) == 64 * (3 * 20 + 5 * 14 + 7 * 20)
+
+
+def test_only_blocks_with_more_candidates_than_allowed_are_searched_approximately():
+    pytest.importorskip("faiss")
+    scorer, partition = cosines(6, 30, 300), Partition(np.arange(30) % 3, np.arange(300) % 3)
+    assert find_best(scorer, [partition], ann=Approximate(above=100, nprobe=1)).examined == 10 * 100 * 3
+    assert 0 < find_best(scorer, [partition], ann=Approximate(above=99, nprobe=1)).examined < 10 * 100 * 3
