@@ -22,8 +22,9 @@ from .session import Session, collected
 from .sound import SoundRun, fingerprint, sound_run
 from .uncompiled import widened
 
-PATIENCE = 150
-"""Seconds by the clock until a mutant counts as noticed: it hangs, as threads do that wait for each other."""
+PATIENCE = 60
+"""Seconds by the clock, besides ten times those of its tests on the sound code, until a mutant counts as noticed: it
+hangs, as threads do that wait for each other."""
 SOUND_PATIENCE = 12_000
 """The same for the tests on the sound code."""
 ONE_TEST = 30
@@ -108,6 +109,6 @@ def _loaded_again(mutant: Mutant, sound: SoundRun, scratch: str) -> dict[str, An
 def _line(mutant: Mutant, sound: SoundRun, work: Callable[[str], dict[str, Any]]) -> str:
     """A line of the output: whether the tests notice a mutant, by which test, and after how many seconds."""
     begin = time.monotonic()
-    told = fork(work, PATIENCE)
+    told = fork(work, PATIENCE + 10 * sum(sound.seconds[test] for test in sound.order(mutant)))
     about = {name: getattr(mutant, name) for name in ("package", "file", "place", "line", "what", "source")}
     return json.dumps(about | told | {"plain": sound.plain, "seconds": round(time.monotonic() - begin, 1)}) + "\n"
