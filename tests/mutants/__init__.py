@@ -24,6 +24,6 @@ its file. All tests run for code outside functions, and for functions that no te
 `--budget 20` only the first tests run, those that take 20 seconds on the sound code.
 
 Modules with compiled functions are run uncompiled, since compiling a changed loop takes long: with the tests that pass
-there in a few seconds, and with numpy arrays in place of vectors (`plain_simd.py`). With `--compiled` they are
+there in a second or two, and with numpy arrays in place of vectors (`plain_simd.py`). With `--compiled` they are
 compiled, and all tests run for a compiled function.
 """

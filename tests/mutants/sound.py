@@ -14,7 +14,7 @@ from .functions import Calls, file_of_test, function_around, module_name
 from .loading import imported
 from .session import Session
 
-PLAIN_TEST = 4
+PLAIN_TEST = 1.5
 """Seconds of computing that a test may take uncompiled; it is left out if it takes longer."""
 
 
