@@ -7,11 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from cvpl.operators.similarity import CosineScorer
+from cvpl.operators.similarity import CosineScorer, fit_euclidean
 from cvpl.search import exact, pairs
 from cvpl.search.best import BestCandidates, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition, sort_blocks
 from cvpl.search.budget import Budget
+from cvpl.search.copies import find_copies
 from cvpl.search.exact import find_best
 from cvpl.search.groups import Group, groups
 from cvpl.search.levers import Approximate, sub_divide
@@ -169,3 +170,42 @@ def test_only_blocks_with_more_candidates_than_allowed_are_searched_approximatel
     scorer, partition = cosines(6, 30, 300), Partition(np.arange(30) % 3, np.arange(300) % 3)
     assert find_best(scorer, [partition], ann=Approximate(above=100, nprobe=1)).examined == 10 * 100 * 3
     assert 0 < find_best(scorer, [partition], ann=Approximate(above=99, nprobe=1)).examined < 10 * 100 * 3
+
+
+def test_copies_are_rows_with_the_same_bits():
+    rng = np.random.default_rng(7)
+    vectors = rng.normal(size=(9, 3))[rng.integers(9, size=60)]
+    vectors[0], vectors[1] = 0.0, -0.0
+    copies = find_copies(vectors)
+    kinds = {}
+    for row, vector in enumerate(vectors):
+        kinds.setdefault(vector.tobytes(), []).append(row)
+    found = [copies.rows[first:last].tolist() for first, last in itertools.pairwise(copies.starts)]
+    assert sorted(found) == sorted(kinds.values())
+    assert copies.first.tolist() == [rows[0] for rows in found]
+    amounts, rows = copies.of(np.array([2, 0]))
+    assert amounts.tolist() == [len(found[2]), len(found[0])]
+    assert rows.tolist() == [*found[2], *found[0]]
+
+
+def test_a_tree_searches_only_unit_vectors_of_one_scheme(monkeypatch):
+    monkeypatch.setattr(exact, "TREE_RECORDS", 5)
+    monkeypatch.setattr(exact, "TREE_PAIRS", 35)
+    scorer, one = cosines(1, 12, 15), Partition(np.arange(12) % 2 * 3, np.repeat([0, 3, 3], 5))
+    distances = fit_euclidean(scorer.a, scorer.b).scorer(scorer.a, scorer.b)
+    large = [
+        exact._large(Group.of(sort_blocks(one, earlier), source)).tolist()
+        for earlier, source in (((), scorer), ([one], scorer), ((), distances))
+    ]
+    assert large == [[True, True], [False, False], [False, False]]
+    monkeypatch.setattr(exact, "TREE_RECORDS", 6)
+    assert exact._large(Group.of(sort_blocks(one), scorer)).tolist() == [False, True]
+    monkeypatch.setattr(exact, "TREE_PAIRS", 61)
+    assert not exact._large(Group.of(sort_blocks(one), scorer)).any()
+
+
+def test_tiles_and_groups_take_their_share_of_the_memory():
+    """A quarter of the memory is for groups, and a quarter for six tiles of each thread, within limits."""
+    assert [Budget(24 << 20, threads).tile_bytes for threads in (1, 2)] == [1 << 20, 1 << 19]
+    assert [Budget(memory, 1).tile_bytes for memory in (1, 1 << 40)] == [1 << 14, 4 << 20]
+    assert [Budget(memory, 1).group_bytes for memory in (1, 24 << 20, 1 << 40)] == [1 << 16, 6 << 20, 1 << 30]

@@ -45,7 +45,7 @@ def main() -> None:
         wanted = [one for one in wanted if done.get(one.key) != one.source]
         wanted = [one for one in wanted if f"{one.file}:{one.line}".endswith(tuple(given.at))]
         tests = [ROOT / "tests" / f"test_{name}.py" for name in given.tests or PACKAGES[package][1].split()]
-        for plain in (False, True):
+        for plain in (True, False):
             some = [one for one in wanted if (one.has_loops and not given.compiled) == plain]
             if some:
                 run(package, some, tests, plain, given.budget, given.out)
