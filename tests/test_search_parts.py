@@ -7,11 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from cvpl.errors import LimitError
 from cvpl.operators.similarity import CosineScorer, fit_euclidean
 from cvpl.search import exact, pairs
 from cvpl.search.best import BestCandidates, ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition, sort_blocks
 from cvpl.search.budget import Budget
+from cvpl.search.compatible import class_sets
 from cvpl.search.copies import find_copies
 from cvpl.search.exact import find_best
 from cvpl.search.groups import Group, groups
@@ -209,3 +211,15 @@ def test_tiles_and_groups_take_their_share_of_the_memory():
     assert [Budget(24 << 20, threads).tile_bytes for threads in (1, 2)] == [1 << 20, 1 << 19]
     assert [Budget(memory, 1).tile_bytes for memory in (1, 1 << 40)] == [1 << 14, 4 << 20]
     assert [Budget(memory, 1).group_bytes for memory in (1, 24 << 20, 1 << 40)] == [1 << 16, 6 << 20, 1 << 30]
+
+
+def test_as_many_memberships_as_allowed_are_gathered_and_one_more_is_refused(monkeypatch):
+    pairs_of_kinds = [(np.array([0, 0, 1]), np.array([0, 2, 1])), (np.array([2]), np.array([1]))]
+    monkeypatch.setattr(class_sets, "MOST_MEMBERSHIPS", 4)
+    numbers, sets = class_sets.ClassSets.gathered(pairs_of_kinds, 4, 3)
+    held = [sets.classes[sets.starts[number] : sets.starts[number + 1]].tolist() for number in numbers]
+    assert held == [[0, 2], [1], [1], []]
+    assert len(sets) == 3
+    monkeypatch.setattr(class_sets, "MOST_MEMBERSHIPS", 3)
+    with pytest.raises(LimitError):
+        class_sets.ClassSets.gathered(pairs_of_kinds, 4, 3)
