@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
-import sys
+import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -96,15 +96,16 @@ class Calls:
         self.found.add(name)
 
     def watch(self, files: Sequence[Path], plain: bool) -> None:
-        """Let the functions of some loaded files note their calls."""
+        """Let the functions of some files note their calls; what the tests load late is loaded first."""
+        modules = [importlib.import_module(module_name(str(file.relative_to(SOURCE)))) for file in files]
         loaded = Loaded()
-        for file in files:
+        for file, module in zip(files, modules, strict=True):
             tree, name_of_file = module_tree(file, plain), str(file.relative_to(SOURCE))
             for node, name in functions(tree, plain):
                 if name:
                     noted = ast.parse(f"_note_call_({name_of_file + ':' + name!r})").body
                     node.body[1 if ast.get_docstring(node) is not None else 0 : 0] = noted
-            vars(sys.modules[module_name(name_of_file)])["_note_call_"] = self.note
+            vars(module)["_note_call_"] = self.note
             loaded.change(file, ast.fix_missing_locations(tree))
 
     @pytest.hookimpl(wrapper=True)

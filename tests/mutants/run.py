@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
 import sys
@@ -49,6 +50,8 @@ def run(package: str, wanted: Sequence[Mutant], tests: Sequence[Path], plain: bo
             told["error"] = f"{package}: a test fails without a mutant: {told['failed'][0]}"
             return
         sound = SoundRun(told["seconds"], told["calls"], plain, budget)
+        for file in {mutant.file for mutant in wanted}:  # some are loaded only when a test needs them
+            importlib.import_module(module_name(file))
         for mutant in wanted:
             if runs_in_python(mutant, plain):
                 try:
