@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cvpl.operators.similarity import CosineScorer
 from cvpl.search.best import TIE
+from cvpl.search.blocks import LeftOut, Partition
+from cvpl.search.budget import Budget
+from cvpl.search.exact import find_best
 from cvpl.search.tree import kernel, rounding, tree_layout
 from cvpl.search.tree.simd import LANES
 from cvpl.search.tree.tree import _turn, build_tree, chunks, pairs_behind
 from cvpl.search.tree.tree_search import search_tree
-from test_search_ways import SHAPES, units
+from test_search_ways import SHAPES, always_trees, assert_same, every_pair, units  # noqa: F401 - a fixture
 
 SQUARE = kernel.UNIT**2
 
@@ -175,3 +179,32 @@ def test_a_sample_of_queries_is_spread_over_all_of_them():
     assert (sample[0], sample[-1]) == (0, 199)
     assert here.sample(1).tolist() == [0, 1, 2, 3]
     assert [(at.start, at.stop) for at in chunks(5_000)] == [(0, 4_096), (4_096, 5_000)]
+
+
+@pytest.mark.parametrize("width", [4, 20])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("left_out", [False, True])
+@pytest.mark.usefixtures("always_trees")
+def test_a_tree_finds_the_best_of_few_candidates(shape, width, left_out):
+    rng = np.random.default_rng([width, SHAPES.index(shape)])
+    scorer = CosineScorer(units(rng, 18, width, "spread"), units(rng, 330, width, shape))
+    scorer.a[:9] = scorer.b[rng.integers(330, size=9)]
+    partition = Partition(np.zeros(18, dtype=np.int64), np.zeros(330, dtype=np.int64))
+    rows = np.concatenate([rng.choice(330, 3, replace=False) for _ in range(18)])
+    skips = LeftOut(np.repeat(np.arange(18), 3), rows) if left_out else None
+    found = find_best(scorer, [partition], left_out=skips, budget=Budget(threads=1))
+    assert_same(found, every_pair(scorer, partition, skips))
+
+
+@pytest.mark.usefixtures("always_trees")
+def test_more_ties_than_a_shortlist_holds_are_searched_in_another_way():
+    """One query has all candidates at the same distance within a tie; the others have a best one."""
+    rng = np.random.default_rng(3)
+    b = units(rng, kernel.SHORTLIST + 100, 3, "spread")
+    b[: kernel.SHORTLIST + 40] = b[0] + rng.normal(size=(kernel.SHORTLIST + 40, 3)) * 1e-9
+    b /= np.linalg.norm(b, axis=1)[:, None]
+    scorer = CosineScorer(np.vstack([b[:1], units(rng, 4, 3, "spread")]), b)
+    partition = Partition(np.zeros(5, dtype=np.int64), np.zeros(len(b), dtype=np.int64))
+    found = find_best(scorer, [partition], budget=Budget(threads=1))
+    assert found.ties[0] >= kernel.SHORTLIST + 40
+    assert_same(found, every_pair(scorer, partition))

@@ -23,8 +23,8 @@ PACKAGES = {
     ),
     "search": (
         "cvpl/search",
-        "search_parts search_tree search_ways rarity fellegi_sunter compatible containment row_hash engines levers "
-        "machine figures_by_hand laws edges",
+        "search_parts search_tree search_values search_ways rarity fellegi_sunter compatible containment row_hash "
+        "engines levers machine figures_by_hand laws edges",
     ),
     "evaluation": (
         "cvpl/evaluation",
