@@ -140,7 +140,7 @@ def test_the_sum_of_products_is_that_of_every_pair(sizes, differ):
         for count in (6, 80)
     ]
     codes = [np.maximum(side, -1).astype(np.int32) for side in codes]
-    codes[0][0] = codes[1][0]
+    codes[0][0], codes[0][1], codes[1][:9] = codes[1][0], 0, 0
     scorer = weighed(rng, codes, sizes, differ)
     every = np.array([scorer.pairs(np.full(80, query), np.arange(80)) for query in range(6)])
     np.testing.assert_allclose(Products.of(scorer.b)(scorer), np.log(np.exp(every).sum(axis=1)), atol=1e-11)
@@ -155,6 +155,19 @@ def test_the_sum_of_products_counts_a_column_of_two_levels_once_for_each():
     every = np.array([scorer.pairs(np.full(300, query), np.arange(300)) for query in range(6)])
     found = Products.of(scorer.b, ("age", "sex", "age"))(scorer)
     np.testing.assert_allclose(found, np.log(np.exp(every).sum(axis=1)), atol=1e-11)
+
+
+def test_sums_are_corrected_only_if_agreement_never_weighs_less_than_disagreement():
+    rng = np.random.default_rng(6)
+    sides = [np.column_stack([rng.integers(3, size=count), rng.integers(5_000, size=count)]) for count in (4, 300)]
+    sides[1][0, 1] = 4_999
+    scorer = weighed(rng, [side.astype(np.int32) for side in sides], (3, 5_000), -0.2)
+    products = Products.of(scorer.b)
+    assert products.columns.others.tolist() == [1]
+    for place, lowest, adds in ((5_002, -0.2, True), (5_002, -0.3, False), (3, -0.3, False), (2, -0.3, True)):
+        scorer.worth.agree[:] = 0.5
+        scorer.worth.agree[place] = lowest
+        assert products._agreement_adds(scorer) == adds
 
 
 def weighed(rng, sides, sizes, differ, wide=None):
@@ -238,7 +251,8 @@ def test_a_cut_puts_the_smaller_keys_first_and_keeps_the_order():
 
 def test_the_entropy_of_a_few_values():
     assert _entropy(np.array([1, 1, 1, 1])) == 0
-    np.testing.assert_allclose(_entropy(np.array([1, 1, 2, 3])), 1.5 * np.log(2))
+    wanted = np.log(8) - (3 * np.log(3) + 2 * np.log(2)) / 8
+    np.testing.assert_allclose(_entropy(np.array([1, 1, 1, 2, 3, 3, 4, 5])), wanted)
 
 
 def test_similar_records_stand_together():
