@@ -27,6 +27,8 @@ class Rounded:
         self.whole = np.empty((len(b), kernel.CLOSE + 2 * behind + 2), dtype=np.int16)
         self.offsets, bounds = np.empty(len(b), dtype=np.int32), np.zeros(3)
         rounding.round_candidates(turn(b), turn.shift, turn.used, self.whole, self.offsets, bounds)
+        self.bounds, self.moved = bounds, turn(b)[:-1] - turn.shift[:, None]
+        self.used = turn.used
         reach = np.sqrt(bounds) * (1 + 1e-5) + (0, 0, 0.01)
         words = np.empty((len(a), kernel.CLOSE_ROWS + behind + kernel.BOX_PAIRS), dtype=np.int32)
         facts = np.empty((len(a), kernel.FACTS), dtype=np.int64)
@@ -86,6 +88,14 @@ def test_the_last_close_coordinate_stands_beside_a_zero_again(rounded):
     _, _, found = rounded
     np.testing.assert_array_equal(found.last[:, 0], found.last[:, 1])
     assert not found.last[:, 2].any()
+
+
+def test_the_bounds_of_the_candidates_are_those_of_the_longest_one(rounded):
+    _, _, found = rounded
+    squares = found.moved.astype(np.float64) ** 2
+    rounding_error = found.moved * np.float64(kernel.UNIT) - np.rint(found.moved * np.float64(kernel.UNIT))
+    wanted = [part.sum(axis=0).max() for part in (squares[found.used :], squares, rounding_error**2)]
+    np.testing.assert_allclose(found.bounds, wanted, rtol=0.02, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 40, 127, 128, 400])
@@ -186,11 +196,12 @@ def test_a_sample_of_queries_is_spread_over_all_of_them():
 @pytest.mark.parametrize("left_out", [False, True])
 @pytest.mark.usefixtures("always_trees")
 def test_a_tree_finds_the_best_of_few_candidates(shape, width, left_out):
+    """270 candidates have 17 leaves, one more than a node holds."""
     rng = np.random.default_rng([width, SHAPES.index(shape)])
-    scorer = CosineScorer(units(rng, 18, width, "spread"), units(rng, 330, width, shape))
-    scorer.a[:9] = scorer.b[rng.integers(330, size=9)]
-    partition = Partition(np.zeros(18, dtype=np.int64), np.zeros(330, dtype=np.int64))
-    rows = np.concatenate([rng.choice(330, 3, replace=False) for _ in range(18)])
+    scorer = CosineScorer(units(rng, 18, width, "spread"), units(rng, 270, width, shape))
+    scorer.a[:9] = scorer.b[rng.integers(270, size=9)]
+    partition = Partition(np.zeros(18, dtype=np.int64), np.zeros(270, dtype=np.int64))
+    rows = np.concatenate([rng.choice(270, 3, replace=False) for _ in range(18)])
     skips = LeftOut(np.repeat(np.arange(18), 3), rows) if left_out else None
     found = find_best(scorer, [partition], left_out=skips, budget=Budget(threads=1))
     assert_same(found, every_pair(scorer, partition, skips))
@@ -207,4 +218,16 @@ def test_more_ties_than_a_shortlist_holds_are_searched_in_another_way():
     partition = Partition(np.zeros(5, dtype=np.int64), np.zeros(len(b), dtype=np.int64))
     found = find_best(scorer, [partition], budget=Budget(threads=1))
     assert found.ties[0] >= kernel.SHORTLIST + 40
+    assert_same(found, every_pair(scorer, partition))
+
+
+@pytest.mark.usefixtures("always_trees")
+def test_shortlists_that_need_more_room_are_listed_again():
+    rng = np.random.default_rng(4)
+    b = np.array([1.0, 0.4, 0.2]) + rng.normal(size=(120, 3)) * 1e-9
+    b /= np.linalg.norm(b, axis=1)[:, None]
+    scorer = CosineScorer(b[rng.permutation(120)[:30]].copy(), b)
+    partition = Partition(np.zeros(30, dtype=np.int64), np.zeros(120, dtype=np.int64))
+    found = find_best(scorer, [partition], budget=Budget(threads=1))
+    assert found.ties.min() == 120, "3,600 places; the first room is for 992"
     assert_same(found, every_pair(scorer, partition))

@@ -52,6 +52,19 @@ def test_candidates_that_share_only_common_values_are_found_in_their_zones(as_la
     assert_same(find_best(scorer, [everywhere(scorer)]), every_pair(scorer, everywhere(scorer)))
 
 
+def test_a_candidate_that_shares_only_a_rare_value_is_found_in_its_zone(as_large_blocks):
+    """Everybody else shares a common value, which weighs less; the lists of common values are too long to be read."""
+    rng = np.random.default_rng(9)
+    b = np.column_stack([np.arange(600), *rng.integers(2, size=(3, 600))]).astype(np.int32)
+    b[77, 1:] = 1
+    a = np.array([[77, 0, 0, 0]] * 3, dtype=np.int32)
+    scorer = weighed(rng, (a, b), (600, 2, 2, 2), 0.0)
+    scorer.worth.agree[:600] = 10.0
+    found = find_best(scorer, [everywhere(scorer)])
+    assert found.row.tolist() == [77] * 3
+    assert_same(found, every_pair(scorer, everywhere(scorer)))
+
+
 @pytest.mark.parametrize("similarity", [{"rarity": {"m": 0.99, "tolerance": 0.1}}, {"agreement": {"m": 0.9}}])
 @pytest.mark.parametrize("left_out", [False, True])
 def test_the_tree_of_cells_finds_the_best_of_few_candidates(similarity, left_out, as_large_blocks):
