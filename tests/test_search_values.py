@@ -10,6 +10,7 @@ from cvpl.search import exact
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
+from cvpl.search.cells.kernel import CellTree
 from cvpl.search.cells.layout import EXACT, RANGE, SET, CellColumns
 from cvpl.search.cells.tree import MOST, _entropy, _sort_in_two, similar_order, summarize
 from cvpl.search.exact import find_best
@@ -63,6 +64,49 @@ def test_a_candidate_that_shares_only_a_rare_value_is_found_in_its_zone(as_large
     found = find_best(scorer, [everywhere(scorer)])
     assert found.row.tolist() == [77] * 3
     assert_same(found, every_pair(scorer, everywhere(scorer)))
+
+
+def test_no_query_is_left_over_unless_too_many_scores_are_nearly_tied(as_large_blocks):
+    """Six columns add 1, 2, 4 ... billionths: 64 different scores within a tie, and room for 32."""
+    rng = np.random.default_rng(2)
+    scorer = coded(rng, 12, 300, 4, differ=True, missing=0.1, wide=False, copies=False)
+    nothing, found = np.zeros(0, dtype=np.int64), BestCandidates.none(12)
+    rows = np.arange(12), np.arange(300)
+    assert not len(RareValues.of(scorer.b).search(scorer, rows[0], nothing, nothing, found, *rows))
+    own, released = crowd(rng, 300)
+    cells = attacked(CROWD, (own.iloc[:12], released), {"similarity": {"rarity": {"m": 0.99}}}).scorer.sorted(*rows)
+    assert not len(CellTree.of(cells.cells).search(cells.cells, rows[0], nothing, nothing, found, *rows))
+    bits = np.arange(300)[:, None] >> np.arange(6) & 1
+    tied = weighed(rng, (np.ones((2, 6), np.int32), bits.astype(np.int32)), (2,) * 6, 0.0)
+    tied.worth.agree[:] = np.repeat(1e-9 * 2.0 ** np.arange(6), 2)
+    failed = RareValues.of(tied.b).search(tied, np.arange(2), nothing, nothing, found, *rows)
+    assert failed.tolist() == [0, 1]
+    assert_same(find_best(tied, [everywhere(tied)]), every_pair(tied, everywhere(tied)))
+
+
+def test_a_query_without_a_value_looks_nobody_up_by_it(as_large_blocks):
+    """The best candidate alone lacks the first value too, and shares a rare one with another candidate."""
+    b = np.column_stack([np.arange(300) % 7, np.arange(300)]).astype(np.int32)
+    b[5] = [-1, 250]
+    scorer = weighed(np.random.default_rng(1), (np.array([[-1, 250]], dtype=np.int32), b), (7, 300), -0.5)
+    assert_same(find_best(scorer, [everywhere(scorer)]), every_pair(scorer, everywhere(scorer)))
+
+
+@pytest.mark.parametrize("differ", [-1.0, 0.3])
+def test_candidates_that_agree_on_nothing_are_ranked_by_what_they_lack(as_large_blocks, differ):
+    rng = np.random.default_rng(4)
+    b = rng.integers(-1, 3, size=(400, 5)).astype(np.int32)
+    b[:, :3][rng.random((400, 3)) < 0.7] = 0
+    scorer = weighed(rng, (np.array([[5, 4, 3, 4, 5], [5, 0, 3, -1, 5]], dtype=np.int32), b), (6,) * 5, differ)
+    assert_same(find_best(scorer, [everywhere(scorer)]), every_pair(scorer, everywhere(scorer)))
+
+
+def test_a_single_candidate_has_no_second(as_large_blocks):
+    scorer = coded(np.random.default_rng(5), 4, 2, 3, differ=True, missing=0.0, wide=False, copies=False)
+    left_out = LeftOut(np.arange(4), np.array([0, 1, 0, 1]))
+    found = find_best(scorer, [everywhere(scorer)], left_out=left_out)
+    assert found.second_row.tolist() == [-1] * 4
+    assert_same(found, every_pair(scorer, everywhere(scorer), left_out))
 
 
 @pytest.mark.parametrize("similarity", [{"rarity": {"m": 0.99, "tolerance": 0.1}}, {"agreement": {"m": 0.9}}])
@@ -160,12 +204,17 @@ def test_the_sum_of_products_is_that_of_every_pair(sizes, differ):
     np.testing.assert_allclose(Products.of(scorer.b)(scorer), np.log(np.exp(every).sum(axis=1)), atol=1e-11)
 
 
-def test_the_sum_of_products_counts_a_column_of_two_levels_once_for_each():
+@pytest.mark.parametrize("size", [6, 5_000])
+def test_the_sum_of_products_counts_a_column_of_two_levels_once_for_each(size):
+    """With many values the candidates are merged by the other column, and listed by this one."""
     rng = np.random.default_rng(5)
     sides = [np.column_stack([rng.integers(-1, 6, size=count)] * 3).astype(np.int32) for count in (6, 300)]
+    sides[1][-1] = size - 1
     for side in sides:
         side[:, 1] = rng.integers(-1, 4, size=len(side))
-    scorer = weighed(rng, sides, (6, 4, 6), -0.4, wide=0)
+    scorer = weighed(rng, sides, (size, 4, size), -0.4, wide=0)
+    scorer.worth.differ[2] = 0.0  # equal values only add to near ones
+    assert Products.of(scorer.b, ("age", "sex", "age")).merged is not None
     every = np.array([scorer.pairs(np.full(300, query), np.arange(300)) for query in range(6)])
     found = Products.of(scorer.b, ("age", "sex", "age"))(scorer)
     np.testing.assert_allclose(found, np.log(np.exp(every).sum(axis=1)), atol=1e-11)
