@@ -200,13 +200,13 @@ def test_a_sample_of_queries_is_spread_over_all_of_them():
 @pytest.mark.parametrize("left_out", [False, True])
 @pytest.mark.usefixtures("always_trees")
 def test_a_tree_finds_the_best_of_few_candidates(shape, width, left_out):
-    """270 candidates have 17 leaves, one more than a node holds."""
-    rng = np.random.default_rng([width, SHAPES.index(shape)])
-    scorer = CosineScorer(units(rng, 18, width, "spread"), units(rng, 270, width, shape))
-    scorer.a[:9] = scorer.b[rng.integers(270, size=9)]
-    partition = Partition(np.zeros(18, dtype=np.int64), np.zeros(270, dtype=np.int64))
-    rows = np.concatenate([rng.choice(270, 3, replace=False) for _ in range(18)])
-    skips = LeftOut(np.repeat(np.arange(18), 3), rows) if left_out else None
+    """270 candidates have 17 leaves, one more than a node holds; 500 have 32. The three nearest are left out."""
+    rng, count = np.random.default_rng([width, SHAPES.index(shape)]), 500 if left_out else 270
+    scorer = CosineScorer(units(rng, 18, width, "spread"), units(rng, count, width, shape))
+    scorer.a[:9] = scorer.b[rng.integers(count, size=9)]
+    partition = Partition(np.zeros(18, dtype=np.int64), np.zeros(count, dtype=np.int64))
+    nearest = np.argsort(-(scorer.a @ scorer.b.T), axis=1)[:, :3]
+    skips = LeftOut(np.repeat(np.arange(18), 3), nearest.ravel()) if left_out else None
     found = find_best(scorer, [partition], left_out=skips, budget=Budget(threads=1))
     assert_same(found, every_pair(scorer, partition, skips))
 
