@@ -45,8 +45,9 @@ def main() -> None:
         wanted = [one for one in wanted if done.get(one.key) != one.source]
         wanted = [one for one in wanted if f"{one.file}:{one.line}".endswith(tuple(given.at))]
         tests = [ROOT / "tests" / f"test_{name}.py" for name in given.tests or PACKAGES[package][1].split()]
-        for plain in (True, False):
-            some = [one for one in wanted if (one.has_loops and not given.compiled) == plain]
+        loops = [one for one in wanted if one.has_loops and not given.compiled]
+        both = {True: loops, False: [one for one in wanted if one not in loops]}
+        for plain, some in sorted(both.items(), key=lambda part: -len(part[1])):
             if some:
                 run(package, some, tests, plain, given.budget, given.out)
 
