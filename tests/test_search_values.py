@@ -101,11 +101,12 @@ def test_candidates_that_agree_on_nothing_are_ranked_by_what_they_lack(as_large_
     assert_same(find_best(scorer, [everywhere(scorer)]), every_pair(scorer, everywhere(scorer)))
 
 
-def test_a_single_candidate_has_no_second(as_large_blocks):
+def test_a_single_candidate_has_no_second_and_no_candidate_is_no_best(as_large_blocks):
     scorer = coded(np.random.default_rng(5), 4, 2, 3, differ=True, missing=0.0, wide=False, copies=False)
-    left_out = LeftOut(np.arange(4), np.array([0, 1, 0, 1]))
+    left_out = LeftOut(np.array([0, 1, 2, 3, 3]), np.array([0, 1, 0, 0, 1]))
     found = find_best(scorer, [everywhere(scorer)], left_out=left_out)
     assert found.second_row.tolist() == [-1] * 4
+    assert found.row.tolist() == [1, 0, 1, -1]
     assert_same(found, every_pair(scorer, everywhere(scorer), left_out))
 
 

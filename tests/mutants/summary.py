@@ -103,4 +103,5 @@ def _where(mutant: Mutant) -> str:
 def _what(mutant: Mutant) -> str:
     source = mutant.expression if mutant.what[:8] != "constant" else mutant.statement
     short = source if len(source) <= _LONG else f"{source[:_LONG]}..."
-    return f"`{short.replace('|', chr(92) + '|')}`: {mutant.what}"
+    which = f", number {mutant.nth}" if mutant.nth > 1 else ""
+    return f"`{short.replace('|', chr(92) + '|')}`: {mutant.what}{which}"
