@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cvpl.operators.similarity import CosineScorer
+from cvpl.operators.similarity.scorers import inner
 from cvpl.search.best import TIE
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
@@ -238,3 +239,15 @@ def test_shortlists_that_need_more_room_are_listed_again():
     found = find_best(scorer, [partition], budget=Budget(threads=1))
     assert found.ties.min() == 120, "720 places; the first room is for 608"
     assert_same(found, every_pair(scorer, partition))
+
+
+def test_scores_of_a_tree_stay_within_minus_one_and_one():
+    """Some vectors have a product with themselves that is above 1 by rounding."""
+    vectors, nothing = units(np.random.default_rng(5), 300, 7, "spread"), np.zeros(0, dtype=np.int64)
+    long = vectors[inner(vectors, vectors) > 1][:20]
+    assert len(long) == 20
+    for queries, wanted in ((long, 1.0), (-long, -1.0)):
+        for row, query in enumerate(queries):
+            tree = build_tree(long[row : row + 1], keep_copies=True)
+            here = search_tree(tree, query[None], nothing, nothing, 1 - 1e-12, keep_copies=True)
+            assert here.near(slice(0, 1))[2].tolist() == [wanted]
