@@ -223,3 +223,13 @@ def test_as_many_memberships_as_allowed_are_gathered_and_one_more_is_refused(mon
     monkeypatch.setattr(class_sets, "MOST_MEMBERSHIPS", 3)
     with pytest.raises(LimitError):
         class_sets.ClassSets.gathered(pairs_of_kinds, 4, 3)
+
+
+def test_only_large_blocks_are_cut_by_the_further_key():
+    """The block 2 is larger than the others: its records are apart by their key, and those of 0 and 1 are not."""
+    blocks = {"original": np.array([0, 1, 2, 2]), "protected": np.array([0, 1, 2, 2, 2])}
+    keys = {"original": np.array([1, 0, 0, 1]), "protected": np.array([0, 1, 0, 1, 1])}
+    found = sub_divide(blocks, keys, "protected", 0.5)
+    assert all(codes.dtype.kind == "i" for codes in found.values())
+    together = (found["original"][:, None] == found["protected"]).astype(int)
+    assert together.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 1]]
