@@ -1,6 +1,6 @@
 """The vectors of `cvpl.search.tree.simd` as numpy arrays, so that the loops that use them also run uncompiled.
 
-`tests/mutants.py` loads this in place of the module: Python runs a changed loop at once, where Numba compiles it first.
+`tests/mutants` loads this in place of the module: Python runs a changed loop at once, where Numba compiles it first.
 """
 
 from __future__ import annotations

@@ -1,0 +1,149 @@
+"""The operators at their limits and edges."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from cvpl.errors import LimitError
+from cvpl.operators.alignment.fitting import _steps
+from cvpl.operators.alignment.numbers import NumberGranularity
+from cvpl.operators.feature_vectors import Moments
+from cvpl.operators.projection import MOST_UMAP_COMPONENTS, Pca, UmapSettings
+from cvpl.operators.similarity import fit_euclidean, match_agreement
+from cvpl.operators.similarity.agreement import ComparedColumn
+from cvpl.operators.similarity.cells import cell_kinds
+from cvpl.operators.similarity.cosine import CosineMeasure, CosinesOnDemand
+from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
+from cvpl.operators.similarity.jaccard import Jaccard
+from cvpl.operators.similarity.patterns import Patterns
+from cvpl.operators.vectorization.features import check_width
+from cvpl.operators.vectorization.vectors import _add_looked_up, _add_scaled
+from cvpl.search.blocks import Partition
+from cvpl.search.exact import find_best
+from cvpl.search.levers import Approximate
+from cvpl.tables.columns import ColumnSpec
+from test_alignment import read
+from test_search_ways import assert_same, every_pair
+
+
+def test_the_steps_tried_are_the_largest_common_one_and_its_usual_fractions():
+    assert _steps(np.array([0, 100, 300, 400])) == [100, 50, 25, 20, 10]
+    assert _steps(np.array([3, 9, 15])) == [6, 3]
+
+
+def test_a_hundred_components_of_umap_are_the_most():
+    assert UmapSettings(components=100).components == MOST_UMAP_COMPONENTS
+    with pytest.raises(ValidationError):
+        UmapSettings(components=101)
+
+
+def test_three_thousand_labels_are_the_most():
+    spec = ColumnSpec(name="job", role="attribute", type="category")
+    check_width(spec, 3_000)
+    with pytest.raises(LimitError, match="3001 labels"):
+        check_width(spec, 3_001)
+
+
+def test_what_rounding_leaves_of_numbers_far_from_zero_is_no_direction():
+    """Numbers near 1e8 are known to about 1e-5; a variance of 1e-11 about them is no variance."""
+    moments = Moments(10, np.zeros(2), np.diag([1e-10, 5e-11]))
+    far, near = (
+        Pca(pca={"min": 1}).fit_moments({"original": moments, "protected": moments}, at)
+        for at in (np.full(2, 1e8), np.zeros(2))
+    )
+    assert (far.components, near.components) == (0, 2)
+
+
+def test_without_added_pairs_em_counts_the_pairs_alone():
+    patterns = Patterns(np.array([[True], [False]]), np.ones((2, 1), dtype=bool), np.array([30, 70]))
+    start = Parameters(np.array([0.9]), np.array([0.1]), 0.3)
+    plain, none = (maximize(patterns, start, fixed_u=True, most_steps=3, **given) for given in ({}, {"added": 0.0}))
+    assert plain.parameters.m[0] == none.parameters.m[0]
+    assert plain.parameters.m[0] != maximize(patterns, start, fixed_u=True, most_steps=3, added=0.1).parameters.m[0]
+
+
+def test_em_starts_above_chance_and_at_nine_tenths_at_least(monkeypatch):
+    """Half way from the chance agreement 0.6 to 1 is 0.8, and from 0.9 it is 0.95."""
+    started = []
+
+    def stopped(_, start, **given):
+        started.append(start)
+        return SimpleNamespace(parameters=SimpleNamespace(share=0.0), converged=False)
+
+    monkeypatch.setattr(match_agreement, "maximize", stopped)
+    codes, ends = np.array([0, 1, 0]), np.array([0, 1])
+    columns = [ComparedColumn(name, True, codes, codes, ends, ends, np.ones(2)) for name in "ab"]
+    assert match_agreement.estimate_m(columns, np.tile([0.6, 0.9], (3, 1))) is None
+    np.testing.assert_allclose(started[0].m, [0.9, 0.95])
+
+
+def test_a_record_has_the_most_jaccard_similarity_to_itself_and_the_least_to_one_that_shares_nothing():
+    measure = Jaccard().fit(None)
+    records = SimpleNamespace(embeddings=lambda: np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
+    scorer = measure.source(records, records)
+    scores = scorer.pairs(np.array([0, 0]), np.array([0, 1]))
+    assert scores.tolist() == [measure.most, measure.least] == [1.0, 0.0]
+    assert not Jaccard.unit, "0/1 features are no unit vectors, so a tree of directions cannot search them"
+
+
+def test_distances_of_long_vectors_are_searched_as_exactly_as_those_of_short_ones():
+    """Squares of 1e6 in single precision hide differences of 0.1; the search must keep all of these pairs."""
+    rng = np.random.default_rng(1)
+    middle = rng.normal(size=12) * 1_000
+    a, b = (middle * np.sign(rng.normal(size=(size, 1))) + rng.normal(size=(size, 12)) for size in (60, 400))
+    scorer = fit_euclidean(a, b).scorer(a, b)
+    partition = Partition(np.zeros(60, dtype=np.int64), np.zeros(400, dtype=np.int64))
+    assert_same(find_best(scorer, [partition]), every_pair(scorer, partition))
+
+
+def test_a_projection_adds_the_centred_numbers_and_the_rows_of_a_table():
+    rng = np.random.default_rng(2)
+    numbers, loadings, table = rng.normal(size=9), rng.normal(size=4), rng.normal(size=(3, 4))
+    rows, codes = np.array([8, 0, 3]), np.array([0, 2, 1, 1, 0, 2, 2, 1, -1], dtype=np.int32)
+    total = np.ones((3, 4))
+    _add_scaled(total, numbers, 0.3, loadings, rows)
+    _add_looked_up(total, table, codes, rows)
+    wanted = [[1 + (numbers[row] - 0.3) * loadings[d] + table[codes[row], d] for d in range(4)] for row in rows]
+    np.testing.assert_allclose(total, wanted, rtol=1e-14)
+
+
+def test_a_mask_allows_values_and_itself_but_no_other_mask():
+    spec = ColumnSpec(name="code", role="attribute", type="category")
+    original, protected, _ = read(spec, original=["121", "135"], protected=["12*", "1**"])
+    kinds = cell_kinds("code", original, protected)
+    labels = protected.columns["code"].labels
+    members = {labels[code]: sorted(labels[member] for member in held) for code, held in kinds.members.items()}
+    assert members == {"12*": ["12*", "121"], "1**": ["1**", "121", "135"]}
+
+
+def test_a_number_half_way_between_two_released_doubles_is_the_lower():
+    apart = 2.0**-42
+    found = NumberGranularity(points=np.array([1 - apart, 1 + apart]))._rounded(np.array([1.0, 1 + 2**-50, 2.0]))
+    assert found.tolist() == [1 - apart, 1 + apart, 2.0]
+
+
+class Embedded:
+    """Embeddings that are computed on request."""
+
+    def __init__(self, vectors):
+        self.vectors, self.components = vectors, vectors.shape[1]
+
+    def __len__(self):
+        return len(self.vectors)
+
+    def embed(self, rows):
+        return self.vectors[rows]
+
+
+def test_cosines_on_demand_are_searched_approximately_if_asked_for():
+    pytest.importorskip("faiss")
+    a, b = (Embedded(np.random.default_rng(seed).normal(size=(size, 5))) for seed, size in ((0, 20), (1, 400)))
+    source = CosinesOnDemand(CosineMeasure(1e-9), a, b)
+    partition = Partition(np.zeros(20, dtype=np.int64), np.zeros(400, dtype=np.int64))
+    found = find_best(source, [partition], ann=Approximate(above=300, nprobe=1))
+    assert 0 < found.examined < 20 * 400
+    assert find_best(source, [partition], ann=Approximate(above=400, nprobe=1)).examined == 20 * 400
