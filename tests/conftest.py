@@ -6,53 +6,62 @@ import os
 import socket
 
 import pytest
+import vl_convert
 
 from browser import NO_BROWSER
 from shared_data import NO_DATA
 
 LONGEST = (
-    "test_experiments",
-    "test_cli",
-    "test_real_data",
-    "test_trial",
+    "test_inference_audit",
     "test_surface",
-    "test_compare",
-    "test_report_pages",
-    "test_alignment",
-    "test_compare_pages",
+    "test_trial",
+    "test_cli",
     "test_benchmark",
-    "test_verdict_bench",
-    "test_preflight",
-    "test_benchmark_page",
-    "test_column_store",
-    "test_surface_page",
     "test_proposal",
-    "test_reading",
-    "test_planning",
-    "test_real_releases",
-    "test_verdict_against_oracle",
-    "test_against_oracle",
+    "test_column_store",
+    "test_experiments",
+    "test_planted_cells",
+    "test_report_pages",
+    "test_compare",
+    "test_hostile_files",
+    "test_real_data",
+    "test_verdict_bench",
+    "test_compared_inference",
+    "test_compare_mechanisms",
+    "test_alignment",
+    "test_report_print",
+    "test_compare_pages",
+    "test_preflight",
+    "test_report",
+    "test_same_bytes",
+    "test_killed",
     "test_report_markup",
     "test_identifying_columns",
-    "test_python_calls",
-    "test_datasets",
-    "test_policy",
-    "test_search_ways",
-    "test_other_pages_markup",
-    "test_utility",
-    "test_report",
-    "test_without_configuration",
+    "test_planning",
     "test_rarity",
-    "test_contradictions",
-    "test_properties",
-    "test_protecting",
-    "test_result",
-    "test_baselines",
-    "test_levers",
-    "test_subgroups",
-    "test_fellegi_sunter",
+    "test_python_calls",
+    "test_without_configuration",
+    "test_verdict_against_oracle",
     "test_ensemble",
-    "test_simulation_distributions",
+    "test_against_oracle",
+    "test_datasets",
+    "test_levers",
+    "test_all_pages",
+    "test_contradictions",
+    "test_reading",
+    "test_utility",
+    "test_containment",
+    "test_failing_writes",
+    "test_combined",
+    "test_benchmark_page",
+    "test_summary",
+    "test_result",
+    "test_quick",
+    "test_sheet",
+    "test_small_counts",
+    "test_surface_page",
+    "test_trial_page",
+    "test_trial_statistics",
 )
 NO_SKIPS = "CVPL_NO_SKIPS"
 """Set where a browser and the shared data must be there: a test that is skipped for want of one then fails."""
@@ -82,6 +91,27 @@ def no_network():
     socket.socket.connect = to_this_machine
     yield
     socket.socket.connect = connect
+
+
+@pytest.fixture(autouse=True, scope="session")
+def drawings():
+    """The pictures of charts by their specification: the same chart, in pages of many tests, is drawn once.
+
+    A test of the drawing itself empties them first.
+    """
+    kept: dict[str, str] = {}
+    draw = vl_convert.vegalite_to_svg
+
+    def drawn(chart, **settings):
+        if settings or not isinstance(chart, str):
+            return draw(chart, **settings)
+        if chart not in kept:
+            kept[chart] = draw(chart)
+        return kept[chart]
+
+    vl_convert.vegalite_to_svg = drawn
+    yield kept
+    vl_convert.vegalite_to_svg = draw
 
 
 def pytest_collection_modifyitems(items):
