@@ -334,7 +334,8 @@ def test_the_same_comparison_gives_the_same_bytes(people, compared):
 def test_headlines_with_half_of_the_control_are_paired_over_those_whom_both_asked(people):
     """The rarity attacker holds half of the control as reference, by the same draw in both releases."""
     original, control, releases = people
-    settings = yaml.safe_load(DEMO) | {"canaries": False, "sensitivity": False}
+    left_out = {"canaries": False, "sensitivity": False, "singling_out": False, "inference": False}
+    settings = yaml.safe_load(DEMO) | left_out
     found = cvpl.compare(original, releases, settings, control=control, attackers=["rarity_reference"])
     risk = found.differences[0]
     assert risk.figure == "risk"
