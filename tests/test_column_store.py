@@ -30,7 +30,7 @@ from examples import TIMES
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
-PEOPLE = 900
+PEOPLE = 400
 
 
 @pytest.fixture(scope="module")
