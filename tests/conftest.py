@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 
@@ -70,12 +71,19 @@ NO_SKIPS = "CVPL_NO_SKIPS"
 def pytest_configure(config):
     """Each of several test processes stays on a core of its own, so that their threads do not get in each other's way.
 
-    An audit then runs with one thread unless a test asks for more.
+    An audit then runs with one thread unless a test asks for more. While tests are collected, nothing becomes garbage.
     """
+    gc.disable()
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker.startswith("gw") and hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[int(worker[2:]) % len(cores)]})
+
+
+def pytest_collection_finish():
+    """What was loaded with the tests stays to the end, and is not searched for garbage during every test."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
