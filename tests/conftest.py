@@ -86,6 +86,12 @@ def pytest_collection_finish():
     gc.enable()
 
 
+def pytest_unconfigure():
+    """At the end everything is let go, or extension modules would complain of what is left."""
+    gc.unfreeze()
+    gc.collect()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_network():
     """A test that connects to another machine fails: the package opens no connection that was not asked for."""
