@@ -9,12 +9,14 @@ import pytest
 
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
+from cvpl.evaluation.groups.units import choose_units
 from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.figures import simultaneous
 from cvpl.evaluation.inference.scores import Hits
 from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer_difference
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.ordering import beaten_by
+from cvpl.evaluation.singling_out.predicates import Release
 from cvpl.evaluation.truth import own_match_left_out
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import Partition
@@ -95,3 +97,18 @@ def test_an_attack_without_its_matches_is_searched_once():
     for _ in range(2):
         assert own_match_left_out(attack, SimpleNamespace(matches=matches)) == ("original", "found")
     assert searched == [([0, 1, 2, 3], matches)]
+
+
+def test_without_controls_there_are_no_units_of_controls():
+    codes = np.array([3, 3, 8])
+    alone, both = choose_units(None, [codes]), choose_units(None, [codes, np.array([8, 1])])
+    assert (alone.original.tolist(), alone.control) == ([0, 0, 1], None)
+    assert (both.original.tolist(), both.control.tolist()) == ([1, 1, 2], [2, 0])
+
+
+def test_an_ordered_value_is_asked_for_on_its_side_of_the_median():
+    cells = SimpleNamespace(low=np.array([1.0, 5.0, 9.0, np.nan]), high=np.array([1.0, 6.0, 9.0, np.nan]))
+    release = Release(SimpleNamespace(columns=[cells, cells]), (), (5.0, 5.0), (True, False))
+    assert [release.condition(0, row).relation for row in range(4)] == ["<=", "<=", ">=", "missing"]
+    assert [release.condition(1, row).relation for row in range(4)] == ["=", "=", "=", "missing"]
+    assert release.condition(0, 2, equal=True).relation == "="
