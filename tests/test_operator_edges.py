@@ -87,6 +87,7 @@ def test_a_record_has_the_most_jaccard_similarity_to_itself_and_the_least_to_one
     scorer = measure.source(records, records)
     scores = scorer.pairs(np.array([0, 0]), np.array([0, 1]))
     assert scores.tolist() == [measure.most, measure.least] == [1.0, 0.0]
+    assert not Jaccard.by_distance
     assert not Jaccard.unit, "0/1 features are no unit vectors, so a tree of directions cannot search them"
 
 

@@ -233,3 +233,16 @@ def test_only_large_blocks_are_cut_by_the_further_key():
     assert all(codes.dtype.kind == "i" for codes in found.values())
     together = (found["original"][:, None] == found["protected"]).astype(int)
     assert together.tolist() == [[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 1]]
+
+
+def test_an_approximate_search_counts_all_candidates_of_any_scheme(two_schemes):
+    pytest.importorskip("faiss")
+    partitions, left_out = two_schemes
+    left_out = LeftOut(*np.unique(np.column_stack([left_out.query, left_out.candidate]), axis=0).T)
+    for some in (partitions, partitions[:1]):
+        exactly, roughly = (
+            find_best(cosines(1, 40, 30), some, left_out=left_out, ann=ann)
+            for ann in (None, Approximate(above=3, nprobe=1))
+        )
+        np.testing.assert_array_equal(roughly.candidates, exactly.candidates)
+        assert exactly.candidates.sum() == len(listed_by_hand(some, left_out))

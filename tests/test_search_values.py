@@ -185,6 +185,7 @@ def test_few_candidates_have_no_second_and_too_many_ties_no_room():
     assert kept(1 + apart * np.arange(ROOM), np.arange(ROOM))[4] == ROOM
     assert kept(1 + apart * np.arange(ROOM + 1), np.arange(ROOM + 1)) is None
     assert kept([*(1 + apart * np.arange(ROOM)), 2.0], np.arange(ROOM + 1))[4] == 1
+    assert kept([2.0 - TIE, 2.0, 2.0 - TIE / 2], [0, 1, 2])[4] == 3, "a score just within the tie keeps its place"
     skips = np.array([4, 7, 9])
     assert [bool(skipped(place, 0, 2, skips)) for place in (4, 7, 9, 5)] == [True, True, False, False]
 

@@ -72,15 +72,13 @@ def summary(files: Iterable[Path], count: int, seed: int) -> str:
             f"{len(draw.wanted)} | {noticed} ({noticed / max(1, ran):.1%}) |"
         )
     for package, draw in draws.items():
-        told += ["", f"## Survivors in `{package}`", "", "| File, function | Change |", "|---|---|"]
-        told += [f"| {_where(one)} | {_what(one)} |" for one in sorted(draw.open, key=_in_source)]
+        rows = [f"| {_where(one)} | {_what(one)} |" for one in sorted(draw.open, key=_in_source)]
+        told += ["", f"## Survivors in `{package}`", ""]
+        told += ["| File, function | Change |", "|---|---|", *rows] if rows else ["None."]
         told += ["", f"## Changes in `{package}` that no figure can show", ""]
         left = [one for one in draw.order[: draw.last] if one.reason]
         by_rule = sum(one.reason == BY_RULE for one in left)
-        told += [
-            f"Of the {draw.last} drawn, {len(left)} are left out; {by_rule} of them are `strict=True` of `zip`.",
-            "",
-        ]
+        told += [f"Of the {draw.last} drawn, {len(left)} are left out, {by_rule} of them by rule.", ""]
         told += ["| File, function | Change | Reason |", "|---|---|---|"]
         judged = sorted((one for one in left if one.reason != BY_RULE), key=_in_source)
         told += [f"| {_where(one)} | {_what(one)} | {one.reason} |" for one in judged]

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl.errors import UsageError
-from cvpl.search.best import SearchOutcome
+from cvpl.search.best import Counts, SearchOutcome
 from cvpl.search.groups import Group
 from cvpl.search.levers import Approximate
 from cvpl.search.listing import candidates_only
 
 NEAREST = 16
 """The number of a query's nearest candidates that are scored by the formula."""
+_PAIRS_AT_ONCE = 1 << 22
+"""Pairs counted at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,4 +58,19 @@ class Approximated:
         keep = candidates_only(self.group, query, candidate)
         query, candidate = query[keep], candidate[keep]
         near = self.group.named(query, candidate, scorer.pairs(query, candidate))
-        return SearchOutcome(len(a) * len(b), near, examined=int(sizes[probed[probed >= 0]].sum()))
+        return SearchOutcome(len(a) * len(b), near, self._counts(), int(sizes[probed[probed >= 0]].sum()))
+
+    def _counts(self) -> Counts:
+        """|C(x)| of every query in this block: all its candidates count, looked at or not."""
+        group, width = self.group, len(self.group.candidate_rows)
+        counts = np.zeros(len(group.query_rows), dtype=np.int64)
+        step = max(1, _PAIRS_AT_ONCE // max(1, width))
+        for start in range(0, len(counts), step):
+            some = slice(start, min(start + step, len(counts)))
+            missing = np.zeros((some.stop - start, width), dtype=bool)
+            for other in group.apart:
+                missing |= other.shared(some, slice(0, width))
+            first, last = np.searchsorted(group.skip_query, [some.start, some.stop])
+            missing[group.skip_query[first:last] - start, group.skip_candidate[first:last]] = True
+            counts[some] = width - missing.sum(axis=1)
+        return Counts(group.query_rows, counts)

@@ -95,6 +95,8 @@ class Group:
         """The skipped pairs with both sides at the given positions, renumbered."""
         if not len(self.skip_query):
             return self.skip_query, self.skip_candidate
+        if not len(queries) or not len(candidates):
+            return self.skip_query[:0], self.skip_candidate[:0]
         places = []
         inside = np.ones(len(self.skip_query), dtype=bool)
         for members, wanted in ((queries, self.skip_query), (candidates, self.skip_candidate)):
