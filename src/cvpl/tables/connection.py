@@ -24,7 +24,15 @@ def connect() -> duckdb.DuckDBPyConnection:
     """Open DuckDB in memory: it writes nothing to disk, keeps the order of rows and shows no progress."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
-    con = duckdb.connect(config={"temp_directory": ""})
+    return _set(duckdb.connect(config={"temp_directory": ""}))
+
+
+def connect_again(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Open a second connection to the same tables, for another thread; it does not see what is temporary."""
+    return _set(con.cursor())
+
+
+def _set(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     con.execute("SET preserve_insertion_order = true")
     con.execute("SET enable_progress_bar = false")
     return con

@@ -135,7 +135,7 @@ def _read_csv(
         f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
     )
     try:
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM read_csv({only_file(path)}, {options})")
+        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM read_csv({only_file(path)}, {options})")
         found = con.execute(
             "SELECT error_type::VARCHAR, min(line), count(DISTINCT line) FROM reject_errors GROUP BY 1 ORDER BY 2"
         ).fetchall()

@@ -32,7 +32,7 @@ def load_decoded(
 ) -> list[Reject]:
     """Load the file's records as the table `table`, an SQL name, and return what is wrong with the others."""
     columns = ", ".join(f"c{number} VARCHAR" for number in range(width))
-    con.execute(f"CREATE TEMP TABLE {table} ({columns})")
+    con.execute(f"CREATE TABLE {table} ({columns})")
     faults: Counter[str] = Counter()
     first: dict[str, int] = {}
 

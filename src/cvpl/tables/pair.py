@@ -135,7 +135,9 @@ def read_inputs(
             whole = WholeTableFacts()
             if not problems:
                 equal = [*specs, *sensitive] if equal_rows else []
-                whole = whole_table_facts(con, sources, reading, specs, identity, matched=matched, equal=equal)
+                whole = whole_table_facts(
+                    con, sources, reading, specs, identity, matched=matched, equal=equal, threads=threads
+                )
         except duckdb.Error as error:
             _refuse(con, sources, error)
         problems = _changed(sources) or [*problems, *_no_control(sources)]

@@ -200,7 +200,7 @@ def _load_database(
         columns = [str(row[0]) for row in con.execute(f"DESCRIBE {table}").fetchall()]
         limits.check_columns(len(columns), name)
         limits.check_rows(int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]), name)
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
+        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error:
@@ -219,7 +219,7 @@ def _load_workbook(
     view = f"{role} cells"
     con.execute("SET pandas_analyze_sample = 0")
     con.register(view, dict(cells))
-    con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)}")
+    con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {quoted(view)}")
     con.unregister(view)
     return names
 
@@ -240,7 +240,7 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, limits:
         # A view: each column is read from the file on demand, so the file may be larger than memory.
         table = f"read_parquet({only_file(path)}, hive_partitioning=false, file_row_number=true)"
         aliases = f"{_aliases(columns)}, {POSITION}"
-        con.execute(f"CREATE TEMP VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
+        con.execute(f"CREATE VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error:
@@ -300,7 +300,7 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, limits:
         if columns is None:
             columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]
             limits.check_columns(len(columns), name)
-        con.execute(f"CREATE TEMP TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
+        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
         con.unregister(view)
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.connection import connect_again
 from cvpl.tables.equal_rows import equal_row_keys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identity import IdentityKeys
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import duckdb
 
 Rows = NDArray[np.intp]
+Keys = Mapping[str, NDArray[np.uint64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,19 +76,39 @@ def whole_table_facts(
     *,
     matched: bool,
     equal: Sequence[ColumnSpec] = (),
+    threads: int | None = None,
 ) -> WholeTableFacts:
     """Collect the facts from every column of the opened tables; `matched` if `identity` has found true matches.
 
-    Rows are equal by the columns `equal`; without any, no row is compared so.
+    Rows are equal by the columns `equal`; without any, no row is compared so. Unless there is a single thread, the keys
+    of records are computed beside the rest.
     """
     keys = () if identity is None else (identity.original, identity.protected)
+
+    def of_rows(own: duckdb.DuckDBPyConnection) -> tuple[Keys, Keys, Keys]:
+        return (
+            shared_row_keys(own, sources, [spec.name for spec in specs], keys),
+            equal_row_keys(own, sources, [spec.name for spec in equal]),
+            {source.table: record_keys(own, source) for source in sources},
+        )
+
+    with connect_again(con) as own, ThreadPoolExecutor(1) as pool:
+        counting = pool.submit(of_rows, own)
+        try:
+            if threads == 1:
+                counting.result()
+            identifying = identifying_columns(con, sources, reading, keys[1] if keys and matched else None)
+            shared_rows, equal_rows, records = counting.result()
+        except BaseException:
+            own.interrupt()  # the pool waits for it
+            raise
     return WholeTableFacts(
         lacking={
             source.table: tuple(spec.name for spec in specs if spec.name not in source.types) for source in sources
         },
         present={source.table: tuple(source.types) for source in sources},
-        identifying=identifying_columns(con, sources, reading, keys[1] if keys and matched else None),
-        shared_rows=shared_row_keys(con, sources, [spec.name for spec in specs], keys),
-        equal_rows=equal_row_keys(con, sources, [spec.name for spec in equal]),
-        records={source.table: record_keys(con, source) for source in sources},
+        identifying=identifying,
+        shared_rows=shared_rows,
+        equal_rows=equal_rows,
+        records=records,
     )
