@@ -9,7 +9,14 @@ from math import comb
 
 from cvpl.assessment import screening
 from cvpl.assessment.attack_cost import AttackCosts, Compared, Cost, SharedCosts, cores
-from cvpl.assessment.diagnostics import canaries, power_drop, secret_searches, self_linkage, sensitivity
+from cvpl.assessment.diagnostics import (
+    canaries,
+    power_drop,
+    secret_searches,
+    self_linkage,
+    sensitivity,
+    several_attackers,
+)
 from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelled
 from cvpl.assessment.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
@@ -158,9 +165,9 @@ class Work:
         people = _SUBGROUP_PERSON * asked * self._speed.plain
         return [
             self._step(Phase.SELF_LINKAGE, linkage),
-            self._step(Phase.POWER_DROPS, drops),
+            self._step(Phase.POWER_DROPS, self._at_once(drops)),
             self._step(Phase.CONTRIBUTIONS, contributions),
-            self._step(Phase.SENSITIVITY, varied),
+            self._step(Phase.SENSITIVITY, self._at_once(varied)),
             self._step(Phase.LADDER, self._mean(running, self._ladder)),
             self._step(Phase.SUBGROUPS, Cost(people)),
             *([self._step(Phase.SINGLING_OUT, singled)] if self._resolved.runs_singling_out else ()),
@@ -212,7 +219,7 @@ class Work:
         checks = self.checks()
         return [
             *self.attackers(),
-            self._step(Phase.POWER_DROPS, self._drops(running)),
+            self._step(Phase.POWER_DROPS, self._at_once(self._drops(running))),
             self._step(Phase.CONTRIBUTIONS, self._mean(running, self._contribution)),
             Step(Phase.UTILITY, 2 * checks.seconds),
             self._step(Phase.CRITERIA, self._criteria() + self._singling_out() * self._resolved.runs_singling_out),
@@ -229,6 +236,10 @@ class Work:
         alone, together = main.seconds(self._workers), (main.processor + beside.processor) / cores(self._workers)
         left = max(beside.seconds(self._workers) - alone, together - alone, 0.0)
         return Step(phase, left / self._speed.share, beside.processor)
+
+    def _at_once(self, cost: Cost) -> Cost:
+        """The cost of several attackers, which search at the same time unless the release is large."""
+        return cost if self._costs.released > several_attackers.LARGE else Cost(spread=cost.processor)
 
     def _mean(self, attackers: Iterable[Attacker], cost: Callable[[Compared], Cost]) -> Cost:
         """The mean over attackers that may be the strongest: usually, those that compare values."""
