@@ -1,0 +1,159 @@
+"""Parts of inference, of singling out and of trials, each on its own."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cvpl.evaluation.inference import models, nearest, scores
+from cvpl.evaluation.inference.control_model import control_model
+from cvpl.evaluation.inference.figures import simultaneous
+from cvpl.evaluation.inference.known_columns import mutual_information
+from cvpl.evaluation.inference.nearest import Profiles, highest
+from cvpl.evaluation.inference.scores import Hits, design
+from cvpl.evaluation.inference.secret import Tolerance, _share_around
+from cvpl.evaluation.singling_out.predicate_rates import among_as_many
+from cvpl.evaluation.singling_out.predicates import Release, write_predicates
+from cvpl.evaluation.trials.guesses import _plans
+from cvpl.operators.similarity import CosineScorer
+
+
+def test_intervals_that_hold_together_share_the_risk_of_error():
+    np.testing.assert_allclose([simultaneous(figures) for figures in (0, 1, 5, 50)], [0.95, 0.95, 0.99, 0.999])
+
+
+def test_a_share_of_people_is_never_above_one():
+    """The sum of weights that are all right may exceed the sum of the weights by rounding."""
+    rng = np.random.default_rng(0)
+    weights = [rng.random(size) for size in rng.integers(3, 40, size=300)]
+    assert any(float(weight @ np.ones(len(weight))) / float(weight.sum()) > 1 for weight in weights)
+    assert all(Hits(np.ones(len(weight)), weight).score <= 1 for weight in weights)
+
+
+@pytest.mark.parametrize(
+    ("regresses", "classes", "iterations"), [(True, 50, 100), (False, 2, 100), (False, 12, 50), (False, 90, 20)]
+)
+def test_boosting_takes_fewer_steps_for_many_classes(regresses, classes, iterations):
+    assert models._boosted(regresses, classes, 100, [False], 0).max_iter == iterations
+
+
+def test_an_ordered_value_is_asked_for_on_its_side_of_the_median():
+    cells = SimpleNamespace(low=np.array([1.0, 5.0, 9.0, np.nan]), high=np.array([1.0, 6.0, 9.0, np.nan]))
+    release = Release(SimpleNamespace(columns=[cells, cells]), (), (5.0, 5.0), (True, False))
+    assert [release.condition(0, row).relation for row in range(4)] == ["<=", "<=", ">=", "missing"]
+    assert [release.condition(1, row).relation for row in range(4)] == ["=", "=", "=", "missing"]
+    assert release.condition(0, 2, equal=True).relation == "="
+
+
+def test_values_that_nobody_has_do_not_count_in_mutual_information():
+    one, other = np.array([0, 0, 2, 2]), np.array([0, 0, 3, 3])
+    assert mutual_information(one, other) == pytest.approx(np.log(2) - 1 / 8)
+    assert mutual_information(one, np.array([0, 3, 0, 3])) == pytest.approx(-1 / 8)
+
+
+def test_values_of_one_record_are_asked_for_before_values_of_several():
+    """Twenty values occur once and two hundred twice: all twenty are found, whichever are drawn."""
+    values = np.sort(np.append(np.arange(20.0), np.repeat(np.arange(20.0, 220.0), 2)))
+    column = SimpleNamespace(low=values, high=values)
+    meeting = lambda predicate, _: np.flatnonzero(values == predicate[0].low)  # noqa: E731 - what a table answers
+    release = Release(SimpleNamespace(columns=[column], rows=len(values), meeting=meeting), (), (0.0,), (False,))
+    found = write_predicates(release, 1, 20, np.random.default_rng(0))
+    assert sorted(predicate[0].low for predicate in found) == list(range(20))
+
+
+def test_nobody_has_no_nearest_profile():
+    found = highest(CosineScorer(np.zeros((0, 2)), np.ones((3, 2))), 2, 1)
+    assert found.profile.shape == found.score.shape == (0, 1)
+
+
+def test_the_share_of_a_number_is_that_of_the_people_within_its_tolerance():
+    everybody = np.array([1.0, 5.0, 5.5, 9.0])
+    found = _share_around(np.append(everybody, [20.0, np.nan]), Tolerance(absolute=0.5), everybody)
+    np.testing.assert_array_equal(found, [0.25, 0.5, 0.5, 0.25, 0.25, 0.25])
+    assert _share_around(np.array([3.0]), Tolerance(), np.zeros(0)).tolist() == [1.0]
+
+
+def test_a_predicate_in_a_larger_control_is_met_by_as_many_as_would_be_kept():
+    def meeting(count, most):
+        return np.arange(count)[: None if most is None else most + 1]
+
+    larger, smaller = (SimpleNamespace(rows=rows, meeting=meeting) for rows in (100, 50))
+    wanted = [0.0, 0.5, 2 * 0.5 * 0.5, 5 * 0.5 * 0.5**4]
+    np.testing.assert_allclose(among_as_many([0, 1, 2, 5], larger, 50), wanted)
+    assert among_as_many([0, 1, 2, 5], smaller, 50).tolist() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(("values", "wanted"), [(None, False), (np.arange(40.0), True)])
+@pytest.mark.parametrize("classes", [2, models.CLASSES + 5])
+def test_only_numbers_of_many_values_are_regressed(values, wanted, classes, monkeypatch):
+    made = []
+    model = SimpleNamespace(fit=lambda *given: made.append(len(given[1])))
+    monkeypatch.setattr(models, "_boosted", lambda *given: made.append(given[:3]) or model)
+    codes, secret = np.repeat(np.arange(classes), 4), SimpleNamespace(values=values, size=40)
+    found = models.train("boosted_trees", np.zeros((len(codes), 1)), codes, secret, categorical=[False], seed=0)
+    regresses, kept = wanted and classes > 2, classes if wanted else min(classes, models.CLASSES)
+    assert (found.regresses, len(found.values)) == (regresses, kept)
+    assert made == [(regresses, kept, 4 * kept), 4 * kept]
+
+
+def test_a_release_without_numbers_has_the_value_of_nobody():
+    truth = SimpleNamespace(numbers=np.zeros(3), known=np.ones(3, dtype=bool))
+    assert models.truth_codes(SimpleNamespace(size=0), truth).tolist() == [-1, -1, -1]
+
+
+class RowNumbers:
+    """Features of a table: the number of the row."""
+
+    categorical = (False,)
+
+    def __call__(self, table):
+        return np.arange(table.rows)[:, None]
+
+
+def test_as_many_controls_as_a_model_takes_all_train_it(monkeypatch):
+    seen = []
+    monkeypatch.setattr(models, "train", lambda *given, **more: seen.append((given[1].tolist(), more["seed"])))
+    monkeypatch.setattr(models, "Features", SimpleNamespace(of=lambda *_: RowNumbers()))
+    known = SimpleNamespace(numbers=None, known=np.ones(90, dtype=bool), codes=np.zeros(90, dtype=np.int64))
+    secret, table = SimpleNamespace(control=known, size=1, name="x"), SimpleNamespace(rows=90)
+    for more in (None, 0, 1, -1):
+        if more is not None:
+            monkeypatch.setattr(models, "MOST_ROWS", len(seen[0][0]) + more)
+        assert control_model(secret, [], table, table, np.arange(90), None, seed=1, workers=1) is None
+    assert seen[0] == seen[1] == seen[2]
+    assert len(seen[3][0]) == len(seen[0][0]) - 1
+
+
+def test_the_base_of_an_attributable_score_counts_by_what_it_leaves():
+    """In 1 - (1 - 0.75) / (1 - 0.2) an error of the base counts 0.25 / 0.8 times as much as one of the originals."""
+    hits = [Hits((np.arange(40) < share * 40).astype(float), np.ones(40)) for share in (0.75, 0.2)]
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scores, "design", lambda parts, **more: asked.extend(parts) or design(parts, **more))
+        assert scores.attributable_ends(*hits, 0.95) is not None
+    assert [factor for _, factor in asked] == pytest.approx([1.0, -0.25 / 0.8])
+
+
+@pytest.mark.parametrize(("rows", "least"), [(10, 1), (100, 5), (399, 19), (5_000, 20)])
+def test_leaves_of_boosted_trees_hold_a_twentieth_of_few_records(rows, least):
+    assert models._boosted(True, 2, rows, [False], 0).min_samples_leaf == least
+
+
+def test_records_without_a_profile_or_a_secret_are_not_counted():
+    profiles = Profiles(np.array([0, 0, 1, -1, 1]), np.array([0, 2]))
+    secret = SimpleNamespace(released=np.array([0, 1, -1, 1, 0]), size=2)
+    assert profiles.values(secret).toarray().tolist() == [[1, 1], [1, 0]]
+
+
+def test_scores_that_are_not_sums_are_searched_in_tiles_however_many(monkeypatch):
+    monkeypatch.setattr(nearest, "COMPILED", 1)
+    b = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    assert highest(CosineScorer(b[:2], b), 2, 1).profile.tolist() == [[0, 2], [1, 2]]
+
+
+def test_plans_of_ten_guesses_are_tried():
+    found = [(plan.guessed_in, plan.guessed_out) for plan in _plans("x", 100) if plan.direction == "low"]
+    shares = (0, 1, 2, 5, 10, 20, 30, 40)
+    assert found == [(one, other) for one in shares for other in shares if one + other >= 10]
