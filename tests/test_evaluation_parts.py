@@ -7,29 +7,34 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cvpl.evaluation import classifier_test
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
 from cvpl.evaluation.contribution import split_links
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.control_likeness import _column
-from cvpl.evaluation.distributions import bin_edges
-from cvpl.evaluation.groups.suppression import hidden_shares
+from cvpl.evaluation.distributions import bin_edges, compare
+from cvpl.evaluation.groups.suppression import _enlarge, hidden_shares
 from cvpl.evaluation.groups.units import choose_units
-from cvpl.evaluation.intervals.bounds import Sample, rate_bounds
+from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
 from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer_difference
 from cvpl.evaluation.intervals.intervals import Interval
-from cvpl.evaluation.intervals.paired import Difference, confidence_of_picked
+from cvpl.evaluation.intervals.paired import Difference, SearchedRows, attributable_estimate, confidence_of_picked
+from cvpl.evaluation.intervals.shares import Component, sampling_design
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
+from cvpl.evaluation.regions import steep_cells
 from cvpl.evaluation.techniques import relation
-from cvpl.evaluation.truth import Truth, own_match_left_out
+from cvpl.evaluation.truth import Truth, _evaluate, own_match_left_out
 from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.projection import LinearProjection
+from cvpl.operators.similarity import CosineScorer
 from cvpl.operators.threshold import Calibrate
 from cvpl.result.rounding import ALL_NUMBERS
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import Partition
+from cvpl.search.exact import find_best
 
 
 @pytest.mark.parametrize("share", [0.08, 0.5, 0.9])
@@ -191,6 +196,7 @@ def test_bins_with_few_people_at_their_ends_are_between_round_numbers():
     for low, high, wanted in [
         (0.621, 0.981, (0.62, 1.0)),
         (-0.3, 0.5, (-0.3, 0.5)),
+        (0.52, 0.92, (0.52, 0.92)),
         (0.03, 1.43, (0.0, 1.5)),
         (7.0, 7.0, (6.5, 7.5)),
     ]:
@@ -224,3 +230,76 @@ def test_without_suppression_no_row_of_a_table_is_hidden():
 )
 def test_figures_are_tied_if_their_difference_may_be_nothing(low, high, tied):
     assert Difference(0.0, Interval(low, high, "", None), 0.95).tied == tied
+
+
+def test_the_error_of_the_area_is_that_of_its_folds(monkeypatch):
+    """Folds of 6 and 13 rows each have Mann-Whitney's variance, (6 + 13 + 1) / (12 · 6 · 13)."""
+    rng = np.random.default_rng(1)
+    monkeypatch.setattr(classifier_test, "_features", lambda *_: np.column_stack([np.ones(95), rng.normal(size=95)]))
+    _, error = classifier_test.classifier_test(SimpleNamespace(rows=30), SimpleNamespace(rows=65), rng)
+    assert error == pytest.approx(1.5 * np.sqrt(20 / (12 * 6 * 13) / 5))
+
+
+def test_a_leak_is_closed_in_its_own_table_as_long_as_groups_are_left():
+    sizes = [np.array([3.0, 12.0, 9.0]), np.array([5.0, 6.0, 7.0, 8.0])]
+    pools = [{0}, set()]
+    assert _enlarge(sizes, pools, (0, None))
+    assert pools == [{0, 2}, set()]
+    pools = [{0, 1, 2}, {3}]
+    assert _enlarge(sizes, pools, (0, None))
+    assert pools == [{0, 1, 2}, {0, 3}]
+    assert not _enlarge(sizes, [{0, 1, 2}, {0, 1, 2, 3}], (0, None))
+
+
+def test_what_hangs_on_rows_adds_to_the_variance_of_groups():
+    linked, unit = (np.arange(40) % 4 > 0).astype(float), np.arange(40) // 2
+    design = sampling_design([Component(linked, unit)], least=LEAST_EFFECT_OF_A_RATE, alike=True)
+    row, wanted = np.arange(40) // 4, []
+    for second, hanging in ((linked, 0), (np.zeros(40), 10 * 2**2)):
+        sample = Sample(linked, unit, "groups", row, second)
+        assert sample.hanging(0.9) == hanging
+        wanted.append(design.plus(hanging / 7.5).cautious_ends(0.75, 40, 0.95))
+        assert rate_bounds(sample, 0.9, 0.95) == pytest.approx(wanted[-1])
+    assert wanted[1][0] < wanted[0][0]
+
+
+def test_both_sides_of_a_step_are_steep():
+    rates = [[0.9, 0.8, 0.79], [0.9, 0.5, 0.79], [None, 0.5, 0.78]]
+    assert steep_cells(rates) == [[True, True, False], [True, True, True], [False, True, True]]
+    assert steep_cells([[0.1, 0.1, 0.3]]) == [[False, True, True]]
+    assert steep_cells([[0.1], [0.1], [0.3]]) == [[False], [True], [True]]
+
+
+def test_bins_leave_out_as_large_a_part_of_wrong_pairs_as_of_matches():
+    """With k = 3 two of ten matches are beyond either end, and twenty of a hundred wrong pairs."""
+    matches, wrong = np.linspace(0.5, 0.9, 10), np.linspace(0.0, 0.8, 100)
+    edges = compare(matches, wrong, 3).edges
+    np.testing.assert_array_equal(edges, bin_edges(wrong[20], matches[-3], 3))
+
+
+def test_rows_that_were_not_searched_have_no_part_in_an_error():
+    rng = np.random.default_rng(2)
+    mine, base = Sample(rng.random(40)), Sample(rng.random(30))
+    asked = SearchedRows(np.sort(rng.permutation(50)[:40]), np.arange(10, 40), (50, 45))
+    found = attributable_estimate(Uncertainty(mine, base, "control", 0.95), asked, 0.5)
+    assert (len(found.originals), len(found.controls)) == (50, 45)
+    assert np.flatnonzero(found.originals).tolist() == asked.originals.tolist()
+    assert np.flatnonzero(found.controls).tolist() == asked.controls.tolist()
+
+
+def test_of_several_matches_the_best_one_in_the_block_counts():
+    """The first original has matches 0 and 3, of which 3 is in another block, as that of the second is."""
+    vectors = np.array([[1.0, 0.0], [0.8, 0.6], [0.6, 0.8], [1.0, 0.0]])
+    partition = Partition(np.array([0, 0]), np.array([0, 0, 1, 1]))
+    scorer = CosineScorer(vectors[[2, 1]], vectors)
+    blocks = SimpleNamespace(partitions=lambda *_: [partition])
+    attack = SimpleNamespace(
+        found=find_best(scorer, [partition]), holds_all=True, blocks=blocks, searched=blocks, scorer=scorer
+    )
+    attack.protected = SimpleNamespace(rows=4)
+    matches = SimpleNamespace(original=np.array([0, 0, 1]), protected=np.array([0, 3, 2]), complete=True, scenario="x")
+    found = _evaluate(attack, matches)
+    assert (found.has_match.tolist(), found.in_block.tolist()) == ([True, True], [True, False])
+    np.testing.assert_allclose(found.match_similarity, [0.6, -np.inf])
+    np.testing.assert_allclose(found.best_wrong, [0.96, 1.0])
+    assert (found.hit.tolist(), found.wrong_candidates.tolist()) == ([0, 0], [1, 2])

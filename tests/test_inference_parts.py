@@ -6,12 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from cvpl.evaluation.inference import models, nearest, scores
-from cvpl.evaluation.inference.control_model import control_model
+from cvpl.evaluation.inference.control_model import _chosen, control_model
 from cvpl.evaluation.inference.figures import simultaneous
 from cvpl.evaluation.inference.known_columns import mutual_information
-from cvpl.evaluation.inference.nearest import Profiles, highest
+from cvpl.evaluation.inference.nearest import Nearest, Profiles, highest
 from cvpl.evaluation.inference.scores import Hits, design
 from cvpl.evaluation.inference.secret import Tolerance, _share_around
 from cvpl.evaluation.singling_out.predicate_rates import among_as_many
@@ -157,3 +158,19 @@ def test_plans_of_ten_guesses_are_tried():
     found = [(plan.guessed_in, plan.guessed_out) for plan in _plans("x", 100) if plan.direction == "low"]
     shares = (0, 1, 2, 5, 10, 20, 30, 40)
     assert found == [(one, other) for one in shares for other in shares if one + other >= 10]
+
+
+def test_people_without_weight_have_no_score():
+    hits = Hits(np.ones(2), np.zeros(2))
+    assert (hits.score, hits.size, hits.people, hits.heaviest) == (None, 0, 0, 0)
+
+
+def test_a_vote_loses_a_factor_e_over_its_scale():
+    found = Nearest(np.array([[3, 1, -1], [-1, -1, -1]]), np.array([[2.0, 1.0, -np.inf], [-np.inf] * 3])).lead(4.0)
+    np.testing.assert_allclose(found, [[1.0, np.exp(-0.25), 0.0], [0.0, 0.0, 0.0]])
+
+
+def test_each_person_is_believed_by_the_model_of_the_other_half():
+    first, second = csr_matrix([[1.0, 0.0], [0.2, 0.8]]), csr_matrix([[0.0, 1.0], [0.5, 0.5]])
+    assert _chosen(first, second, np.array([0, 1])).toarray().tolist() == [[1.0, 0.0], [0.5, 0.5]]
+    assert _chosen(first, second, np.array([1, 0])).toarray().tolist() == [[0.0, 1.0], [0.2, 0.8]]
