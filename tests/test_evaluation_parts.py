@@ -13,15 +13,9 @@ from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
 from cvpl.evaluation.contribution import split_links
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.control_likeness import _column
+from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.evaluation.distributions import bin_edges, compare
 from cvpl.evaluation.groups.suppression import _enlarge, hidden_shares
-from cvpl.evaluation.groups.units import choose_units
-from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
-from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer_difference
-from cvpl.evaluation.intervals.intervals import Interval
-from cvpl.evaluation.intervals.paired import Difference, SearchedRows, attributable_estimate, confidence_of_picked
-from cvpl.evaluation.intervals.shares import Component, sampling_design
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
 from cvpl.evaluation.regions import steep_cells
@@ -47,32 +41,11 @@ def test_a_logistic_regression_ends_where_its_objective_is_flat(share):
     np.testing.assert_allclose([missed.sum(), *(features.T @ missed - RIDGE * weights[1:])], 0, atol=1e-6)
 
 
-def test_measured_coverages_are_shares_and_higher_at_the_higher_level():
-    for figures, refused in ((MEASURED, ("power_left_out", "groups")), (DIFFERENCES, ("power_left_out", "groups"))):
-        for figure, lowest in figures.items():
-            assert 0 <= lowest.at_95 <= lowest.at_999 <= 1
-            assert (lowest.at_95 >= ENOUGH) == (figure != refused), figure
-
-
-def test_controls_have_units_of_their_own():
-    mine, control = (BestCandidates.none(count) for count in (6, 4))
-    groups = {"original": np.array([0, 0, 1, 1, 2, 2]), "control": np.array([3, 3, 3, 4])}
-    attack = SimpleNamespace(reads_best=True, found=mine, people=slice(None), control_rows=slice(None))
-    found = Uncertainty.of(attack, control, control.best, "control", method="people", groups=groups)
-    assert found.originals.unit.tolist() == [0, 0, 1, 1, 2, 2]
-    assert found.base.unit.tolist() == [3, 3, 3, 4]
-
-
 def test_without_pairs_no_block_has_work():
     sizes = block_sizes(Partition(np.array([0, 0]), np.array([1, 2, 2])))
     assert (sizes.count, sizes.original_only, sizes.protected_only, sizes.pairs) == (0, 1, 2, 0)
     assert (sizes.work_in_largest_tenth, sizes.blocks_with_80_percent_of_work, sizes.sizes) == (0.0, 0, ())
     assert (sizes.smallest, sizes.median, sizes.mean, sizes.largest) == (0, 0.0, 0.0, 0)
-
-
-def test_an_interval_of_a_difference_is_offered_if_both_figures_were_measured():
-    assert offer_difference([("power", "people"), ("left_out", "people")]).coverage.at_95 == 0.942
-    assert offer_difference([("power", "people"), ("power_left_out", "groups")]).refused is not None
 
 
 def test_a_release_is_beaten_by_one_that_is_better_in_one_figure_and_no_worse_in_the_other():
@@ -93,13 +66,6 @@ def test_an_attack_without_its_matches_is_searched_once():
     for _ in range(2):
         assert own_match_left_out(attack, SimpleNamespace(matches=matches)) == ("original", "found")
     assert searched == [([0, 1, 2, 3], matches)]
-
-
-def test_without_controls_there_are_no_units_of_controls():
-    codes = np.array([3, 3, 8])
-    alone, both = choose_units(None, [codes]), choose_units(None, [codes, np.array([8, 1])])
-    assert (alone.original.tolist(), alone.control) == ([0, 0, 1], None)
-    assert (both.original.tolist(), both.control.tolist()) == ([1, 1, 2], [2, 0])
 
 
 def test_a_link_is_split_by_its_own_cosine():
@@ -197,6 +163,7 @@ def test_bins_with_few_people_at_their_ends_are_between_round_numbers():
         (0.621, 0.981, (0.62, 1.0)),
         (-0.3, 0.5, (-0.3, 0.5)),
         (0.52, 0.92, (0.52, 0.92)),
+        (0.52, 0.95, (0.5, 0.95)),
         (0.03, 1.43, (0.0, 1.5)),
         (7.0, 7.0, (6.5, 7.5)),
     ]:
@@ -205,31 +172,9 @@ def test_bins_with_few_people_at_their_ends_are_between_round_numbers():
     assert bin_edges(0.621, 0.981, 1)[[0, -1]].tolist() == [0.621, 0.981]
 
 
-def test_links_to_one_row_of_the_release_widen_the_interval_of_a_rate():
-    """All but one of thirty people are linked to the same row, so the rate hangs on that row."""
-    best, row = np.append(np.ones(29), 0.0), np.zeros(30, dtype=np.int64)
-    alone = rate_bounds(Sample(best), 0.9, 0.95)
-    together = rate_bounds(Sample(best, row=row, second=np.zeros(30)), 0.9, 0.95)
-    assert together[0] < alone[0] / 2
-    assert rate_bounds(Sample(best, row=row, second=best), 0.9, 0.95) == alone
-
-
-def test_the_confidence_for_a_picked_pair_leaves_one_in_twenty_to_all_pairs():
-    assert confidence_of_picked(4, 5, by_this_figure=False) == pytest.approx(1 - 0.05 / 20)
-    assert confidence_of_picked(4, 5, by_this_figure=True) == pytest.approx(1 - 0.1 / 9)
-
-
 def test_without_suppression_no_row_of_a_table_is_hidden():
     found = hidden_shares([np.array([0, 0]), np.array([2, 1])], np.ones(2), 1)
     assert [table.tolist() for table in found] == [[False], [False, False, False]]
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "tied"),
-    [(None, None, True), (-0.1, 0.1, True), (0.0, 0.2, True), (0.1, 0.2, False), (-2, -1, False)],
-)
-def test_figures_are_tied_if_their_difference_may_be_nothing(low, high, tied):
-    assert Difference(0.0, Interval(low, high, "", None), 0.95).tied == tied
 
 
 def test_the_error_of_the_area_is_that_of_its_folds(monkeypatch):
@@ -251,18 +196,6 @@ def test_a_leak_is_closed_in_its_own_table_as_long_as_groups_are_left():
     assert not _enlarge(sizes, [{0, 1, 2}, {0, 1, 2, 3}], (0, None))
 
 
-def test_what_hangs_on_rows_adds_to_the_variance_of_groups():
-    linked, unit = (np.arange(40) % 4 > 0).astype(float), np.arange(40) // 2
-    design = sampling_design([Component(linked, unit)], least=LEAST_EFFECT_OF_A_RATE, alike=True)
-    row, wanted = np.arange(40) // 4, []
-    for second, hanging in ((linked, 0), (np.zeros(40), 10 * 2**2)):
-        sample = Sample(linked, unit, "groups", row, second)
-        assert sample.hanging(0.9) == hanging
-        wanted.append(design.plus(hanging / 7.5).cautious_ends(0.75, 40, 0.95))
-        assert rate_bounds(sample, 0.9, 0.95) == pytest.approx(wanted[-1])
-    assert wanted[1][0] < wanted[0][0]
-
-
 def test_both_sides_of_a_step_are_steep():
     rates = [[0.9, 0.8, 0.79], [0.9, 0.5, 0.79], [None, 0.5, 0.78]]
     assert steep_cells(rates) == [[True, True, False], [True, True, True], [False, True, True]]
@@ -275,16 +208,6 @@ def test_bins_leave_out_as_large_a_part_of_wrong_pairs_as_of_matches():
     matches, wrong = np.linspace(0.5, 0.9, 10), np.linspace(0.0, 0.8, 100)
     edges = compare(matches, wrong, 3).edges
     np.testing.assert_array_equal(edges, bin_edges(wrong[20], matches[-3], 3))
-
-
-def test_rows_that_were_not_searched_have_no_part_in_an_error():
-    rng = np.random.default_rng(2)
-    mine, base = Sample(rng.random(40)), Sample(rng.random(30))
-    asked = SearchedRows(np.sort(rng.permutation(50)[:40]), np.arange(10, 40), (50, 45))
-    found = attributable_estimate(Uncertainty(mine, base, "control", 0.95), asked, 0.5)
-    assert (len(found.originals), len(found.controls)) == (50, 45)
-    assert np.flatnonzero(found.originals).tolist() == asked.originals.tolist()
-    assert np.flatnonzero(found.controls).tolist() == asked.controls.tolist()
 
 
 def test_of_several_matches_the_best_one_in_the_block_counts():
@@ -303,3 +226,9 @@ def test_of_several_matches_the_best_one_in_the_block_counts():
     np.testing.assert_allclose(found.match_similarity, [0.6, -np.inf])
     np.testing.assert_allclose(found.best_wrong, [0.96, 1.0])
     assert (found.hit.tolist(), found.wrong_candidates.tolist()) == ([0, 0], [1, 2])
+
+
+def test_a_suppressed_cell_agrees_with_every_value():
+    codes = np.random.default_rng(3).integers(-1, 3, size=(3, 40)).astype(np.int32)
+    agree = (codes[:, :, None] == codes[:, None]) | (codes[:, :, None] < 0) | (codes[:, None] < 0)
+    assert compatible_sizes(list(codes), 40).tolist() == agree.all(axis=0).sum(axis=1).tolist()

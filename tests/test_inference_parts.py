@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from cvpl.evaluation.control import power_at
 from cvpl.evaluation.inference import models, nearest, scores
 from cvpl.evaluation.inference.control_model import _chosen, control_model
 from cvpl.evaluation.inference.figures import simultaneous
@@ -18,6 +19,7 @@ from cvpl.evaluation.inference.secret import Tolerance, _share_around
 from cvpl.evaluation.singling_out.predicate_rates import among_as_many
 from cvpl.evaluation.singling_out.predicates import Release, write_predicates
 from cvpl.evaluation.trials.guesses import _plans
+from cvpl.evaluation.trials.over_draws import power_over_draws
 from cvpl.operators.similarity import CosineScorer
 
 
@@ -174,3 +176,23 @@ def test_each_person_is_believed_by_the_model_of_the_other_half():
     first, second = csr_matrix([[1.0, 0.0], [0.2, 0.8]]), csr_matrix([[0.0, 1.0], [0.5, 0.5]])
     assert _chosen(first, second, np.array([0, 1])).toarray().tolist() == [[1.0, 0.0], [0.5, 0.5]]
     assert _chosen(first, second, np.array([1, 0])).toarray().tolist() == [[0.0, 1.0], [0.2, 0.8]]
+
+
+def test_deviations_are_weighted_and_add_up_to_nothing():
+    """The score of 1, 0 and 1 with weights 1, 1 and 2 is 0.75."""
+    assert Hits(np.array([1.0, 0.0, 1.0]), np.array([1.0, 1.0, 2.0])).deviation().tolist() == [0.0625, -0.1875, 0.125]
+
+
+@pytest.mark.parametrize(("regresses", "kind"), [(True, "RandomForestRegressor"), (False, "RandomForestClassifier")])
+def test_a_forest_regresses_numbers_and_tells_labels_apart(regresses, kind):
+    assert type(models._forest(regresses, 0, 1)).__name__ == kind
+
+
+def test_two_draws_of_twenty_people_have_a_spread_and_fewer_do_not():
+    scores = np.random.default_rng(4).normal(size=(2, 20, 2))
+    found = power_over_draws(*scores, 0.05)
+    assert found.by_draw == tuple(power_at(*scores[:, :, draw], 0.05) for draw in range(2))
+    with pytest.raises(ValueError, match="1 draw: the spread over draws needs at least 2"):
+        power_over_draws(*scores[:, :, :1], 0.05)
+    with pytest.raises(ValueError, match="a draw has scores for 19 controls; at least 20 are needed"):
+        power_over_draws(scores[0], scores[1, 1:], 0.05)
