@@ -15,7 +15,8 @@ from cvpl.evaluation.control import power_at
 from cvpl.evaluation.control_likeness import _column
 from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.evaluation.distributions import bin_edges, compare
-from cvpl.evaluation.groups.suppression import _enlarge, hidden_shares
+from cvpl.evaluation.groups.subgroups import GroupRow, _maximum
+from cvpl.evaluation.groups.suppression import _enlarge, _hide_another, hidden_shares
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
 from cvpl.evaluation.regions import steep_cells
@@ -232,3 +233,23 @@ def test_a_suppressed_cell_agrees_with_every_value():
     codes = np.random.default_rng(3).integers(-1, 3, size=(3, 40)).astype(np.int32)
     agree = (codes[:, :, None] == codes[:, None]) | (codes[:, :, None] < 0) | (codes[:, None] < 0)
     assert compatible_sizes(list(codes), 40).tolist() == agree.all(axis=0).sum(axis=1).tolist()
+
+
+def test_of_equal_maxima_the_one_that_is_shown_is_named():
+    shown = GroupRow("shown", 1, 40, 0.5, None, None, 0.4, 0.6, None, None)
+    hidden = GroupRow("hidden", 1, 40, None, 0.9, 0.5, 0.3, 0.95, None, None)
+    for rows in ([shown, hidden], [hidden, shown]):
+        found = _maximum([SimpleNamespace(name=row.label, rows=[row]) for row in rows], 0.2, 0.1)
+        assert (found.estimate, found.low, found.high, found.label) == (0.5, 0.4, 0.95, "shown")
+
+
+def test_another_row_is_hidden_until_none_is_left():
+    """The first table has one row hidden; the second none, and a single hidden row would follow from the total."""
+    sums = [(np.array([5.0, 6.0]), np.array([10.0, 20.0])), (np.array([1.0, 2.0, 9.0]), np.array([9.0, 8.0, 10.0]))]
+    hidden = [np.array([True, False]), np.zeros(3, dtype=bool)]
+    assert _hide_another(sums, hidden, (0, None))
+    assert [table.tolist() for table in hidden] == [[True, True], [False, False, False]]
+    assert _hide_another(sums, hidden, (0, None))
+    assert [table.tolist() for table in hidden] == [[True, True], [True, True, False]]
+    assert _hide_another(sums, hidden, (0, None))
+    assert not _hide_another(sums, hidden, (0, None))

@@ -16,9 +16,10 @@ from cvpl.evaluation.inference.known_columns import mutual_information
 from cvpl.evaluation.inference.nearest import Nearest, Profiles, highest
 from cvpl.evaluation.inference.scores import Hits, design
 from cvpl.evaluation.inference.secret import Tolerance, _share_around
-from cvpl.evaluation.singling_out.predicate_rates import among_as_many
-from cvpl.evaluation.singling_out.predicates import Release, write_predicates
+from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
+from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
 from cvpl.evaluation.trials.guesses import _plans
+from cvpl.evaluation.trials.one_run import _log_half
 from cvpl.evaluation.trials.over_draws import power_over_draws
 from cvpl.operators.similarity import CosineScorer
 
@@ -196,3 +197,58 @@ def test_two_draws_of_twenty_people_have_a_spread_and_fewer_do_not():
         power_over_draws(*scores[:, :, :1], 0.05)
     with pytest.raises(ValueError, match="a draw has scores for 19 controls; at least 20 are needed"):
         power_over_draws(scores[0], scores[1, 1:], 0.05)
+
+
+def test_no_control_is_believed_by_a_model_that_was_trained_on_it(monkeypatch):
+    """Each model believes 1 of the people it was trained on, and 0 of the others."""
+
+    def train(_, features, *__, **___):
+        trained = set(features[:, 0].tolist())
+        return SimpleNamespace(beliefs=lambda some: csr_matrix([[float(row in trained)] for row in some[:, 0].tolist()]))
+
+    monkeypatch.setattr(models, "train", train)
+    monkeypatch.setattr(models, "Features", SimpleNamespace(of=lambda *_: RowNumbers()))
+    known = SimpleNamespace(numbers=None, known=np.ones(90, dtype=bool), codes=np.zeros(90, dtype=np.int64))
+    secret, table = SimpleNamespace(control=known, size=1, name="x"), SimpleNamespace(rows=90)
+    asked = np.arange(0, 90, 2)
+    found = control_model(secret, [], table, table, asked, np.arange(90) // 3, seed=1, workers=1)
+    assert found.control.shape == (45, 1)
+    assert not found.control.toarray().any()
+    assert 20 < found.original.toarray().sum() < 70, "the models of originals are drawn"
+
+
+def test_numbers_of_a_cell_are_less_than_half_a_tolerance_apart():
+    assert Tolerance(absolute=5.0).cells(np.array([0.0, 1.9, 2.0, 3.9, 4.0, -0.1])).tolist() == [0, 0, 1, 1, 2, -1]
+
+
+def test_a_second_record_is_looked_for_after_the_first_was_found():
+    """Records come in two parts, each with one that meets the condition."""
+    parts = [np.array([0]), np.array([7])]
+    column = SimpleNamespace(
+        candidates=lambda _: [slice(0, 2)], rows=lambda _: parts, meets=lambda rows, _: np.ones(len(rows), dtype=bool)
+    )
+    table = SimpleNamespace(columns=[column])
+    assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 1).tolist() == [0, 7]
+    assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 0).tolist() == [0]
+
+
+@pytest.mark.parametrize(("missing", "wanted"), [(0, []), (1, ["missing"]), (2, [])])
+def test_a_single_missing_value_singles_out(missing, wanted):
+    values = np.append(np.repeat(np.arange(5.0), 2), [np.nan] * missing)
+    meeting = lambda *_: np.arange(missing)  # noqa: E731 - what a table answers
+    tested = SimpleNamespace(columns=[SimpleNamespace(low=values, high=values)], rows=len(values), meeting=meeting)
+    found = write_predicates(Release(tested, (), (0.0,), (False,)), 1, 20, np.random.default_rng(0))
+    assert [predicate[0].relation for predicate in found] == wanted
+
+
+@pytest.mark.parametrize(("count", "has_interval"), [(19, False), (20, True)])
+def test_a_rate_of_twenty_predicates_has_an_interval(count, has_interval):
+    people = SimpleNamespace(rows=50, meeting=lambda number, _: np.array([number] if number % 2 else []))
+    found = _tested(1, list(range(count)), people, None, None, 0.95)
+    assert found.rate == (count // 2) / count
+    assert (found.interval is not None) == has_interval
+
+
+@pytest.mark.parametrize(("coins", "ways"), [(2, 2), (4, 6), (10, 252)])
+def test_half_of_the_coins_fall_on_one_side_with_the_binomial_probability(coins, ways):
+    assert np.exp(_log_half(coins)) == pytest.approx(ways / 2**coins)

@@ -88,6 +88,7 @@ def test_rows_that_were_not_searched_have_no_part_in_an_error():
     assert (len(found.originals), len(found.controls)) == (50, 45)
     assert np.flatnonzero(found.originals).tolist() == asked.originals.tolist()
     assert np.flatnonzero(found.controls).tolist() == asked.controls.tolist()
+    assert found.variance == pytest.approx(1.1 * (found.originals @ found.originals + found.controls @ found.controls))
 
 
 @pytest.mark.parametrize("on_scale", [True, False])
