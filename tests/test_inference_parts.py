@@ -203,8 +203,7 @@ def test_no_control_is_believed_by_a_model_that_was_trained_on_it(monkeypatch):
     """Each model believes 1 of the people it was trained on, and 0 of the others."""
 
     def train(_, features, *__, **___):
-        trained = set(features[:, 0].tolist())
-        return SimpleNamespace(beliefs=lambda some: csr_matrix([[float(row in trained)] for row in some[:, 0].tolist()]))
+        return SimpleNamespace(beliefs=lambda some: csr_matrix(np.isin(some, features).astype(float)))
 
     monkeypatch.setattr(models, "train", train)
     monkeypatch.setattr(models, "Features", SimpleNamespace(of=lambda *_: RowNumbers()))
