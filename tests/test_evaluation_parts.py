@@ -16,11 +16,11 @@ from cvpl.evaluation.control_likeness import _column
 from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.evaluation.distributions import bin_edges, compare
 from cvpl.evaluation.groups.subgroups import GroupRow, _maximum
-from cvpl.evaluation.groups.suppression import _enlarge, _hide_another, hidden_shares
+from cvpl.evaluation.groups.suppression import _enlarge, _hide_another, hidden_shares, pooled_rows
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
-from cvpl.evaluation.regions import steep_cells
-from cvpl.evaluation.techniques import relation
+from cvpl.evaluation.regions import rises, steep_cells
+from cvpl.evaluation.techniques import _contains, relation
 from cvpl.evaluation.truth import Truth, _evaluate, own_match_left_out
 from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.projection import LinearProjection
@@ -253,3 +253,21 @@ def test_another_row_is_hidden_until_none_is_left():
     assert [table.tolist() for table in hidden] == [[True, True], [True, True, False]]
     assert _hide_another(sums, hidden, (0, None))
     assert not _hide_another(sums, hidden, (0, None))
+
+
+def test_a_range_holds_values_within_it_and_a_single_value_none():
+    released = SimpleNamespace(ends=lambda: (np.array([0.0, 0.0, 5.0, 5.0, 0.0]), np.array([9.0, 9.0, 5.0, 5.0, 5.0])))
+    own = SimpleNamespace(ends=lambda: (np.array([9.0, 12.0, 5.0, 7.0, -1.0]), np.array([9.0, 12.0, 5.0, 7.0, 3.0])))
+    assert _contains(released, own, None).tolist() == [True, False, False, False, False]
+
+
+def test_a_row_within_one_of_another_table_is_pooled_if_few_are_beside_it():
+    """The second table's first group is all but 5 of the first table's first group: their difference shows 5 people."""
+    one = np.repeat([0, 0, 1], [27, 5, 20])
+    other = np.repeat([0, 1, 1], [27, 5, 20])
+    assert [rows.tolist() for rows in pooled_rows([one, other], 10)] == [[1, 2], [0, 0]]
+    assert [rows.tolist() for rows in pooled_rows([one, other], 5)] == [[1, 2], [1, 2]]
+
+
+def test_a_risk_rises_above_the_last_known_one():
+    assert rises([0.3, 0.3, 0.4, None, 0.2, None, 0.25]) == [2, 6]

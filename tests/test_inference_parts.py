@@ -15,13 +15,15 @@ from cvpl.evaluation.inference.figures import simultaneous
 from cvpl.evaluation.inference.known_columns import mutual_information
 from cvpl.evaluation.inference.nearest import Nearest, Profiles, highest
 from cvpl.evaluation.inference.scores import Hits, design
-from cvpl.evaluation.inference.secret import Tolerance, _share_around
+from cvpl.evaluation.inference.secret import Secret, Tolerance, _share_around
 from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
 from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
+from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.guesses import _plans
 from cvpl.evaluation.trials.one_run import _log_half
 from cvpl.evaluation.trials.over_draws import power_over_draws
 from cvpl.operators.similarity import CosineScorer
+from cvpl.tables.columns import Labels
 
 
 def test_intervals_that_hold_together_share_the_risk_of_error():
@@ -251,3 +253,23 @@ def test_a_rate_of_twenty_predicates_has_an_interval(count, has_interval):
 @pytest.mark.parametrize(("coins", "ways"), [(2, 2), (4, 6), (10, 252)])
 def test_half_of_the_coins_fall_on_one_side_with_the_binomial_probability(coins, ways):
     assert np.exp(_log_half(coins)) == pytest.approx(ways / 2**coins)
+
+
+@pytest.mark.parametrize("settings", [{"sampling": 0.0}, {"sampling": 1.01}, {"steps": 0}])
+def test_a_gaussian_budget_is_refused_if_nobody_would_be_sampled(settings):
+    with pytest.raises(ValueError, match="sampling above 0 and at most 1"):
+        largest_gaussian_power(1.0, 0.05, **settings)
+
+
+@pytest.mark.parametrize(("alike", "effect"), [(False, 1.1), (True, 5.0)])
+def test_few_units_of_people_who_are_right_together_count_as_few(alike, effect):
+    """Six units of five people, two or three of whom are right in each."""
+    hits = Hits((np.arange(30) % 2).astype(float), np.ones(30), np.arange(30) // 5)
+    assert design([(hits, 1.0)], alike=alike).effect == pytest.approx(effect)
+
+
+def test_labels_that_are_many_numbers_have_the_tolerance_of_numbers():
+    column = Labels(np.arange(40, dtype=np.int32), tuple(str(number / 2) for number in range(40)))
+    found = Secret.of("x", column, column, None, tolerance=2.0)
+    assert (found.kind, found.tolerance) == ("number", Tolerance(absolute=2.0))
+    assert Secret.of("x", column, column, None).tolerance.share > 0

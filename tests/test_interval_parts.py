@@ -12,7 +12,13 @@ from cvpl.evaluation.groups.units import choose_units
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
 from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer_difference
 from cvpl.evaluation.intervals.intervals import Interval
-from cvpl.evaluation.intervals.paired import Difference, SearchedRows, attributable_estimate, confidence_of_picked
+from cvpl.evaluation.intervals.paired import (
+    Difference,
+    SearchedRows,
+    attributable_estimate,
+    confidence_of_picked,
+    difference_bounds,
+)
 from cvpl.evaluation.intervals.shares import Component, sampling_design
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.search.best import BestCandidates
@@ -104,3 +110,10 @@ def test_a_curve_has_the_ends_of_its_attributable_rates(on_scale):
         assert [point.attributable_low for point in points] == wanted
     assert [point.control_rate for point in points] == ([0.5, 0.0] if on_scale else [0.01, 0.02])
     assert [point.false_rate for point in points] == ([None, None] if on_scale else [0.01, 0.02])
+
+
+@pytest.mark.parametrize(("together", "down", "up"), [(0.0, 0.05, 0.1), (1.0, 0.01, 0.02), (-1.0, 0.07, 0.14)])
+def test_the_ends_of_a_difference_add_like_correlated_errors(together, down, up):
+    """0.03 and 0.04 below and 0.06 and 0.08 above."""
+    found = difference_bounds((0.5, (0.47, 0.56)), (0.3, (0.22, 0.34)), together)
+    assert found == pytest.approx((0.2 - down, 0.2 + up))
