@@ -12,7 +12,9 @@ from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
 from cvpl.evaluation.contribution import split_links
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.control_likeness import _column
+from cvpl.evaluation.control_likeness import _column, _joint_message
+from cvpl.evaluation.criteria.classes import EquivalenceClasses
+from cvpl.evaluation.criteria.diversity import ValueCounts
 from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.evaluation.distributions import bin_edges, compare
 from cvpl.evaluation.groups.subgroups import GroupRow, _maximum
@@ -20,8 +22,8 @@ from cvpl.evaluation.groups.suppression import _enlarge, _hide_another, hidden_s
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
 from cvpl.evaluation.regions import rises, steep_cells
-from cvpl.evaluation.techniques import _contains, relation
-from cvpl.evaluation.truth import Truth, _evaluate, own_match_left_out
+from cvpl.evaluation.techniques import _contains, _label_contains, relation
+from cvpl.evaluation.truth import Truth, _among, _evaluate, own_match_left_out
 from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.projection import LinearProjection
 from cvpl.operators.similarity import CosineScorer
@@ -30,6 +32,7 @@ from cvpl.result.rounding import ALL_NUMBERS
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
+from cvpl.tables.columns import ColumnSpec, Labels
 
 
 @pytest.mark.parametrize("share", [0.08, 0.5, 0.9])
@@ -271,3 +274,39 @@ def test_a_row_within_one_of_another_table_is_pooled_if_few_are_beside_it():
 
 def test_a_risk_rises_above_the_last_known_one():
     assert rises([0.3, 0.3, 0.4, None, 0.2, None, 0.25]) == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "complete", "wanted"), [(0.4, True, 1.0), (0.9, True, 0.0), (0.4, False, None), (None, True, None)]
+)
+def test_a_rate_of_false_links_needs_a_threshold_and_all_matches(threshold, complete, wanted):
+    measured = SimpleNamespace(truth=truth(complete=complete), threshold=threshold, pairs=SimpleNamespace())
+    measured.attack, measured.pairs.values = SimpleNamespace(scores=np.zeros(4)), np.zeros(2)
+    assert truth_figures(measured).false_link_rate == wanted
+
+
+def test_a_row_is_among_the_true_pairs_of_its_own_original():
+    """Of four released records, the pairs (0, 1), (1, 3) and (3, 0)."""
+    pairs = np.array([0 * 4 + 1, 1 * 4 + 3, 3 * 4 + 0])
+    assert _among(pairs, np.array([1, 3, 3, 0]), 4).tolist() == [True, True, False, True]
+    assert _among(pairs, np.array([3, 1, -1, 1]), 4).tolist() == [False] * 4
+
+
+def test_a_released_group_holds_its_members():
+    labels = ("a", "b", "c", "{a, b}")
+    codes = [[0, 1, 2, 3, -1, 0], [3, 3, 3, 0, 3, 0]]
+    own, released = (Labels(np.array(side, dtype=np.int32), labels) for side in codes)
+    spec = ColumnSpec("x", "quasi_identifier", "category")
+    assert _label_contains(released, own, spec).tolist() == [True, True, False, False, False, False]
+
+
+def test_the_first_value_of_a_secret_counts_as_others_do():
+    classes = EquivalenceClasses.by([np.array([0, 0, 0, 1, 1])], 5)
+    found = ValueCounts.of_secret(classes, np.array([0, 1, 0, 0, -1]))
+    assert (found.of.tolist(), found.value.tolist()) == ([0, 0, 1, 1], [0, 1, 0, 2])
+    assert (found.count.tolist(), found.values) == ([2, 1, 1, 1], 3)
+
+
+def test_the_words_on_all_columns_together_say_whether_they_separate():
+    assert "together separate the control from the originals (area under the curve 0.71" in _joint_message(0.71, True)
+    assert "together do not separate the control from the originals" in _joint_message(0.5, False)

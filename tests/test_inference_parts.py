@@ -18,6 +18,7 @@ from cvpl.evaluation.inference.scores import Hits, design
 from cvpl.evaluation.inference.secret import Secret, Tolerance, _share_around
 from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
 from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
+from cvpl.evaluation.trials import exposure as trials_exposure
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.guesses import _plans
 from cvpl.evaluation.trials.one_run import _log_half
@@ -92,14 +93,14 @@ def test_a_predicate_in_a_larger_control_is_met_by_as_many_as_would_be_kept():
 
 
 @pytest.mark.parametrize(("values", "wanted"), [(None, False), (np.arange(40.0), True)])
-@pytest.mark.parametrize("classes", [2, models.CLASSES + 5])
+@pytest.mark.parametrize("classes", [2, models.CLASSES, models.CLASSES + 5])
 def test_only_numbers_of_many_values_are_regressed(values, wanted, classes, monkeypatch):
     made = []
     model = SimpleNamespace(fit=lambda *given: made.append(len(given[1])))
     monkeypatch.setattr(models, "_boosted", lambda *given: made.append(given[:3]) or model)
     codes, secret = np.repeat(np.arange(classes), 4), SimpleNamespace(values=values, size=40)
     found = models.train("boosted_trees", np.zeros((len(codes), 1)), codes, secret, categorical=[False], seed=0)
-    regresses, kept = wanted and classes > 2, classes if wanted else min(classes, models.CLASSES)
+    regresses, kept = wanted and classes > models.CLASSES, classes if wanted else min(classes, models.CLASSES)
     assert (found.regresses, len(found.values)) == (regresses, kept)
     assert made == [(regresses, kept, 4 * kept), 4 * kept]
 
@@ -248,6 +249,10 @@ def test_a_rate_of_twenty_predicates_has_an_interval(count, has_interval):
     found = _tested(1, list(range(count)), people, None, None, 0.95)
     assert found.rate == (count // 2) / count
     assert (found.interval is not None) == has_interval
+    others = SimpleNamespace(rows=40, meeting=lambda number, _: np.array([number] if number % 4 == 1 else []))
+    found = _tested(1, list(range(count)), people, others, None, 0.95)
+    assert found.attributable == pytest.approx((found.rate - 5 / count) / (1 - 5 / count))
+    assert (found.attributable_interval is not None) == has_interval
 
 
 @pytest.mark.parametrize(("coins", "ways"), [(2, 2), (4, 6), (10, 252)])
@@ -273,3 +278,18 @@ def test_labels_that_are_many_numbers_have_the_tolerance_of_numbers():
     found = Secret.of("x", column, column, None, tolerance=2.0)
     assert (found.kind, found.tolerance) == ("number", Tolerance(absolute=2.0))
     assert Secret.of("x", column, column, None).tolerance.share > 0
+    assert found.weights()[1] is None
+
+
+@pytest.mark.parametrize(("fewest", "refused"), [(10, False), (11, True)])
+def test_ten_of_the_most_exposed_in_each_role_are_enough(fewest, refused, monkeypatch):
+    """Of 200 people twenty are always linked when in, and ten of these are in each of eight rounds."""
+    monkeypatch.setattr(trials_exposure, "FEWEST_EXPOSED", fewest)
+    inside = np.zeros((200, 8), dtype=bool)
+    inside[:20] = (np.arange(20)[:, None] + 5 * np.arange(8)) % 20 < 10
+    inside[20:] = np.arange(180)[:, None] % 2 == np.arange(8) % 2
+    linked = inside & (np.arange(200) < 20)[:, None]
+    found = trials_exposure.exposure(linked, inside, np.random.default_rng(3))
+    assert (found.refused is not None) == refused
+    if not refused:
+        assert (found.most_exposed.when_in.estimate, found.most_exposed.when_out.estimate) == (1, 0)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cvpl.evaluation import membership
 from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.groups.units import choose_units
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
@@ -117,3 +118,13 @@ def test_the_ends_of_a_difference_add_like_correlated_errors(together, down, up)
     """0.03 and 0.04 below and 0.06 and 0.08 above."""
     found = difference_bounds((0.5, (0.47, 0.56)), (0.3, (0.22, 0.34)), together)
     assert found == pytest.approx((0.2 - down, 0.2 + up))
+
+
+def test_an_area_rests_on_one_record_at_least(monkeypatch):
+    """Two blocks: the records of one are above all controls, those of the other below."""
+    counts = []
+    monkeypatch.setattr(membership, "wilson_bounds", lambda _, count, __: counts.append(count) or (0.0, 1.0))
+    block = np.repeat([0, 1], 100)
+    originals, controls = Sample(np.where(block, 0.9, 0.1), block, "blocks"), Sample(np.full(200, 0.5), block, "blocks")
+    assert membership.area_interval(originals, controls).low == 0
+    assert counts == [1.0]
