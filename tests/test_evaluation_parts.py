@@ -16,13 +16,14 @@ from cvpl.evaluation.control_likeness import _column, _joint_message
 from cvpl.evaluation.criteria.classes import EquivalenceClasses
 from cvpl.evaluation.criteria.diversity import ValueCounts
 from cvpl.evaluation.criteria.suppressed import compatible_sizes
-from cvpl.evaluation.distributions import bin_edges, compare
+from cvpl.evaluation.distributions import bin_edges, binned, compare
+from cvpl.evaluation.evidence import evidence_shares
 from cvpl.evaluation.groups.subgroups import GroupRow, _maximum
 from cvpl.evaluation.groups.suppression import _enlarge, _hide_another, hidden_shares, pooled_rows
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
 from cvpl.evaluation.regions import rises, steep_cells
-from cvpl.evaluation.techniques import _contains, _label_contains, relation
+from cvpl.evaluation.techniques import _contains, _from_release, _label_contains, relation
 from cvpl.evaluation.truth import Truth, _among, _evaluate, own_match_left_out
 from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.projection import LinearProjection
@@ -310,3 +311,17 @@ def test_the_first_value_of_a_secret_counts_as_others_do():
 def test_the_words_on_all_columns_together_say_whether_they_separate():
     assert "together separate the control from the originals (area under the curve 0.71" in _joint_message(0.71, True)
     assert "together do not separate the control from the originals" in _joint_message(0.5, False)
+
+
+def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
+    scores = np.arange(10.0)
+    measured = SimpleNamespace(attack=SimpleNamespace(scores=scores), basis=None, threshold=None, rate=None)
+    measured.base_scores = None
+    for edges in (binned(scores).edges, evidence_shares(measured).shares.edges):
+        assert (edges[0], edges[-1]) == (0.0, 9.0)
+    assert binned(scores, k=2).edges[0] == 1.0
+
+
+@pytest.mark.parametrize(("share", "seen"), [(0.0099, ()), (0.01, ("suppressed",))])
+def test_one_value_in_a_hundred_is_seen_to_be_suppressed(share, seen):
+    assert _from_release("x", SimpleNamespace(generalized=lambda: False), False, share).techniques == seen

@@ -16,6 +16,7 @@ from cvpl.evaluation.inference.known_columns import mutual_information
 from cvpl.evaluation.inference.nearest import Nearest, Profiles, highest
 from cvpl.evaluation.inference.scores import Hits, design
 from cvpl.evaluation.inference.secret import Secret, Tolerance, _share_around
+from cvpl.evaluation.singling_out import predicates
 from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
 from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
 from cvpl.evaluation.trials import exposure as trials_exposure
@@ -293,3 +294,51 @@ def test_ten_of_the_most_exposed_in_each_role_are_enough(fewest, refused, monkey
     assert (found.refused is not None) == refused
     if not refused:
         assert (found.most_exposed.when_in.estimate, found.most_exposed.when_out.estimate) == (1, 0)
+
+
+@pytest.mark.parametrize(("count", "trained"), [(39, False), (40, True)])
+def test_forty_controls_with_a_secret_train_a_model(count, trained, monkeypatch):
+    seen = []
+    monkeypatch.setattr(models, "train", lambda *given, **_: seen.append(given))
+    monkeypatch.setattr(models, "Features", SimpleNamespace(of=lambda *_: RowNumbers()))
+    known = SimpleNamespace(numbers=None, known=np.arange(90) < count, codes=np.zeros(90, dtype=np.int64))
+    secret, table = SimpleNamespace(control=known, size=1, name="x"), SimpleNamespace(rows=90)
+    assert control_model(secret, [], table, table, np.arange(90), None, seed=1, workers=1) is None
+    assert bool(seen) == trained
+
+
+def test_who_was_never_in_is_not_among_the_most_exposed():
+    linked = np.zeros((21, 4), dtype=bool)
+    linked[[3, 7]] = True
+    role = np.ones((21, 4), dtype=bool)
+    role[20] = False
+    assert np.flatnonzero(trials_exposure._chosen(linked, role, np.random.default_rng(0))).tolist() == [3, 7]
+
+
+def test_as_many_sets_of_columns_as_are_looked_at_are_not_drawn(monkeypatch):
+    rng = np.random.default_rng(5)
+    codes = tuple(rng.integers(6, size=(4, 30)).astype(np.int32))
+    columns = [SimpleNamespace(low=side.astype(float), high=side.astype(float)) for side in codes]
+    tested = SimpleNamespace(columns=columns, rows=30, meeting=lambda *_: np.arange(1))
+    found = []
+    for most in (6, 7, 5):
+        monkeypatch.setattr(predicates, "SETS", most)
+        release = Release(tested, codes, (0.0,) * 4, (False,) * 4)
+        found.append(predicates._of_uniques(release, 2, 8, np.random.default_rng(0)))
+    assert found[0] == found[1] != found[2]
+
+
+def test_half_of_the_predicates_are_drawn():
+    """Every record meets its own predicate alone, so all that are wanted are found."""
+    codes = tuple(np.random.default_rng(side).permutation(40).astype(np.int32) for side in range(3))
+    columns = [SimpleNamespace(low=side.astype(float), high=side.astype(float)) for side in codes]
+    tested = SimpleNamespace(columns=columns, rows=40, meeting=lambda *_: np.arange(1))
+    release = Release(tested, codes, (0.0,) * 3, (False,) * 3)
+    assert len(write_predicates(release, 2, 12, np.random.default_rng(0))) == 12
+
+
+def test_a_column_of_more_than_250_labels_is_a_number_to_a_model():
+    columns = {
+        str(count): Labels(np.arange(count, dtype=np.int32), tuple(map(str, range(count)))) for count in (250, 251)
+    }
+    assert models.Features.of(SimpleNamespace(columns=columns), ["250", "251"]).categorical == (True, False)

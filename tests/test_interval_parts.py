@@ -9,9 +9,10 @@ import pytest
 
 from cvpl.evaluation import membership
 from cvpl.evaluation.curve_points import curve_points
+from cvpl.evaluation.groups.subgroups import _Spread
 from cvpl.evaluation.groups.units import choose_units
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
-from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer_difference
+from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer, offer_difference
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.intervals.paired import (
     Difference,
@@ -22,6 +23,7 @@ from cvpl.evaluation.intervals.paired import (
 )
 from cvpl.evaluation.intervals.shares import Component, sampling_design
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.search.best import BestCandidates
 
 
@@ -128,3 +130,28 @@ def test_an_area_rests_on_one_record_at_least(monkeypatch):
     originals, controls = Sample(np.where(block, 0.9, 0.1), block, "blocks"), Sample(np.full(200, 0.5), block, "blocks")
     assert membership.area_interval(originals, controls).low == 0
     assert counts == [1.0]
+
+
+@pytest.mark.parametrize(("records", "refused"), [(19, True), (20, False)])
+def test_an_interval_needs_twenty_records_on_either_side(records, refused):
+    for sides in ({"records": records, "controls": 90}, {"records": 90, "controls": records}):
+        assert (offer("power", "people", units=90, **sides).refused is not None) == refused
+
+
+def test_a_share_that_is_shown_has_the_error_of_its_own_people():
+    linked, unit = np.tile([0.0, 1.0], 30), np.arange(60) // 6
+    people = np.arange(60)
+    shown, hidden = (_Spread(linked, unit, 0.05).of(people, hidden=hidden)(0.5) for hidden in (False, True))
+    assert _Spread(linked, unit, 0.05).of(people)(0.5) == shown
+    assert hidden[0] < shown[0] < shown[1] < hidden[1]
+
+
+def test_rare_labels_are_pooled_below_ten_expected():
+    """Two labels with 20 of 200 people each: ten are expected in either sample."""
+    assert total_variation(np.array([12, 8, 80]), np.array([8, 12, 80]))[0] == pytest.approx(0.04)
+    assert total_variation(np.array([12, 7, 81]), np.array([7, 12, 81]))[0] == 0
+
+
+def test_an_empty_sample_is_not_apart():
+    assert kolmogorov_smirnov(np.zeros(0), np.ones(3)) == (0.0, 1.0)
+    assert total_variation(np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64)) == (0.0, 1.0)
