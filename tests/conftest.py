@@ -68,10 +68,8 @@ LONGEST = (
 )
 ALL_TREES = (
     "test_inference",
-    "test_inference_audit",
     "test_inference_groups",
-    "test_compared_inference",
-    "test_evaluation_parts",
+    "test_inference_parts",
     "test_planning",
     "test_work",
     "test_progress",
