@@ -356,8 +356,11 @@ def test_a_density_of_columns_with_levels_is_that_of_every_pair():
     """A column with few values and one with many, each there for near values and again for what equal ones add."""
     rng = np.random.default_rng(7)
     sizes = np.array([4, 60, 5_000, 60, 5_000])
-    b = np.column_stack([rng.integers(-1, size, 6_000) for size in sizes[:3]])[:, [0, 1, 2, 1, 2]].astype(np.int32)
-    a = np.column_stack([rng.integers(-1, size, 60) for size in sizes[:3]])[:, [0, 1, 2, 1, 2]].astype(np.int32)
+    # In rows, as the package has them: the loops are compiled for each layout.
+    b, a = (
+        np.column_stack([rng.integers(-1, size, rows) for size in sizes[:3]])[:, [0, 1, 2, 1, 2]].astype(np.int32, "C")
+        for rows in (6_000, 60)
+    )
     middle = np.concatenate([np.arange(size) for size in sizes])
     reach = np.repeat([0, 2, 40, 0, 0], sizes)
     table = AgreementWeights(
