@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from cvpl.errors import LimitError
+from cvpl.operators import compiled
 from cvpl.operators.alignment.fitting import _steps, cut_offs
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.feature_vectors import Moments
@@ -233,3 +234,22 @@ class TwoNumbers:
 )
 def test_the_robust_centre_is_the_median_of_all_records(tables, wanted):
     assert robust_centre([TwoNumbers(table) for table in tables]).tolist() == wanted
+
+
+@pytest.mark.parametrize("has", [(True, True), (True, False)])
+def test_patterns_of_agreement_are_counted_as_whole_numbers(has):
+    """More candidates than are held at a time; the second column lacks values, and needs a bit for that."""
+    rng = np.random.default_rng(4)
+    there = np.stack([rng.integers(0, 5, 1_500), rng.integers(-1, 4, 1_500)]).astype(np.int32)
+    low, high = np.array([1, 0], dtype=np.int32), np.array([3, 2], dtype=np.int32)
+    counts = np.zeros(8, dtype=np.int64)
+    compiled.count_patterns(there, low, high, np.array(has), np.array([False, True]), counts)
+    first, second = ((there >= low[:, None]) & (there <= high[:, None])).astype(int)
+    codes = 4 * first + (2 * (there[1] >= 0) + second if has[1] else 0)
+    assert counts.tolist() == np.bincount(codes, minlength=8).tolist()
+
+
+def test_vectors_are_scaled_to_unit_length_unless_they_are_nothing():
+    vectors = np.array([[3.0, 4.0], [1e-12, 0.0], [0.0, 0.5]])
+    compiled.make_unit(vectors, 1e-9)
+    np.testing.assert_allclose(vectors, [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]])
