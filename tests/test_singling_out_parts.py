@@ -162,3 +162,13 @@ def test_compiled_counts_of_unique_records_are_those_of_numpy(direct, monkeypatc
         assert flags.tolist() == wanted.tolist()
         assert counts == expected
     assert counts.both > 0
+
+
+def test_combinations_that_meet_in_a_hash_table_have_places_of_their_own():
+    """The number 0 stands first in a table of 8 places, and the next number that belongs there comes after it."""
+    mixed = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(1, 99)]
+    other = next(at for at, item in enumerate(mixed, start=1) if (item ^ item >> 29) % 8 == 0)
+    keys, seen = np.array([0, other, 0, other]), np.full(8, -1, dtype=np.int64)
+    compiled_tally.enter(seen, keys)
+    assert (keys[0], keys[1]) == (keys[2], keys[3]) != (keys[1], keys[0])
+    assert sorted(seen[seen >= 0]) == [0, other]
