@@ -263,3 +263,19 @@ def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
 @pytest.mark.parametrize(("share", "seen"), [(0.0099, ()), (0.01, ("suppressed",))])
 def test_one_value_in_a_hundred_is_seen_to_be_suppressed(share, seen):
     assert _from_release("x", SimpleNamespace(generalized=lambda: False), False, share).techniques == seen
+
+
+@pytest.mark.parametrize("on_scale", [True, False])
+def test_powers_have_intervals_along_the_curve_if_the_score_is_off_the_scale(on_scale):
+    rng = np.random.default_rng(6)
+    base, attacker = rng.random(60), SimpleNamespace(on_scale=on_scale, threshold="false_rate")
+    attack = SimpleNamespace(
+        attacker=attacker, found=BestCandidates.none(50), scores=rng.random(50) + 0.2, reads_best=False
+    )
+    attack.evidence, attack.people, attack.control_rows = (lambda *_: base), slice(None), slice(None)
+    groups = {"original": np.arange(50), "control": np.arange(50, 110)}
+    settings = {"grid": np.array([0.7, 0.8]), "method": "people", "groups": groups}
+    found = measure(attack, None, BestCandidates.none(60), **settings)
+    assert (found.power_curve_intervals is None) == on_scale
+    assert (found.curve_intervals is None) != on_scale
+    assert len(found.attributable_curve_intervals) == (2 if on_scale else len(OFF_SCALE_CURVE))

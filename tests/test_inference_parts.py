@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from cvpl.evaluation.inference import models, nearest, scores
+from cvpl.evaluation.inference import compiled_nearest, models, nearest, scores
+from cvpl.evaluation.inference.compatible_class import CompatibleClasses
 from cvpl.evaluation.inference.control_model import _chosen, control_model
 from cvpl.evaluation.inference.figures import simultaneous
 from cvpl.evaluation.inference.known_columns import mutual_information
@@ -17,6 +18,7 @@ from cvpl.evaluation.inference.scores import Hits, design
 from cvpl.evaluation.inference.secret import Secret, Tolerance, _share_around
 from cvpl.operators.similarity import CosineScorer
 from cvpl.tables.columns import Labels
+from test_rarity import coded
 
 
 def test_intervals_that_hold_together_share_the_risk_of_error():
@@ -202,3 +204,37 @@ def test_a_column_of_more_than_250_labels_is_a_number_to_a_model():
         str(count): Labels(np.arange(count, dtype=np.int32), tuple(map(str, range(count)))) for count in (250, 251)
     }
     assert models.Features.of(SimpleNamespace(columns=columns), ["250", "251"]).categorical == (True, False)
+
+
+def test_compiled_loops_are_asked_for_ranges_of_codes(monkeypatch):
+    scorer = coded(np.random.default_rng(2), 6, 40, 3, differ=True, missing=0.0, wide=True, copies=False)
+    seen = []
+    monkeypatch.setattr(compiled_nearest, "nearest_by_pattern", lambda *given: seen.append(given))
+    monkeypatch.setattr(nearest, "COMPILED", 1)
+    highest(scorer, 2, 1)
+    wanted = [scorer.asked(column, scorer.a[:, column]) for column in range(3)]
+    for at in range(3):
+        np.testing.assert_array_equal(seen[0][at], np.column_stack([one[at] for one in wanted]))
+    assert (seen[0][0] < seen[0][1]).any()
+
+
+@pytest.mark.parametrize("bits", [0, 14])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_compiled_loops_find_the_nearest_as_tiles_do(bits, missing, monkeypatch):
+    """By patterns of agreement and by sums; many scores are equal, and the first candidates count."""
+    scorer = coded(np.random.default_rng(3), 5, 60, 3, differ=True, missing=missing, wide=False, copies=True)
+    wanted = highest(scorer, 4, 1)
+    monkeypatch.setattr(nearest, "COMPILED", 1)
+    monkeypatch.setattr(compiled_nearest, "MOST_BITS", bits)
+    found = highest(scorer, 4, 1)
+    np.testing.assert_array_equal(found.profile, wanted.profile)
+    np.testing.assert_allclose(found.score, wanted.score)
+
+
+@pytest.mark.parametrize(
+    ("asked", "cells", "exact"), [([0, 1], [0, 1], True), ([0, 1], [0, -1], False), ([0, -1], [0, 1], False)]
+)
+def test_profiles_are_looked_up_if_nothing_is_missing(asked, cells, exact):
+    columns = (SimpleNamespace(allows=lambda codes: np.eye(2, dtype=bool)[codes]),)
+    found = CompatibleClasses(columns, ("x",), np.zeros(2, dtype=np.int64), (np.array(cells, dtype=np.int32),))
+    assert found._is_exact(0, np.array(asked, dtype=np.int32)) == exact

@@ -19,6 +19,7 @@ from cvpl.evaluation.intervals.paired import (
     SearchedRows,
     attributable_estimate,
     confidence_of_picked,
+    correlation,
     difference_bounds,
 )
 from cvpl.evaluation.intervals.shares import Component, sampling_design
@@ -155,3 +156,18 @@ def test_rare_labels_are_pooled_below_ten_expected():
 def test_an_empty_sample_is_not_apart():
     assert kolmogorov_smirnov(np.zeros(0), np.ones(3)) == (0.0, 1.0)
     assert total_variation(np.zeros(2, dtype=np.int64), np.ones(2, dtype=np.int64)) == (0.0, 1.0)
+
+
+def test_figures_are_correlated_by_the_sums_of_groups():
+    """Two groups of originals, and one of controls beyond them."""
+    first = SimpleNamespace(originals=np.array([1.0, 2.0, -1.0]), controls=np.array([1.0, 1.0]), variance=16.0)
+    second = SimpleNamespace(originals=np.array([2.0, 0.0, 1.0]), controls=np.array([0.5, 0.5]), variance=25.0)
+    groups = np.array([0, 0, 1]), np.array([2, 2])
+    assert correlation(first, second, groups) == pytest.approx((3 * 2 - 1 * 1 + 2 * 1) / 20)
+    assert correlation(first, second, (groups[0], None)) == pytest.approx((3 * 2 - 1 * 1) / 20)
+    assert correlation(first, second) == pytest.approx((1 * 2 - 1 * 1 + 0.5 + 0.5) / 20)
+
+
+def test_a_false_positive_rate_of_a_thousandth_needs_ten_thousand_controls():
+    assert [membership.read_at(rate, 9_999) for rate in (0.001, 0.01)] == [False, True]
+    assert membership.read_at(0.001, 10_000)

@@ -9,18 +9,23 @@ import pytest
 from pydantic import ValidationError
 
 from cvpl.errors import LimitError
-from cvpl.operators.alignment.fitting import _steps
+from cvpl.operators import compiled
+from cvpl.operators.alignment.fitting import _steps, cut_offs
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.feature_vectors import Moments
-from cvpl.operators.projection import MOST_UMAP_COMPONENTS, Pca, UmapSettings
+from cvpl.operators.projection import MOST_UMAP_COMPONENTS, LinearProjection, Pca, PcaSettings, UmapSettings
 from cvpl.operators.similarity import fit_euclidean, match_agreement
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.cells import cell_kinds
-from cvpl.operators.similarity.cosine import CosineMeasure, CosinesOnDemand
+from cvpl.operators.similarity.cosine import Cosine, CosineMeasure, CosinesOnDemand
+from cvpl.operators.similarity.distance import Euclidean, Mahalanobis
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
+from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure
 from cvpl.operators.similarity.jaccard import Jaccard
 from cvpl.operators.similarity.patterns import Patterns
+from cvpl.operators.similarity.rarity import Rarity
 from cvpl.operators.vectorization.features import check_width
+from cvpl.operators.vectorization.moments import robust_centre
 from cvpl.operators.vectorization.vectors import _add_looked_up, _add_scaled
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
@@ -148,3 +153,103 @@ def test_cosines_on_demand_are_searched_approximately_if_asked_for():
     found = find_best(source, [partition], ann=Approximate(above=300, nprobe=1))
     assert 0 < found.examined < 20 * 400
     assert find_best(source, [partition], ann=Approximate(above=400, nprobe=1)).examined == 20 * 400
+
+
+@pytest.mark.parametrize(("pile", "upper"), [(150, None), (220, 599)])
+def test_a_cut_off_holds_half_of_the_records_that_lie_beyond(pile, upper):
+    """400 of 1,000 people are above the release's last value, and one is at it."""
+    released = np.concatenate([np.arange(600), np.full(pile, 599), np.arange(400 - pile)])
+    assert cut_offs(np.arange(1_000), released) == (None, upper)
+
+
+def test_as_few_components_as_at_most_are_allowed():
+    assert PcaSettings(min=5, max=5).max == 5
+    with pytest.raises(ValidationError, match="min \\(6\\) is above max \\(5\\)"):
+        PcaSettings(min=6, max=5)
+
+
+def test_the_energy_of_embeddings_follows_from_the_moments_about_any_vector():
+    rng = np.random.default_rng(1)
+    vectors, centre, about = rng.normal(size=(30, 4)), rng.normal(size=4), rng.normal(size=4)
+    projection = LinearProjection(centre, rng.normal(size=(4, 2)), None, None)
+    moved = vectors - about
+    found = projection.energy(Moments(30.0, moved.sum(axis=0), moved.T @ moved), about)
+    assert found == pytest.approx((((vectors - centre) @ projection.loadings) ** 2).sum())
+
+
+def test_only_rarity_counts_the_people_of_a_reference():
+    others = (Euclidean, Mahalanobis, Jaccard, Cosine, Agreement)
+    assert [one.counts_reference for one in (Rarity, *others)] == [True] + [False] * 5
+
+
+def test_the_most_and_the_least_of_counted_values():
+    """A value that nobody has is as rare as one in n + 1; disagreement counts log((1 - m) / (1 - u))."""
+    counted = {name: SimpleNamespace(values=np.zeros(count)) for name, count in (("a", 9), ("b", 99))}
+    measure = AgreementMeasure(("a", "b"), {"a": 0.9, "b": 0.8}, {"a": 0.5, "b": 0.1}, counted=counted)
+    assert measure.most == pytest.approx(np.log(0.9 * 10) + np.log(0.8 * 100))
+    assert measure.least == pytest.approx(np.log(0.1 / 0.5) + np.log(0.2 / 0.9))
+
+
+def test_single_precision_is_within_the_tolerance_of_a_cosine():
+    vectors = np.random.default_rng(2).normal(size=(300, 20))
+    scorer = CosineMeasure(1e-9).scorer(vectors, vectors)
+    tile = scorer.tile(slice(0, 300), slice(0, 300))
+    exact = scorer.pairs(np.repeat(np.arange(300), 300), np.tile(np.arange(300), 300)).reshape(300, 300)
+    assert 0 < np.abs(tile - exact).max() <= scorer.tolerance < 1e-5
+
+
+def test_the_lowest_entry_near_the_best_leaves_room_for_rounding():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(5, 3)), rng.normal(size=(40, 3))
+    scorer = fit_euclidean(a, b).scorer(a, b)
+    entries = scorer.tile(slice(0, 5), slice(0, 40)).astype(np.float64)
+    top = entries.max(axis=1)
+    a, b = a - scorer.centre, b - scorer.centre
+    squares, longest = (a**2).sum(axis=1), np.linalg.norm(b, axis=1).max()
+    error = np.finfo(np.float32).eps * 11 * (np.sqrt(squares) * longest + longest**2 / 2)
+    tied = 1 / (1 / (1 + np.sqrt(np.maximum(squares - 2 * (top - error), 0))) - 1e-6) - 1
+    found = scorer.lowest_near_best(slice(0, 5), top, np.full(5, -np.inf), 1e-6)
+    np.testing.assert_allclose(found - top, (squares - tied**2) / 2 - error - top, rtol=1e-6)
+    found = scorer.lowest_near_best(slice(0, 5), top, top - 1, 1e-6)
+    np.testing.assert_allclose(found - top, -1 - 2 * error, rtol=1e-9)
+
+
+class TwoNumbers:
+    """A table of two numbers."""
+
+    space = SimpleNamespace(width=2, number_places=[1, 0], category_features=[])
+
+    def __init__(self, numbers):
+        self.numbers = np.array(numbers, dtype=float).reshape(-1, 2)
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def number(self, at):
+        return self.numbers[:, at]
+
+
+@pytest.mark.parametrize(
+    ("tables", "wanted"), [([[[1, 5], [2, 9], [4, 7]]], [7, 2]), ([[[1, 5]], [[3, 8]]], [6.5, 2]), ([[], []], [0, 0])]
+)
+def test_the_robust_centre_is_the_median_of_all_records(tables, wanted):
+    assert robust_centre([TwoNumbers(table) for table in tables]).tolist() == wanted
+
+
+@pytest.mark.parametrize("has", [(True, True), (True, False)])
+def test_patterns_of_agreement_are_counted_as_whole_numbers(has):
+    """More candidates than are held at a time; the second column lacks values, and needs a bit for that."""
+    rng = np.random.default_rng(4)
+    there = np.stack([rng.integers(0, 5, 1_500), rng.integers(-1, 4, 1_500)]).astype(np.int32)
+    low, high = np.array([1, 0], dtype=np.int32), np.array([3, 2], dtype=np.int32)
+    counts = np.zeros(8, dtype=np.int64)
+    compiled.count_patterns(there, low, high, np.array(has), np.array([False, True]), counts)
+    first, second = ((there >= low[:, None]) & (there <= high[:, None])).astype(int)
+    codes = 4 * first + (2 * (there[1] >= 0) + second if has[1] else 0)
+    assert counts.tolist() == np.bincount(codes, minlength=8).tolist()
+
+
+def test_vectors_are_scaled_to_unit_length_unless_they_are_nothing():
+    vectors = np.array([[3.0, 4.0], [1e-12, 0.0], [0.0, 0.5]])
+    compiled.make_unit(vectors, 1e-9)
+    np.testing.assert_allclose(vectors, [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]])

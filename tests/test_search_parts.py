@@ -257,3 +257,8 @@ def test_an_approximate_search_has_lists_of_forty_and_at_most_four_times_the_roo
     with pytest.raises(ZeroDivisionError):
         find_best(scorer, [partition], ann=Approximate(above=1, nprobe=1))
     assert made == [lists]
+
+
+def test_a_hundred_candidates_are_sampled_for_each_record():
+    partition = Partition(np.zeros(3, dtype=np.int64), np.zeros(20, dtype=np.int64))
+    assert len(candidate_similarities(PairNumbers(), [partition], np.random.default_rng(2), most=0).values) == 300

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.singling_out import predicates
+from cvpl.evaluation.singling_out import compiled_tally, predicates
 from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
 from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
+from cvpl.evaluation.singling_out.shared_codes import SharedCodes
+from cvpl.evaluation.singling_out.tally import Tally
 from cvpl.evaluation.trials import exposure as trials_exposure
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.guesses import _plans
@@ -147,3 +149,26 @@ def test_half_of_the_predicates_are_drawn():
     tested = SimpleNamespace(columns=columns, rows=40, meeting=lambda *_: np.arange(1))
     release = Release(tested, codes, (0.0,) * 3, (False,) * 3)
     assert len(write_predicates(release, 2, 12, np.random.default_rng(0))) == 12
+
+
+@pytest.mark.parametrize("direct", [1, 1 << 25])
+def test_compiled_counts_of_unique_records_are_those_of_numpy(direct, monkeypatch):
+    """Combinations with a place of their own, and in a hash table."""
+    monkeypatch.setattr(compiled_tally, "DIRECT", direct)
+    rng = np.random.default_rng(6)
+    codes = SharedCodes(("a", "b", "c"), *(rng.integers(-1, 4, size=(3, size)).astype(np.int32) for size in (45, 52)))
+    for columns in ((0,), (0, 1), (0, 1, 2)):
+        (flags, counts), (wanted, expected) = (tally(codes)(columns) for tally in (compiled_tally.CompiledTally, Tally))
+        assert flags.tolist() == wanted.tolist()
+        assert counts == expected
+    assert counts.both > 0
+
+
+def test_combinations_that_meet_in_a_hash_table_have_places_of_their_own():
+    """The number 0 stands first in a table of 8 places, and the next number that belongs there comes after it."""
+    mixed = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(1, 99)]
+    other = next(at for at, item in enumerate(mixed, start=1) if (item ^ item >> 29) % 8 == 0)
+    keys, seen = np.array([0, other, 0, other]), np.full(8, -1, dtype=np.int64)
+    compiled_tally.enter(seen, keys)
+    assert (keys[0], keys[1]) == (keys[2], keys[3]) != (keys[1], keys[0])
+    assert sorted(seen[seen >= 0]) == [0, other]
