@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -53,6 +56,34 @@ def figures(result):
 @pytest.fixture(scope="module")
 def as_they_are(tables):
     return figures(cvpl.audit(tables[0], tables[1], CONFIG, control=tables[2]))
+
+
+KEYS = """
+import pandas as pd
+from cvpl.tables.connection import connect
+from cvpl.tables.reading_settings import Reading
+from cvpl.tables.record_keys import record_keys
+from cvpl.tables.source import open_source
+
+con = connect()
+when = pd.to_datetime(["2024-05-01 12:00", "2024-10-27 00:30", "1969-07-20 20:17"], utc=True)
+source = open_source(con, pd.DataFrame({"when": when}), "original", Reading())
+print(source.types["when"], record_keys(con, source).tolist())
+"""
+
+
+def test_the_order_of_instants_does_not_hang_on_the_time_zone_of_the_machine():
+    said = [
+        subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-c", KEYS],
+            env=os.environ | {"TZ": zone, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for zone in ("UTC", "Asia/Tokyo")
+    ]
+    assert said[0] == said[1] and said[0].startswith("TIMESTAMP WITH TIME ZONE [")
 
 
 @pytest.mark.parametrize("seed", range(examples(1)))

@@ -21,7 +21,7 @@ _Found = TypeVar("_Found")
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """Open DuckDB in memory: it writes nothing to disk, keeps the order of rows and shows no progress."""
+    """Open DuckDB in memory: it writes nothing to disk, keeps the order of rows, shows no progress and is in UTC."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     return _set(duckdb.connect(config={"temp_directory": ""}))
@@ -35,6 +35,7 @@ def connect_again(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 def _set(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     con.execute("SET preserve_insertion_order = true")
     con.execute("SET enable_progress_bar = false")
+    con.execute("SET TimeZone = 'UTC'")  # or the text of an instant, and so a record's key, would hang on the machine
     return con
 
 
