@@ -6,14 +6,15 @@ A record on the cluster is its place in the whole table, counted from 0 in recor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.columns import ColumnSpec, Table
+from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times, Type
 from cvpl.tables.kinds.column import Make
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ PLACE = "place"
 """The field with a record's place."""
 _SPARK_TYPES = {"f": "double", "i": "int", "M": "long"}
 """The type of a field in Spark, by the kind of its array: numbers, codes, times in microseconds."""
+_KINDS: dict[Type, tuple[Make, dict[str, str]]] = {
+    "numeric": (Numbers, {"values": "f", "low": "f", "high": "f"}),
+    "category": (Labels, {"codes": "i"}),
+    "datetime": (Times, {"first": "M", "last": "M"}),
+}
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,11 @@ class StoredColumn:
     spec: ColumnSpec
     make: Make
     fields: Mapping[str, tuple[str, str]]
+
+    def plain(self) -> StoredColumn:
+        """The same with one array for all parts."""
+        first = next(iter(self.fields.values()))
+        return replace(self, fields=dict.fromkeys(self.fields, first))
 
     def read(self, batch: pa.Table) -> Any:
         """The column of some records."""
@@ -62,6 +73,23 @@ class Layout:
                 fields[part] = field, array.dtype.kind
             stored.append(StoredColumn(spec, make, fields))
         return cls(table.name, tuple(stored))
+
+    @classmethod
+    def declared(cls, table: str, specs: Sequence[ColumnSpec], labels: Mapping[str, tuple[str, ...]]) -> Layout:
+        """The layout of a table that is still to be read, with room for ranges; `labels` are those of categories."""
+        stored = []
+        for number, spec in enumerate(specs):
+            make, parts = _KINDS[spec.type]
+            if spec.type == "category":
+                make = partial(make, labels=labels[spec.name])
+            stored.append(StoredColumn(spec, make, {part: (f"c{number}_{part}", kind) for part, kind in parts.items()}))
+        return cls(table, tuple(stored))
+
+    def plain(self, names: Collection[str]) -> Layout:
+        """The same, where the parts of these columns are one array each: they hold no ranges."""
+        return Layout(
+            self.table, tuple(column.plain() if column.spec.name in names else column for column in self.columns)
+        )
 
     @property
     def schema(self) -> str:

@@ -27,6 +27,11 @@ class Cluster:
         self.kept.append(kept)
         return kept
 
+    def let_go(self, frame: DataFrame) -> None:
+        """Let go of one frame that is kept."""
+        self.kept[:] = [item for item in self.kept if item is not frame]
+        frame.unpersist()
+
     def release(self) -> None:
         """Let go of all frames that are kept."""
         while self.kept:

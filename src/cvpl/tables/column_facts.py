@@ -20,8 +20,8 @@ from cvpl.tables.whole_labels import LabelRespelling, respelled
 
 Instants = NDArray[np.datetime64]
 
-RELEASE = "protected"
-"""The table that may hold suppressed or generalized values; originals and controls hold none."""
+ORIGINAL, RELEASE = "original", "protected"
+"""The table whose values say what cells mean, and the only one that may hold suppressed or generalized values."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,6 @@ class TimeFacts:
             return None, None
         first, last = self.earliest.item(), self.latest.item()
         return (first, last) if isinstance(first, datetime) and isinstance(last, datetime) else (None, None)
-
-    @property
-    def cuts_days(self) -> bool:
-        """Whether a day of the release has lost its clock time; a release of days alone may be rounded in any way."""
-        return self.clock and self.released_clock
 
 
 def has_clock(times: Instants) -> bool:

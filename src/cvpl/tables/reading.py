@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from cvpl.errors import Problem
 from cvpl.tables import unknown_labels
 from cvpl.tables.cell_sql import FLOAT_TYPES, CellSql, is_number
-from cvpl.tables.column_facts import RELEASE, LabelFacts, NumberFacts, TimeFacts, has_clock
+from cvpl.tables.column_facts import ORIGINAL, RELEASE, ColumnFacts, LabelFacts, NumberFacts, TimeFacts, has_clock
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.local_spellings import iso_days, with_point
 from cvpl.tables.measured_notice import MeasuredNotice
@@ -39,17 +38,24 @@ Meaning = TypeVar("Meaning")
 class ColumnReader:
     """A reader of one declared column from every table of a pair, with the same meaning in all tables.
 
-    The first table is the original. Problems and notices are added to the lists that are passed in.
+    The first table is the original, unless the `facts` of whole tables are known: then the sources may be parts of
+    tables. Problems and notices are added to the lists that are passed in.
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, reading: Reading, problems: list[Problem], notices: list[MeasuredNotice]
+        self,
+        con: duckdb.DuckDBPyConnection,
+        reading: Reading,
+        problems: list[Problem],
+        notices: list[MeasuredNotice],
+        facts: Mapping[str, ColumnFacts] | None = None,
     ) -> None:
         self._con = con
         self._reading = reading
         self._sql = CellSql(reading)
         self._problems = problems
         self._notices = notices
+        self._facts = facts or {}
 
     def read(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[ColumnData]:
         """The column's data for each source, in order."""
@@ -59,13 +65,25 @@ class ColumnReader:
             return list(self._numbers(spec, sources))
         return list(self._times(spec, sources))
 
+    def facts(self, spec: ColumnSpec, source: Source) -> NumberFacts | TimeFacts | None:
+        """The facts of some records that say what a column's cells mean; None for labels, and where there are none."""
+        if spec.type == "numeric" and source.table == ORIGINAL:
+            number = self._sql.number(source, spec.name)
+            return NumberFacts.of(_filled(self._fetch(f"SELECT {number} AS v FROM {quoted(source.table)}")["v"]))
+        if spec.type == "datetime" and source.table == ORIGINAL:
+            return TimeFacts.of(self._instants(source, self._sql.time(source, spec.name)))
+        if spec.type == "datetime" and _is_release(source):
+            times = self._instants(source, self._sql.time(source, spec.name))
+            return TimeFacts(released_clock=has_clock(times[~self._days(source, spec.name)]))
+        return None
+
     def text(self, source: Source, column: str) -> str:
         """Return SQL for a cell's text, NULL where `reading` treats it as missing."""
         return self._sql.text(source, column)
 
     def codes(self, source: Source, column: str) -> tuple[NDArray[np.int32], list[str]]:
         """Return each row's index into the column's sorted distinct texts, -1 where it is missing; and the texts."""
-        labels = self._distinct(source, column)
+        labels = self.distinct(source, column)
         return self._encode(source, column, labels), labels
 
     def _fetch(self, query: str) -> dict[str, Any]:
@@ -77,7 +95,9 @@ class ColumnReader:
             _filled(self._fetch(f"SELECT {number} AS v FROM {quoted(source.table)}")["v"])
             for number, source in zip(plain, sources, strict=True)
         ]
-        facts = NumberFacts.of(values[0])
+        facts = self._facts.get(spec.name)
+        if not isinstance(facts, NumberFacts):
+            facts = NumberFacts.of(values[0])
         comma = self._reading.decimal == ","
 
         def meaning(label: str) -> tuple[float, float, float] | None:
@@ -144,7 +164,8 @@ class ColumnReader:
             self._notices.append(MeasuredNotice(where, rounded, source.rows, text, "whole number", one))
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
-        facts = TimeFacts()
+        known = self._facts.get(spec.name)
+        facts = known if isinstance(known, TimeFacts) else TimeFacts()
         whole_day = False
 
         def meaning(label: str) -> tuple[np.datetime64, np.datetime64] | None:
@@ -155,14 +176,13 @@ class ColumnReader:
         result = []
         for source in sources:
             plain = self._sql.time(source, spec.name)
-            value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
-            first = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
+            first = self._instants(source, plain)
             times = Times(first, first)
-            if source is sources[0]:
+            if source is sources[0] and known is None:
                 facts = TimeFacts.of(first)
             cut = facts.clock and _is_release(source)
             days = self._days(source, spec.name) if cut else np.zeros(len(first), dtype=bool)
-            whole_day = replace(facts, released_clock=cut and has_clock(first[~days])).cuts_days
+            whole_day = cut and (facts.released_clock or has_clock(first[~days]))
             if days.any() and whole_day:
                 times = Times(first, np.where(days, first + _DAY, first))
             if np.isnat(first).any():
@@ -173,6 +193,12 @@ class ColumnReader:
                     times.first[rows], times.last[rows] = meant
             result.append(times)
         return result
+
+    def _instants(self, source: Source, plain: str) -> NDArray[np.datetime64]:
+        """Return the plain times of a column, NaT where there is none."""
+        value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
+        filled: NDArray[np.datetime64] = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
+        return filled
 
     def _days(self, source: Source, column: str) -> NDArray[np.bool_]:
         """Return which cells are a day without a clock time."""
@@ -187,7 +213,7 @@ class ColumnReader:
         Each distinct text is parsed once. Texts that cannot be read become a problem of the column, and so do ambiguous
         texts.
         """
-        labels = self._distinct(source, spec.name, f"({plain}) IS NULL")
+        labels = self.distinct(source, spec.name, f"({plain}) IS NULL")
         codes = self._encode(source, spec.name, labels)
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(len(labels) + 1))
@@ -241,7 +267,8 @@ class ColumnReader:
             at = np.concatenate(rows)
             self._problems.append(Problem(source.name, what, cure, spec.name, int(at.min()) + 1, int(at.size)))
 
-    def _distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
+    def distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
+        """Return the sorted distinct texts of the cells that meet a condition."""
         text = self.text(source, column)
         query = f"SELECT DISTINCT {text} AS label FROM {quoted(source.table)} WHERE {text} IS NOT NULL AND {condition}"
         return sorted(str(row[0]) for row in self._con.execute(query).fetchall())
@@ -252,7 +279,7 @@ class ColumnReader:
         if source.rows > limits.labels:
             query = f"SELECT count(DISTINCT {text}) FROM {quoted(source.table)}"
             limits.check_labels(int(self._con.execute(query).fetchall()[0][0]), source.name, column)
-        return self._distinct(source, column)
+        return self.distinct(source, column)
 
     def _encode(self, source: Source, column: str, labels: Sequence[str]) -> NDArray[np.int32]:
         """Return each row's index into `labels`, -1 where the cell is missing or not listed."""
@@ -271,7 +298,9 @@ class ColumnReader:
         return np.ma.filled(codes, -1).astype(np.int32)
 
     def _labels(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Labels]:
-        facts = LabelFacts(spec, {source.table: self._distinct_labels(source, spec.name) for source in sources})
+        facts = self._facts.get(spec.name)
+        if not isinstance(facts, LabelFacts):
+            facts = LabelFacts(spec, {source.table: self._distinct_labels(source, spec.name) for source in sources})
         read = []
         for source in sources:
             if facts.as_spelled(source.table):
@@ -282,7 +311,7 @@ class ColumnReader:
                 read.append(Labels(wanted[own_codes], facts.labels))
         for source in sources:
             self._notice_spellings(spec, source, facts.spelled[source.table])
-        if len(read) > 1:
+        if len(read) > 1 and spec.name not in self._facts:
             self._notices.extend(unknown_labels.notices(spec, facts.originals, read))
         return read
 
