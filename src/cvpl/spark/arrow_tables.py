@@ -102,6 +102,17 @@ class Layout:
         """The names of the fields."""
         return [PLACE, *dict.fromkeys(field for column in self.columns for field, _ in column.fields.values())]
 
+    def nobody(self) -> Table:
+        """A table of no records that is stored so."""
+        empty = {"f": np.float64, "i": np.int32, "M": "datetime64[us]"}
+        columns = {
+            column.spec.name: column.make(
+                **{part: np.zeros(0, empty[kind]) for part, (_, kind) in column.fields.items()}
+            )
+            for column in self.columns
+        }
+        return Table(self.table, 0, tuple(column.spec for column in self.columns), columns)
+
     def only(self, names: tuple[str, ...]) -> Layout:
         """The layout of some of the columns, in their order."""
         return Layout(self.table, tuple(column for column in self.columns if column.spec.name in names))

@@ -37,7 +37,7 @@ Facts = Mapping[str, ColumnFacts]
 
 def column_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], reading: Reading) -> Facts:
     """The facts of whole tables that say what the cells of each column mean; `frames` begins with the original."""
-    found: dict[str, ColumnFacts] = {}
+    found: dict[str, Any] = {}
     for table, frame in frames.items():
         for answer in of_each_chunk(frame, _PartFacts(table, specs, reading)):
             for name, facts in answer.items():
