@@ -25,39 +25,47 @@ _SIGN = np.uint64(1 << 63)
 _BITS, _WORD = 16, 64
 
 
-def order_statistics(numbers: Numbers, ranks: Sequence[int], ask: Ask) -> list[float]:
-    """The numbers at some ranks, counted from 0 in ascending order; none of the numbers is NaN."""
-    found = dict.fromkeys(ranks, 0)  # the bits known so far, as one number, ...
-    left = {rank: rank for rank in ranks}  # ... and the rank among the numbers that begin with them
+def order_statistics(wanted: Sequence[tuple[Numbers, Sequence[int]]], ask: Ask) -> list[list[float]]:
+    """For several columns of numbers, the numbers at some ranks, counted from 0 in ascending order. None is NaN.
+
+    All columns are counted in the same four passes.
+    """
+    # The bits known so far of each number, as one number, and its rank among the numbers that begin with them.
+    found = {(at, rank): 0 for at, (_, ranks) in enumerate(wanted) for rank in ranks}
+    left = {place: place[1] for place in found}
     for known in range(0, _WORD, _BITS):
-        counts: dict[int, NDArray[np.int64]] = {prefix: np.zeros(1 << _BITS, np.int64) for prefix in found.values()}
-        for answer in ask(_NextBits(numbers, known, tuple(counts))):
-            for prefix, (digits, many) in answer.items():
-                counts[prefix][digits] += many
-        ends = {prefix: np.cumsum(many) for prefix, many in counts.items()}
-        for rank, prefix in list(found.items()):
-            digit = int(np.searchsorted(ends[prefix], left[rank], side="right"))
-            left[rank] -= int(ends[prefix][digit - 1]) if digit else 0
-            found[rank] = (prefix << _BITS) | digit
-    return [float(_unordered(np.array([found[rank]], dtype=np.uint64))[0]) for rank in ranks]
+        prefixes = tuple(tuple({found[place] for place in found if place[0] == at}) for at in range(len(wanted)))
+        counts = {(at, prefix): np.zeros(1 << _BITS, np.int64) for at, some in enumerate(prefixes) for prefix in some}
+        for answer in ask(_NextBits(tuple(numbers for numbers, _ in wanted), known, prefixes)):
+            for place, (digits, many) in answer.items():
+                counts[place][digits] += many
+        ends = {place: np.cumsum(many) for place, many in counts.items()}
+        for (at, rank), prefix in list(found.items()):
+            below = ends[at, prefix]
+            digit = int(np.searchsorted(below, left[at, rank], side="right"))
+            left[at, rank] -= int(below[digit - 1]) if digit else 0
+            found[at, rank] = (prefix << _BITS) | digit
+    words = {place: np.array([bits], dtype=np.uint64) for place, bits in found.items()}
+    return [[float(_unordered(words[at, rank])[0]) for rank in ranks] for at, (_, ranks) in enumerate(wanted)]
 
 
 @dataclass(frozen=True)
 class _NextBits:
-    """Counts the next bits of the numbers that begin with some bits."""
+    """Counts the next bits of the numbers that begin with some bits, for several columns of numbers."""
 
-    numbers: Numbers
+    numbers: tuple[Numbers, ...]
     known: int
-    prefixes: tuple[int, ...]
+    prefixes: tuple[tuple[int, ...], ...]
 
-    def __call__(self, records: Table) -> Mapping[int, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        keys = _ordered(self.numbers(records))
+    def __call__(self, records: Table) -> Mapping[tuple[int, int], tuple[NDArray[np.int64], NDArray[np.int64]]]:
         shift = np.uint64(_WORD - self.known - _BITS)
         found = {}
-        for prefix in self.prefixes:
-            mine = keys[keys >> np.uint64(_WORD - self.known) == prefix] if self.known else keys
-            digits = (mine >> shift) & np.uint64((1 << _BITS) - 1)
-            found[prefix] = np.unique(digits.astype(np.int64), return_counts=True)
+        for at, (numbers, prefixes) in enumerate(zip(self.numbers, self.prefixes, strict=True)):
+            keys = _ordered(numbers(records)) if prefixes else np.zeros(0, np.uint64)
+            for prefix in prefixes:
+                mine = keys[keys >> np.uint64(_WORD - self.known) == prefix] if self.known else keys
+                digits = (mine >> shift) & np.uint64((1 << _BITS) - 1)
+                found[at, prefix] = np.unique(digits.astype(np.int64), return_counts=True)
         return found
 
 

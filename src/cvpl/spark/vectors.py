@@ -48,8 +48,9 @@ class ClusterVectors:
 
         centre: Floats = np.sum(ask(_Shares(self.space)), axis=0) / max(1, total)
         ranks = sorted({(total - 1) // 2, total // 2})
-        for at, place in enumerate(self.space.number_places if total else ()):
-            centre[place] = float(np.mean(order_statistics(_Number(self.space, at), ranks, ask)))
+        places = self.space.number_places if total else ()
+        middles = order_statistics([(_Number(self.space, at), ranks) for at in range(len(places))], ask)
+        centre[list(places)] = [float(np.mean(middle)) for middle in middles]
         return centre
 
     def project(self, loadings: Floats, centre: Floats, rows: Rows | None = None) -> NoReturn:
