@@ -10,6 +10,8 @@ import pytest
 import vl_convert
 
 from browser import NO_BROWSER
+from cvpl.evaluation.inference import models
+from examples import TIMES
 from shared_data import NO_DATA
 
 LONGEST = (
@@ -64,6 +66,23 @@ LONGEST = (
     "test_trial_page",
     "test_trial_statistics",
 )
+ALL_TREES = (
+    "test_inference",
+    "test_inference_audit",
+    "test_inference_groups",
+    "test_compared_inference",
+    "test_evaluation_parts",
+    "test_planning",
+    "test_work",
+    "test_progress",
+    "test_same_bytes",
+    "test_docs",
+    "test_against_oracle",
+    "test_combined_against_oracle",
+    "test_verdict_against_oracle",
+    "test_verdict_bench",
+)
+"""Files about attribute inference, about what takes time, and with figures from elsewhere: models have all trees."""
 NO_SKIPS = "CVPL_NO_SKIPS"
 """Set where a browser and the shared data must be there: a test that is skipped for want of one then fails."""
 
@@ -126,6 +145,25 @@ def drawings():
     vl_convert.vegalite_to_svg = drawn
     yield kept
     vl_convert.vegalite_to_svg = draw
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_trees(request):
+    """Models that infer secrets have few trees where they are not the point: they take most of a small audit's time.
+
+    In a full run they have all their trees everywhere.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if TIMES == 1 and request.path.stem not in ALL_TREES:
+            for name in ("_ITERATIONS", "_FEWEST_ITERATIONS", "_TREES"):
+                patch.setattr(models, name, 8)
+        yield
+
+
+@pytest.fixture
+def no_models(monkeypatch):
+    """Attribute inference without models, as where scikit-learn is not installed, for a test of the other attackers."""
+    monkeypatch.setattr(models, "available", lambda: False)
 
 
 def pytest_collection_modifyitems(items):

@@ -124,6 +124,7 @@ def test_what_holds_for_everybody_is_not_attributed(made):
     assert found.rate.low <= 0
 
 
+@pytest.mark.usefixtures("no_models")
 def test_a_named_column_is_inferred_without_being_compared(made):
     """Town is a column that attackers compare; to infer it they must not, or a copy of a shuffled town would tell."""
     original, control, rng = made
@@ -137,6 +138,7 @@ def test_a_named_column_is_inferred_without_being_compared(made):
     assert whole.rate.column == "town" and whole.rate.estimate == pytest.approx(1)
 
 
+@pytest.mark.usefixtures("no_models")
 def test_several_secrets_are_reconstructed_together(made):
     original, control, _ = made
     found = audited(original, original, control, {"inference": {"columns": ["town"]}}).inference
@@ -170,9 +172,9 @@ def test_a_secret_that_controls_share_is_refused(made):
     assert refused and all(row.attributable is None for row in refused)
 
 
-def test_without_the_library_models_are_named_as_not_run(made, monkeypatch):
+@pytest.mark.usefixtures("no_models")
+def test_without_the_library_models_are_named_as_not_run(made):
     original, control, _ = made
-    monkeypatch.setattr(models, "available", lambda: False)
     result = audited(original, original, control)
     found = result.inference
     assert found.not_run == ["boosted_trees", "forest", "model_and_link"] and found.trained_on is None
@@ -180,6 +182,7 @@ def test_without_the_library_models_are_named_as_not_run(made, monkeypatch):
     assert "cvpl[inference]" in report_page(result)
 
 
+@pytest.mark.usefixtures("no_models")
 def test_rows_of_one_person_are_one_unit(made):
     """Every row four times: the interval is as wide as with one row for each person."""
     original, control, rng = made
@@ -195,6 +198,7 @@ def test_rows_of_one_person_are_one_unit(made):
     assert abs(wide - (one.high - one.low)) < 0.25 * (one.high - one.low)
 
 
+@pytest.mark.usefixtures("no_models")
 def test_missing_secrets_do_not_count(made):
     original, control, _ = made
     gone = original.assign(sick=np.where(np.arange(400) % 4 == 0, None, original.sick))
@@ -227,6 +231,7 @@ def test_columns_that_nobody_can_infer_are_refused(made, key, column):
         audited(original, original, control, {"inference": {key: value}})
 
 
+@pytest.mark.usefixtures("no_models")
 def test_a_quick_look_and_a_configuration_without_secrets_do_not_infer(made):
     original, control, _ = made
     settings = SETTINGS | {"attacker": "default"}
@@ -237,6 +242,7 @@ def test_a_quick_look_and_a_configuration_without_secrets_do_not_infer(made):
     assert audited(original, original, control, {"inference": None}).inference is None
 
 
+@pytest.mark.usefixtures("no_models")
 def test_the_family_infers_by_default(made):
     original, control, _ = made
     settings = {name: value for name, value in SETTINGS.items() if name != "inference"} | {"attacker": "default"}
@@ -244,6 +250,7 @@ def test_the_family_infers_by_default(made):
     assert found is not None and found.link == "rarity"
 
 
+@pytest.mark.usefixtures("no_models")
 def test_the_gate_reads_the_upper_end(made, copied):
     original, control, rng = made
     policy = {"policy": {"figure": "inference_rate", "max": 0.5}}
@@ -290,6 +297,7 @@ def test_originals_who_are_not_in_the_release_can_be_the_control(made, copied):
     assert found.secrets[0].attackers[0].controls == pytest.approx(apart.secrets[0].attackers[0].controls, abs=0.15)
 
 
+@pytest.mark.usefixtures("no_models")
 def test_a_secret_that_a_table_lacks_is_named(made):
     original, control, _ = made
     columns = {**COLUMNS, "gone": {"role": "sensitive"}}
@@ -302,6 +310,7 @@ def test_a_secret_that_a_table_lacks_is_named(made):
 BLOCKED = {"columns": COLUMNS | {"town": COLUMNS["town"] | {"block": "exact"}}}
 
 
+@pytest.mark.usefixtures("no_models")
 def test_in_the_family_candidates_come_from_a_member_that_does_not_block(made):
     """The paper's attacker blocks by town and is the strongest; without blocking its power would be another."""
     original, control, _ = made
@@ -316,6 +325,7 @@ def test_in_the_family_candidates_come_from_a_member_that_does_not_block(made):
     assert (found.attacker, found.inference.link) == ("paper", "unprojected")
 
 
+@pytest.mark.usefixtures("no_models")
 def test_of_written_attackers_the_strongest_is_taken_also_if_it_blocks(made):
     """The other one cannot tell people apart, so its candidates would tell too little."""
     original, control, _ = made
@@ -329,6 +339,7 @@ def test_of_written_attackers_the_strongest_is_taken_also_if_it_blocks(made):
     assert found.inference.rate.estimate == pytest.approx(1)
 
 
+@pytest.mark.usefixtures("no_models")
 def test_the_nearest_record_tells_where_the_strongest_linkage_attacker_is_misled():
     """Each person's codes are released with another's secret, and the own numbers, moved, with the own secret."""
     rng = np.random.default_rng(31)
@@ -356,6 +367,7 @@ def test_the_nearest_record_tells_where_the_strongest_linkage_attacker_is_misled
     assert "nearest record" in report_page(found)
 
 
+@pytest.mark.usefixtures("no_models")
 def test_the_nearest_record_is_not_asked_twice(made):
     """It is left out if it is the strongest linkage attacker already, and if no attacker compares by distance."""
     original, control, _ = made

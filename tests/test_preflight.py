@@ -11,7 +11,8 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import _message, beyond_error
-from cvpl.workflows.audit import read_plan
+from cvpl.config.loading import load
+from cvpl.workflows.audit import read_plan, read_tables
 from examples import examples
 
 NUMBERS = [f"x{at}" for at in range(6)]
@@ -43,6 +44,22 @@ def findings(original, released, config=CONFIG, control=None):
 
 def shuffled(table, seed=0):
     return table.sample(frac=1, random_state=seed).reset_index(drop=True)
+
+
+def test_what_only_these_checks_need_is_not_read_for_others():
+    """Without checks neither identifying columns nor shared rows are looked for, and all else is the same."""
+    original = numbers(1, 60).assign(mail=[f"a{at}@b.org" for at in range(60)])
+    columns = {**CONFIG["columns"], "mail": {"role": "id"}}
+    truth = {"original": "mail", "protected": "mail"}
+    resolved = load({**CONFIG, "columns": columns, "truth": truth, "singling_out": True})
+    more = original.assign(other=[f"c{at}@d.org" for at in range(60)])
+    full, bare = (read_tables(more, more, resolved, None, checks=checks) for checks in (True, False))
+    assert "other" in {item.column for item in full.whole.identifying} and full.whole.shared_rows
+    assert bare.whole.identifying == () and bare.whole.shared_rows == {}
+    assert full.whole.present == bare.whole.present
+    for table in ("original", "protected"):
+        assert np.array_equal(full.whole.equal_rows[table], bare.whole.equal_rows[table])
+        assert np.array_equal(full.order[table], bare.order[table])
 
 
 def test_strangers_raise_nothing():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cvpl.evaluation.singling_out import predicates
 from cvpl.evaluation.singling_out.column_sets import column_sets, suda_weights
 from cvpl.evaluation.singling_out.compiled_tally import CompiledTally
 from cvpl.evaluation.singling_out.exact_rows import exact_rows
@@ -138,12 +139,21 @@ def read(original, released, control=None, **kinds):
     return read_inputs(pd.DataFrame(original), pd.DataFrame(released), specs, control=control).pair
 
 
-def met(table, predicates, names, groups):
+def met(table, asked, names, groups):
     """The records of a table that meet each predicate."""
     tested = AskedTable(table, names, groups)
-    return [tested.meeting(predicate).tolist() for predicate in predicates]
+    return [tested.meeting(predicate).tolist() for predicate in asked]
 
 
+@pytest.fixture(params=["kept", "searched"])
+def way(request, monkeypatch):
+    """Both ways to find who meets a predicate: of small tables it is kept by condition, large ones are searched."""
+    if request.param == "searched":
+        monkeypatch.setattr(predicates, "FEW", 0)
+    return request.param
+
+
+@pytest.mark.usefixtures("way")
 def test_conditions_by_hand():
     """Values inside an interval, labels of a group, ends of a column, and missing values."""
     pair = read(
@@ -185,6 +195,7 @@ def people(rng, rows):
 KINDS = {"age": "numeric", "pay": "numeric", "town": "category"}
 
 
+@pytest.mark.usefixtures("way")
 def test_every_predicate_singles_out_one_released_record():
     """By a loop over the rows of the release, and no predicate comes twice."""
     rng = np.random.default_rng(3)
@@ -207,6 +218,24 @@ def test_every_predicate_singles_out_one_released_record():
                     for cell, item in zip(cells_of, predicate, strict=True)
                 )
             assert alone == 1
+
+
+def test_both_ways_to_find_who_meets_a_predicate_agree(monkeypatch):
+    """With missing values, intervals, sets of labels and a larger control: the same predicates, with the same rates."""
+    rng = np.random.default_rng(12)
+    table, control = (
+        people(rng, rows).assign(age=lambda frame: frame.age.where(frame.index % 7 > 0)) for rows in (200, 300)
+    )
+    cells = {"age": "60-79", "town": "{t1, t2}"}
+    released = table.astype({"age": object}).assign(
+        **{name: table[name].astype(object).where(rng.random(200) < 0.7, cell) for name, cell in cells.items()}
+    )
+    pair = read(table, released, control, **KINDS)
+    found = []
+    for few in (predicates.FEW, 0):
+        monkeypatch.setattr(predicates, "FEW", few)
+        found.append(predicate_rates(pair.original, pair.protected, pair.control, np.random.default_rng(1), wanted=150))
+    assert found[0] == found[1] and [rate.columns for rate in found[0]] == [1, 2, 3]
 
 
 def test_a_copy_singles_out_everybody_and_strangers_less():

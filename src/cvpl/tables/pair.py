@@ -79,6 +79,7 @@ def read_inputs(
     sensitive: Sequence[ColumnSpec] = (),
     weights: ColumnSpec | None = None,
     equal_rows: bool = True,
+    checks: bool = True,
     secrets: Sequence[ColumnSpec] = (),
     memory: int | None = None,
     threads: int | None = None,
@@ -94,9 +95,10 @@ def read_inputs(
     be reported. `groups` names columns whose equal values put rows in one unit (a household, an account); the identity
     of the originals does the same. `subgroups` are columns by which rates are split. `sensitive` columns and the
     sampling `weights` are read of the release, for its formal criteria; `secrets` of all tables, to ask what is
-    inferred of them. `equal_rows` asks for the keys by which equal rows are found. A declared column that one table
-    lacks is left out with a notice; one that both lack is a problem,
-    as are unreadable cells. Raises InputError with every problem of every file.
+    inferred of them. `equal_rows` asks for the keys by which equal rows are found, `checks` for what only the checks
+    before an attack need: columns that identify people, and the keys of rows that both tables share. A declared column
+    that one table lacks is left out with a notice; one that both lack is a problem, as are unreadable cells. Raises
+    InputError with every problem of every file.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -136,7 +138,7 @@ def read_inputs(
             if not problems:
                 equal = [*specs, *sensitive] if equal_rows else []
                 whole = whole_table_facts(
-                    con, sources, reading, specs, identity, matched=matched, equal=equal, threads=threads
+                    con, sources, reading, specs, identity, matched=matched, equal=equal, checks=checks, threads=threads
                 )
         except duckdb.Error as error:
             _refuse(con, sources, error)

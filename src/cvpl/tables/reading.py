@@ -56,6 +56,7 @@ class ColumnReader:
         self._problems = problems
         self._notices = notices
         self._facts = facts or {}
+        self._last_texts: dict[str, tuple[str, list[str | None]]] = {}
 
     def read(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[ColumnData]:
         """The column's data for each source, in order."""
@@ -269,6 +270,8 @@ class ColumnReader:
 
     def distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
         """Return the sorted distinct texts of the cells that meet a condition."""
+        if source.rows <= _FEW_ROWS and condition == "true":
+            return sorted({label for label in self._few_texts(source, column) if label is not None})
         text = self.text(source, column)
         query = f"SELECT DISTINCT {text} AS label FROM {quoted(source.table)} WHERE {text} IS NOT NULL AND {condition}"
         return sorted(str(row[0]) for row in self._con.execute(query).fetchall())
@@ -281,15 +284,23 @@ class ColumnReader:
             limits.check_labels(int(self._con.execute(query).fetchall()[0][0]), source.name, column)
         return self.distinct(source, column)
 
+    def _few_texts(self, source: Source, column: str) -> list[str | None]:
+        """Return the texts of a column of a small table; those of the last column are kept."""
+        last = self._last_texts.get(source.table)
+        if last is None or last[0] != column:
+            query = f"SELECT {self.text(source, column)} FROM {quoted(source.table)}"
+            last = self._last_texts[source.table] = column, [row[0] for row in self._con.execute(query).fetchall()]
+        return last[1]
+
     def _encode(self, source: Source, column: str, labels: Sequence[str]) -> NDArray[np.int32]:
         """Return each row's index into `labels`, -1 where the cell is missing or not listed."""
         if not labels:
             return np.full(source.rows, -1, dtype=np.int32)
-        text = self.text(source, column)
         if source.rows <= _FEW_ROWS:
             place = {label: code for code, label in enumerate(labels)}
-            rows = self._con.execute(f"SELECT {text} FROM {quoted(source.table)}").fetchall()
-            return np.array([place.get(row[0], -1) for row in rows], dtype=np.int32)
+            texts = self._few_texts(source, column)
+            return np.array([-1 if text is None else place.get(text, -1) for text in texts], dtype=np.int32)
+        text = self.text(source, column)
         self._con.execute("CREATE TEMP TABLE known AS SELECT unnest(?::VARCHAR[]) AS label", [list(labels)])
         self._con.execute("CREATE TYPE known_label AS ENUM (SELECT label FROM known ORDER BY rowid)")
         query = f"SELECT enum_code(TRY_CAST({text} AS known_label))::INTEGER AS code FROM {quoted(source.table)}"

@@ -76,18 +76,20 @@ def whole_table_facts(
     *,
     matched: bool,
     equal: Sequence[ColumnSpec] = (),
+    checks: bool = True,
     threads: int | None = None,
 ) -> WholeTableFacts:
     """Collect the facts from every column of the opened tables; `matched` if `identity` has found true matches.
 
-    Rows are equal by the columns `equal`; without any, no row is compared so. Unless there is a single thread, the keys
-    of records are computed beside the rest.
+    Rows are equal by the columns `equal`; without any, no row is compared so. Without `checks` there are neither
+    identifying columns nor shared rows. Unless there is a single thread, the keys of records are computed beside the
+    rest.
     """
     keys = () if identity is None else (identity.original, identity.protected)
 
     def of_rows(own: duckdb.DuckDBPyConnection) -> tuple[Keys, Keys, Keys]:
         return (
-            shared_row_keys(own, sources, [spec.name for spec in specs], keys),
+            shared_row_keys(own, sources, [spec.name for spec in specs], keys) if checks else {},
             equal_row_keys(own, sources, [spec.name for spec in equal]),
             {source.table: record_keys(own, source) for source in sources},
         )
@@ -97,7 +99,8 @@ def whole_table_facts(
         try:
             if threads == 1:
                 counting.result()
-            identifying = identifying_columns(con, sources, reading, keys[1] if keys and matched else None)
+            key = keys[1] if keys and matched else None
+            identifying = identifying_columns(con, sources, reading, key) if checks else ()
             shared_rows, equal_rows, records = counting.result()
         except BaseException:
             own.interrupt()  # the pool waits for it

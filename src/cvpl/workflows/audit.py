@@ -304,8 +304,13 @@ def read_plan(
     return resolved, read_tables(original, protected, resolved, control)
 
 
-def read_tables(original: object, protected: object, resolved: ResolvedConfig, control: object | None) -> Inputs:
-    """Read and check the tables of one audit under a resolved configuration; raises InputError with every problem."""
+def read_tables(
+    original: object, protected: object, resolved: ResolvedConfig, control: object | None, *, checks: bool = True
+) -> Inputs:
+    """Read and check the tables of one audit under a resolved configuration; raises InputError with every problem.
+
+    Without `checks`, what only the checks before an attack need is not read; `preflight` must not follow.
+    """
     inputs = read_inputs(
         original,
         protected,
@@ -319,6 +324,7 @@ def read_tables(original: object, protected: object, resolved: ResolvedConfig, c
         sensitive=resolved.sensitive,
         weights=resolved.weights,
         equal_rows=resolved.runs_singling_out,
+        checks=checks,
         secrets=resolved.read_secrets,
         memory=resolved.budget.memory,
         threads=resolved.budget.workers,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ _AT_ONCE = 1 << 16
 """Records that are looked at together."""
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """What a predicate asks of one column: `relation` to the cell from `low` to `high`; of a label, its code."""
 
     column: int
@@ -47,8 +46,9 @@ class AskedColumn:
         self._sorted = self.low[self._order]
         self._known = int(np.searchsorted(self._sorted, np.inf, side="right"))
         self._places: dict[Condition, list[slice]] = {}
+        self._met: dict[Condition, Flags] = {}
 
-    def meets(self, rows: Rows, condition: Condition) -> Flags:
+    def meets(self, rows: Rows | slice, condition: Condition) -> Flags:
         """Which of the rows meet the condition."""
         low, high = self.low[rows], self.high[rows]
         if condition.relation == "missing":
@@ -58,6 +58,13 @@ class AskedColumn:
             return low == codes[0] if len(codes) == 1 else np.isin(low, codes)
         first, last = _ends(condition)
         return (low >= first) & (high <= last)
+
+    def all_meeting(self, condition: Condition) -> Flags:
+        """Which of all records meet the condition; it is found once."""
+        met = self._met.get(condition)
+        if met is None:
+            met = self._met[condition] = self.meets(slice(None), condition)
+        return met
 
     def candidates(self, condition: Condition) -> list[slice]:
         """Places in the sorted order that hold all records that meet the condition, and perhaps others."""

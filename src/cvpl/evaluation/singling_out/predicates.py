@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ SETS = 20
 """The most sets of columns of each size whose unique records are looked for."""
 COLUMNS = (1, 2, 3)
 """The numbers of columns of a predicate."""
+FEW = 4096
+"""In a table of so many records or fewer, who meets a condition is kept: predicates share their conditions."""
 
 
 class AskedTable:
@@ -42,6 +45,11 @@ class AskedTable:
 
     def meeting(self, predicate: Predicate, most: int | None = None) -> Rows:
         """The records that meet every condition; with `most`, the search ends when more than so many are found."""
+        if self.rows <= FEW:
+            every = self.columns[predicate[0].column].all_meeting(predicate[0])
+            for condition in predicate[1:]:
+                every = every & self.columns[condition.column].all_meeting(condition)
+            return every.nonzero()[0]
         found = [(condition, self.columns[condition.column].candidates(condition)) for condition in predicate]
         first, places = min(found, key=lambda item: sum(place.stop - place.start for place in item[1]))
         met: list[Rows] = [np.zeros(0, dtype=np.intp)]
@@ -82,7 +90,7 @@ class Release:
         cells = self.tested.columns[column]
         low, high = float(cells.low[row]), float(cells.high[row])
         relation: Relation = "="
-        if np.isnan(low):
+        if isnan(low):
             return Condition(column, "missing", 0.0, 0.0)
         if self.ordered[column] and not equal:
             relation = ">=" if low > self.medians[column] else "<="

@@ -128,7 +128,7 @@ class _Tables:
     def with_release(self, resolved: ResolvedConfig, release: object, strength: Strength | None = None) -> Inputs:
         """The tables with one release; problems name the strength at which it was made."""
         try:
-            return read_tables(self.original, release, resolved, self.control)
+            return read_tables(self.original, release, resolved, self.control, checks=False)
         except InputError as error:
             if strength is None:
                 raise

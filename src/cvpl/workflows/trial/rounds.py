@@ -156,7 +156,7 @@ def _resolved(trial: Trial, number: int) -> ResolvedConfig:
 
 
 def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
-    return read_tables(mine, release, _resolved(trial, number), others)
+    return read_tables(mine, release, _resolved(trial, number), others, checks=False)
 
 
 def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> dict[str, Floats]:
@@ -169,7 +169,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
         if not attacker.needs_reference
     }
     resolved = replace(_resolved(trial, 1), attackers=attackers, identity=None, groups=(), subgroups=())
-    inputs = read_tables(trial.table, release, resolved, None)
+    inputs = read_tables(trial.table, release, resolved, None, checks=False)
     running, shared, found = resolved.able(0, inputs.pair), SharedWork(), {}
     for name, attacker in running.items():
         progress(f"{Phase.SEARCHING} without membership ({name})", None)
