@@ -246,3 +246,14 @@ def test_an_approximate_search_counts_all_candidates_of_any_scheme(two_schemes):
         )
         np.testing.assert_array_equal(roughly.candidates, exactly.candidates)
         assert exactly.candidates.sum() == len(listed_by_hand(some, left_out))
+
+
+@pytest.mark.parametrize(("candidates", "lists"), [(30, 1), (400, 10), (25_600, 640), (40_000, 800)])
+def test_an_approximate_search_has_lists_of_forty_and_at_most_four_times_the_root(candidates, lists, monkeypatch):
+    faiss, made = pytest.importorskip("faiss"), []
+    monkeypatch.setattr(faiss, "IndexIVFFlat", lambda *given: made.append(given[2]) or 1 / 0)
+    scorer = CosineScorer(np.ones((1, 1)), np.ones((candidates, 1)))
+    partition = Partition(np.zeros(1, dtype=np.int64), np.zeros(candidates, dtype=np.int64))
+    with pytest.raises(ZeroDivisionError):
+        find_best(scorer, [partition], ann=Approximate(above=1, nprobe=1))
+    assert made == [lists]

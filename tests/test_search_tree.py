@@ -106,6 +106,28 @@ def test_the_bounds_of_the_candidates_are_those_of_the_longest_one(rounded):
     np.testing.assert_allclose(found.bounds, wanted, rtol=0.02, atol=1e-9)
 
 
+def test_the_doubt_is_the_sum_of_what_rounding_and_turning_may_move():
+    """Twice each rounding error times the length of the other vector, and the error of sums of 32-bit numbers."""
+    rng = np.random.default_rng(5)
+    width, used, longest_cut, longest, moved = 20, 14, 0.9, 1.3, 2.0
+    turned = np.vstack([rng.normal(size=(width, 12)) / 4, np.zeros(12)]).astype(np.float32)
+    shift = rng.normal(size=width).astype(np.float32) / 20
+    words = np.empty((12, kernel.CLOSE_ROWS + pairs_behind(turned[:-1].T) + kernel.BOX_PAIRS), dtype=np.int32)
+    facts = np.empty((12, kernel.FACTS), dtype=np.int64)
+    settings = shift, 0.0, used, longest_cut, longest, moved, TIE
+    rounding.round_queries(turned, *settings, words.view(np.int16), facts)
+    scale = 1 / np.linalg.norm(turned[:used], axis=0)
+    stretched = turned[:-1] * scale.astype(np.float64)
+    placed = kernel.UNIT * (stretched - shift[:, None])
+    errors, lost = placed - np.rint(placed), np.linalg.norm(stretched[used:], axis=0)
+    blur = (np.linalg.norm(errors[:used], axis=0) + 0.1) * (kernel.UNIT * longest + moved)
+    blur += (np.linalg.norm(errors[used:], axis=0) + 0.1) * (kernel.UNIT * longest_cut + moved)
+    blur += (np.linalg.norm(placed[:used], axis=0) + kernel.UNIT * lost) * moved + 1
+    bit, turning = 2.0**-24, np.sqrt(width) * (width + 3) * 2.0**-24
+    step = 2 * (width + 4) * bit * (3 + lost) + 2 * turning * (scale * (longest + 2) + lost + 4)
+    np.testing.assert_allclose(facts[:, 0], 2 * blur + step * SQUARE, rtol=3e-4)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 40, 127, 128, 400])
 def test_selecting_puts_the_key_in_its_place_and_touches_no_other_range(size):
     rng = np.random.default_rng(size)
@@ -213,6 +235,18 @@ def test_a_tree_finds_the_best_of_few_candidates(shape, width, left_out):
     skips = LeftOut(np.repeat(np.arange(18), 3), nearest.ravel()) if left_out else None
     found = find_best(scorer, [partition], left_out=skips, budget=Budget(threads=1))
     assert_same(found, every_pair(scorer, partition, skips))
+
+
+@pytest.mark.parametrize("leaves", [31, 32, 47])
+@pytest.mark.usefixtures("always_trees")
+def test_a_tree_ends_with_its_last_leaf(leaves):
+    """Queries opposite all candidates reach every box, and no further."""
+    rng = np.random.default_rng(leaves)
+    b = np.abs(units(rng, leaves * LANES, 12, "spread"))
+    scorer = CosineScorer(-b[rng.integers(len(b), size=12)], b)
+    partition = Partition(np.zeros(12, dtype=np.int64), np.zeros(len(b), dtype=np.int64))
+    found = find_best(scorer, [partition], budget=Budget(threads=1))
+    assert_same(found, every_pair(scorer, partition))
 
 
 @pytest.mark.usefixtures("always_trees")

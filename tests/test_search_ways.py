@@ -155,6 +155,26 @@ def test_a_shortlist_that_overflows_is_searched_in_another_way(always_trees):
     assert_same(found, every_pair(CosineScorer(a, b), partition))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_trees_count_the_candidates_of_several_schemes(threads, request):
+    rng = np.random.default_rng(12)
+    a, b = units(rng, 90, 4, "spread"), units(rng, 3 * kernel.SHORTLIST, 4, "spread")
+    b[: 2 * kernel.SHORTLIST] = b[0]  # the shortlists of some queries overflow
+    a[:20] = b[0]
+    partitions = [Partition(np.arange(90) % size, np.arange(len(b)) % size) for size in (1, 2, 3)]
+    own = LeftOut(np.repeat(np.arange(90), 2), np.column_stack([np.arange(90), np.arange(90) + 7]).ravel())
+    cases = [(some, left_out) for some in (partitions[1:], partitions[::-1]) for left_out in (None, own)]
+    in_tiles = [find_best(CosineScorer(a, b), some, left_out=left_out) for some, left_out in cases]
+    request.getfixturevalue("always_trees")
+    for (some, left_out), wanted in zip(cases, in_tiles, strict=True):
+        found = find_best(CosineScorer(a, b), some, left_out=left_out, budget=Budget(threads=threads))
+        assert_same(found, {name: getattr(wanted, name) for name in FIGURES})
+        shared = np.any([one.queries[:, None] == one.candidates for one in some], axis=0)
+        if left_out is not None:
+            shared[left_out.query, left_out.candidate] = False
+        np.testing.assert_array_equal(found.candidates, shared.sum(axis=1))
+
+
 @pytest.mark.parametrize("trees", [False, True])
 def test_blocks_that_do_not_fit_are_searched_in_pieces(trees, monkeypatch, request):
     if trees:

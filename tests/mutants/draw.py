@@ -31,7 +31,8 @@ PACKAGES = {
         "verdict_rules gate_rules warning_rules attack_rates figure_edges calibration rounded_rates intervals "
         "groups subgroups people policy contradictions control_likeness contribution_by_power figures_by_hand "
         "edges combined membership population formal_criteria singling_out inference inference_groups "
-        "trial_statistics properties recommendation evaluation_parts",
+        "trial_statistics properties recommendation evaluation_parts inference_parts singling_out_parts "
+        "group_parts interval_parts release_report structural_spread",
     ),
     "verdict": (
         "cvpl/assessment/verdict.py cvpl/assessment/gate.py cvpl/assessment/warnings.py cvpl/result/verdict.py "

@@ -60,6 +60,7 @@ class Loaded:
 
     def __init__(self) -> None:
         self.functions: dict[str, list[Any]] = {}
+        gc.unfreeze()  # frozen objects, as the tests leave them, are not listed
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(SOURCE)):
                 self.functions.setdefault(one.__code__.co_filename, []).append(one)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity import Source
 from cvpl.search.approximate import Approximated
-from cvpl.search.best import BestCandidates, ScoredPairs, SearchOutcome
+from cvpl.search.best import BestCandidates, Counts, ScoredPairs, SearchOutcome
 from cvpl.search.blas_threads import limit_own_blas, one_blas_thread
 from cvpl.search.blocks import LeftOut, Partition, layouts
 from cvpl.search.budget import Budget
@@ -311,12 +311,13 @@ class _Searched:
         candidates = len(group.candidate_rows)
         if found is not None:
             queries, too_many = self.search_tree.search(self.piece, found, group.query_rows, group.candidate_rows)
-            near = None
+            outcome = SearchOutcome(queries * candidates, None)
         else:
             query, row, score, too_many = self.search_tree.near(self.piece)
-            near = group.named(query, row, score)
-            queries = self.piece.stop - self.piece.start - len(too_many)
-        outcome = SearchOutcome(queries * candidates, near)
+            who = np.setdiff1d(self.search_tree.order[self.piece], too_many)
+            skipped = np.bincount(group.skip_query, minlength=len(group.query_rows))
+            counts = Counts(group.query_rows[who], candidates - skipped[who])
+            outcome = SearchOutcome(len(who) * candidates, group.named(query, row, score), counts)
         if not len(too_many):
             return outcome
         size = self.planted.budget.tile_bytes // 8

@@ -1,0 +1,149 @@
+"""Parts of singling out and of trials, each on its own."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cvpl.evaluation.control import power_at
+from cvpl.evaluation.singling_out import predicates
+from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
+from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
+from cvpl.evaluation.trials import exposure as trials_exposure
+from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
+from cvpl.evaluation.trials.guesses import _plans
+from cvpl.evaluation.trials.one_run import _log_half
+from cvpl.evaluation.trials.over_draws import power_over_draws
+
+
+def test_an_ordered_value_is_asked_for_on_its_side_of_the_median():
+    cells = SimpleNamespace(low=np.array([1.0, 5.0, 9.0, np.nan]), high=np.array([1.0, 6.0, 9.0, np.nan]))
+    release = Release(SimpleNamespace(columns=[cells, cells]), (), (5.0, 5.0), (True, False))
+    assert [release.condition(0, row).relation for row in range(4)] == ["<=", "<=", ">=", "missing"]
+    assert [release.condition(1, row).relation for row in range(4)] == ["=", "=", "=", "missing"]
+    assert release.condition(0, 2, equal=True).relation == "="
+
+
+def test_values_of_one_record_are_asked_for_before_values_of_several():
+    """Twenty values occur once and two hundred twice: all twenty are found, whichever are drawn."""
+    values = np.sort(np.append(np.arange(20.0), np.repeat(np.arange(20.0, 220.0), 2)))
+    column = SimpleNamespace(low=values, high=values)
+    meeting = lambda predicate, _: np.flatnonzero(values == predicate[0].low)  # noqa: E731 - what a table answers
+    release = Release(SimpleNamespace(columns=[column], rows=len(values), meeting=meeting), (), (0.0,), (False,))
+    found = write_predicates(release, 1, 20, np.random.default_rng(0))
+    assert sorted(predicate[0].low for predicate in found) == list(range(20))
+
+
+def test_a_predicate_in_a_larger_control_is_met_by_as_many_as_would_be_kept():
+    def meeting(count, most):
+        return np.arange(count)[: None if most is None else most + 1]
+
+    larger, smaller = (SimpleNamespace(rows=rows, meeting=meeting) for rows in (100, 50))
+    wanted = [0.0, 0.5, 2 * 0.5 * 0.5, 5 * 0.5 * 0.5**4]
+    np.testing.assert_allclose(among_as_many([0, 1, 2, 5], larger, 50), wanted)
+    assert among_as_many([0, 1, 2, 5], smaller, 50).tolist() == [0, 1, 0, 0]
+
+
+def test_plans_of_ten_guesses_are_tried():
+    found = [(plan.guessed_in, plan.guessed_out) for plan in _plans("x", 100) if plan.direction == "low"]
+    shares = (0, 1, 2, 5, 10, 20, 30, 40)
+    assert found == [(one, other) for one in shares for other in shares if one + other >= 10]
+
+
+def test_two_draws_of_twenty_people_have_a_spread_and_fewer_do_not():
+    scores = np.random.default_rng(4).normal(size=(2, 20, 2))
+    found = power_over_draws(*scores, 0.05)
+    assert found.by_draw == tuple(power_at(*scores[:, :, draw], 0.05) for draw in range(2))
+    with pytest.raises(ValueError, match="1 draw: the spread over draws needs at least 2"):
+        power_over_draws(*scores[:, :, :1], 0.05)
+    with pytest.raises(ValueError, match="a draw has scores for 19 controls; at least 20 are needed"):
+        power_over_draws(scores[0], scores[1, 1:], 0.05)
+
+
+def test_a_second_record_is_looked_for_after_the_first_was_found():
+    """Records come in two parts, each with one that meets the condition."""
+    parts = [np.array([0]), np.array([7])]
+    column = SimpleNamespace(
+        candidates=lambda _: [slice(0, 2)], rows=lambda _: parts, meets=lambda rows, _: np.ones(len(rows), dtype=bool)
+    )
+    table = SimpleNamespace(columns=[column])
+    assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 1).tolist() == [0, 7]
+    assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 0).tolist() == [0]
+
+
+@pytest.mark.parametrize(("missing", "wanted"), [(0, []), (1, ["missing"]), (2, [])])
+def test_a_single_missing_value_singles_out(missing, wanted):
+    values = np.append(np.repeat(np.arange(5.0), 2), [np.nan] * missing)
+    meeting = lambda *_: np.arange(missing)  # noqa: E731 - what a table answers
+    tested = SimpleNamespace(columns=[SimpleNamespace(low=values, high=values)], rows=len(values), meeting=meeting)
+    found = write_predicates(Release(tested, (), (0.0,), (False,)), 1, 20, np.random.default_rng(0))
+    assert [predicate[0].relation for predicate in found] == wanted
+
+
+@pytest.mark.parametrize(("count", "has_interval"), [(19, False), (20, True)])
+def test_a_rate_of_twenty_predicates_has_an_interval(count, has_interval):
+    people = SimpleNamespace(rows=50, meeting=lambda number, _: np.array([number] if number % 2 else []))
+    found = _tested(1, list(range(count)), people, None, None, 0.95)
+    assert found.rate == (count // 2) / count
+    assert (found.interval is not None) == has_interval
+    others = SimpleNamespace(rows=40, meeting=lambda number, _: np.array([number] if number % 4 == 1 else []))
+    found = _tested(1, list(range(count)), people, others, None, 0.95)
+    assert found.attributable == pytest.approx((found.rate - 5 / count) / (1 - 5 / count))
+    assert (found.attributable_interval is not None) == has_interval
+
+
+@pytest.mark.parametrize(("coins", "ways"), [(2, 2), (4, 6), (10, 252)])
+def test_half_of_the_coins_fall_on_one_side_with_the_binomial_probability(coins, ways):
+    assert np.exp(_log_half(coins)) == pytest.approx(ways / 2**coins)
+
+
+@pytest.mark.parametrize("settings", [{"sampling": 0.0}, {"sampling": 1.01}, {"steps": 0}])
+def test_a_gaussian_budget_is_refused_if_nobody_would_be_sampled(settings):
+    with pytest.raises(ValueError, match="sampling above 0 and at most 1"):
+        largest_gaussian_power(1.0, 0.05, **settings)
+
+
+@pytest.mark.parametrize(("fewest", "refused"), [(10, False), (11, True)])
+def test_ten_of_the_most_exposed_in_each_role_are_enough(fewest, refused, monkeypatch):
+    """Of 200 people twenty are always linked when in, and ten of these are in each of eight rounds."""
+    monkeypatch.setattr(trials_exposure, "FEWEST_EXPOSED", fewest)
+    inside = np.zeros((200, 8), dtype=bool)
+    inside[:20] = (np.arange(20)[:, None] + 5 * np.arange(8)) % 20 < 10
+    inside[20:] = np.arange(180)[:, None] % 2 == np.arange(8) % 2
+    linked = inside & (np.arange(200) < 20)[:, None]
+    found = trials_exposure.exposure(linked, inside, np.random.default_rng(3))
+    assert (found.refused is not None) == refused
+    if not refused:
+        assert (found.most_exposed.when_in.estimate, found.most_exposed.when_out.estimate) == (1, 0)
+
+
+def test_who_was_never_in_is_not_among_the_most_exposed():
+    linked = np.zeros((21, 4), dtype=bool)
+    linked[[3, 7]] = True
+    role = np.ones((21, 4), dtype=bool)
+    role[20] = False
+    assert np.flatnonzero(trials_exposure._chosen(linked, role, np.random.default_rng(0))).tolist() == [3, 7]
+
+
+def test_as_many_sets_of_columns_as_are_looked_at_are_not_drawn(monkeypatch):
+    rng = np.random.default_rng(5)
+    codes = tuple(rng.integers(6, size=(4, 30)).astype(np.int32))
+    columns = [SimpleNamespace(low=side.astype(float), high=side.astype(float)) for side in codes]
+    tested = SimpleNamespace(columns=columns, rows=30, meeting=lambda *_: np.arange(1))
+    found = []
+    for most in (6, 7, 5):
+        monkeypatch.setattr(predicates, "SETS", most)
+        release = Release(tested, codes, (0.0,) * 4, (False,) * 4)
+        found.append(predicates._of_uniques(release, 2, 8, np.random.default_rng(0)))
+    assert found[0] == found[1] != found[2]
+
+
+def test_half_of_the_predicates_are_drawn():
+    """Every record meets its own predicate alone, so all that are wanted are found."""
+    codes = tuple(np.random.default_rng(side).permutation(40).astype(np.int32) for side in range(3))
+    columns = [SimpleNamespace(low=side.astype(float), high=side.astype(float)) for side in codes]
+    tested = SimpleNamespace(columns=columns, rows=40, meeting=lambda *_: np.arange(1))
+    release = Release(tested, codes, (0.0,) * 3, (False,) * 3)
+    assert len(write_predicates(release, 2, 12, np.random.default_rng(0))) == 12
