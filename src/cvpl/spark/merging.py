@@ -55,7 +55,7 @@ def merge_parts(places: Ints, parts: BestCandidates) -> Merged:
     top = best[segment]
     tied = (own["best"] >= top - TIE) & np.isfinite(own["best"])
     counted = np.where(tied, own["ties"], 0)
-    lower = tied & (top - own["best"] > _SAME)
+    lower = tied & (own["best"] < top - _SAME)
     counted[lower] = 1 + (own["second"][lower] >= top[lower] - TIE)
     found.ties[:] = np.add.reduceat(counted, starts)
     unsure = np.logical_or.reduceat(lower & (own["ties"] > _CERTAIN) & (counted == _CERTAIN), starts)
