@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SPARK_VENV := .venv-spark
+SPARK_READY := $(SPARK_VENV)/.ready
 
 # Where the benchmarks keep their tables and the peers their environments, and the largest table.
 BENCH := .bench
@@ -14,7 +16,7 @@ SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $
 TESTS := -n auto --dist loadfile --no-loadscope-reorder
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test test-full oracle lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
+.PHONY: demo test test-full test-spark oracle lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -27,6 +29,10 @@ test: $(READY)
 test-full: $(READY)
 	$(MAKE) --jobs 2 lint compiled
 	CVPL_EXAMPLES=20 $(BIN)/python -m pytest $(TESTS)
+
+# Tables in a Spark cluster on this machine, in an environment of its own; it needs Java 17.
+test-spark: $(SPARK_READY)
+	PYTHONPATH=tests $(SPARK_VENV)/bin/python -m pytest --confcutdir=tests/spark tests/spark
 
 # Whole audits of 2,000 random worlds against the second implementation; it takes an hour or so. Stopped, it goes on
 # where it was; changed code begins anew.
@@ -96,10 +102,17 @@ $(READY): pyproject.toml requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(READY)
 
+$(SPARK_READY): pyproject.toml requirements/spark.txt
+	$(PYTHON) -m venv $(SPARK_VENV)
+	$(SPARK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/spark.txt
+	$(SPARK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $(SPARK_READY)
+
 # Resolve the lock anew, for every platform, without naming where packages come from.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group spark pyproject.toml -o requirements/spark.txt
 	$(BIN)/python requirements/sbom.py
 
 # Known vulnerabilities of the locked versions; it asks an advisory database, so it needs the network.
@@ -109,4 +122,4 @@ audit-dependencies: $(READY)
 	$(BENCH)/audit/bin/pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
 
 clean:
-	rm -rf $(VENV) $(BENCH) demo dist build
+	rm -rf $(VENV) $(SPARK_VENV) $(BENCH) demo dist build

@@ -52,6 +52,11 @@ class Representation(Embedding):
         tables = FittingInput(moved, None, 0, engine_for(Budget()), SharedWork())
         return _measured(moved, self.attacker.similarity_operator.fit(tables))
 
+    def bare(self) -> Representation:
+        """The same without the tables that it was fitted on: all that is needed to compare other records."""
+        nobody = Table("nobody", 0, (), {})
+        return replace(self, original=nobody, protected=nobody, embedded={}, vectorized={}, moments={}, arranged={})
+
     def scorer(
         self, queries: Table, candidates: Table, query_rows: Rows | None = None, candidate_rows: Rows | None = None
     ) -> Source:

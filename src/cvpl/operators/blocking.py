@@ -258,17 +258,20 @@ def _time_codes(first: Times, rule: Rule, spec: ColumnSpec, columns: Sequence[Ti
 
 @_codes.register(Labels)
 def _label_codes(first: Labels, rule: Rule, spec: ColumnSpec, columns: Sequence[Labels]) -> tuple[Codes, int]:
-    labels = first.labels
-    if isinstance(rule, Level):
-        keys: list[object] = [spec.path(label)[: rule.level] for label in labels]
-    elif isinstance(rule, Prefix):
-        keys = [label[: rule.prefix] for label in labels]
-    else:
-        keys = list(labels)
     numbered: dict[object, int] = {}
+    numbers = [numbered.setdefault(key, len(numbered)) for key in label_keys(rule, spec, first.labels)]
     # The last entry is for missing values, whose code is -1.
-    table = np.array([numbered.setdefault(key, len(numbered)) for key in keys] + [len(numbered)], dtype=np.int64)
+    table = np.array([*numbers, len(numbered)], dtype=np.int64)
     return table[np.concatenate([column.codes for column in columns])], len(numbered) + 1
+
+
+def label_keys(rule: Rule, spec: ColumnSpec, labels: Sequence[str]) -> list[object]:
+    """The key of each label: its path down to a level, its prefix, or the label itself."""
+    if isinstance(rule, Level):
+        return [spec.path(label)[: rule.level] for label in labels]
+    if isinstance(rule, Prefix):
+        return [label[: rule.prefix] for label in labels]
+    return list(labels)
 
 
 def truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:

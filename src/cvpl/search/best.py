@@ -65,9 +65,9 @@ class ScoredPairs:
         starts = np.flatnonzero(np.concatenate([[True], self.query[1:] != self.query[:-1]]))
         who = self.query[starts]
         segment = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(self.query))))
-        best, row = _highest(self.score, self.row, starts, segment)
+        best, row = highest(self.score, self.row, starts, segment)
         rest = np.where(self.row == row[segment], -np.inf, self.score)
-        second, second_row = _highest(rest, self.row, starts, segment)
+        second, second_row = highest(rest, self.row, starts, segment)
         found.best[who], found.row[who] = best, row
         found.second[who], found.second_row[who] = second, np.where(np.isneginf(second), -1, second_row)
         found.ties[who] = np.add.reduceat((self.score >= best[segment] - TIE).astype(np.int64), starts)
@@ -99,7 +99,7 @@ class SearchOutcome:
     examined: int | None = None
 
 
-def _highest(score: Floats, row: Ints, starts: Ints, segment: Ints) -> tuple[Floats, Ints]:
+def highest(score: Floats, row: Ints, starts: Ints, segment: Ints) -> tuple[Floats, Ints]:
     """Each segment's highest score, and the lowest row with it."""
     best = np.maximum.reduceat(score, starts)
     rows = np.where(score == best[segment], row, np.iinfo(np.int64).max)

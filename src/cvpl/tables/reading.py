@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,37 +10,26 @@ from numpy.typing import NDArray
 
 from cvpl.errors import Problem
 from cvpl.tables import unknown_labels
+from cvpl.tables.cell_sql import FLOAT_TYPES, CellSql, is_number
+from cvpl.tables.column_facts import ORIGINAL, RELEASE, ColumnFacts, LabelFacts, NumberFacts, TimeFacts, has_clock
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
-from cvpl.tables.local_spellings import (
-    LOOSE_DAY,
-    LOOSE_TIME,
-    PLAIN_COMMA_NUMBER,
-    comma_number_sql,
-    iso_days,
-    iso_sql,
-    with_point,
-)
+from cvpl.tables.local_spellings import iso_days, with_point
 from cvpl.tables.measured_notice import MeasuredNotice
 from cvpl.tables.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
-from cvpl.tables.reading_settings import BLANKS, Reading
+from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import Source
-from cvpl.tables.sql_text import literal, quoted
-from cvpl.tables.whole_labels import LabelRespelling, respelled
+from cvpl.tables.sql_text import quoted
+from cvpl.tables.whole_labels import LabelRespelling
 
 if TYPE_CHECKING:
     import duckdb
 
-PLAIN_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?"
-_PLAIN_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DAY = np.timedelta64(1, "D") - np.timedelta64(1, "us")
 """From the first to the last microsecond of a day."""
 LARGEST = 1e140
 """The largest number that is compared: its variance and its distances are still numbers."""
 _LARGEST_EXACT = 2**53
 """Up to here a double holds every whole number."""
-_WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
-_FLOAT_TYPES = ("FLOAT", "DOUBLE")
 _FEW_ROWS = 5_000
 """Up to here labels are looked up one by one, which takes less time than to declare them to DuckDB."""
 Meaning = TypeVar("Meaning")
@@ -50,16 +38,24 @@ Meaning = TypeVar("Meaning")
 class ColumnReader:
     """A reader of one declared column from every table of a pair, with the same meaning in all tables.
 
-    The first table is the original. Problems and notices are added to the lists that are passed in.
+    The first table is the original, unless the `facts` of whole tables are known: then the sources may be parts of
+    tables. Problems and notices are added to the lists that are passed in.
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, reading: Reading, problems: list[Problem], notices: list[MeasuredNotice]
+        self,
+        con: duckdb.DuckDBPyConnection,
+        reading: Reading,
+        problems: list[Problem],
+        notices: list[MeasuredNotice],
+        facts: Mapping[str, ColumnFacts] | None = None,
     ) -> None:
         self._con = con
         self._reading = reading
+        self._sql = CellSql(reading)
         self._problems = problems
         self._notices = notices
+        self._facts = facts or {}
         self._last_texts: dict[str, tuple[str, list[str | None]]] = {}
 
     def read(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[ColumnData]:
@@ -70,87 +66,53 @@ class ColumnReader:
             return list(self._numbers(spec, sources))
         return list(self._times(spec, sources))
 
+    def facts(self, spec: ColumnSpec, source: Source) -> NumberFacts | TimeFacts | None:
+        """The facts of some records that say what a column's cells mean; None for labels, and where there are none."""
+        if spec.type == "numeric" and source.table == ORIGINAL:
+            number = self._sql.number(source, spec.name)
+            return NumberFacts.of(_filled(self._fetch(f"SELECT {number} AS v FROM {quoted(source.table)}")["v"]))
+        if spec.type == "datetime" and source.table == ORIGINAL:
+            return TimeFacts.of(self._instants(source, self._sql.time(source, spec.name)))
+        if spec.type == "datetime" and _is_release(source):
+            times = self._instants(source, self._sql.time(source, spec.name))
+            return TimeFacts(released_clock=has_clock(times[~self._days(source, spec.name)]))
+        return None
+
     def text(self, source: Source, column: str) -> str:
         """Return SQL for a cell's text, NULL where `reading` treats it as missing."""
-        name, kind = source.field(column), source.types[column]
-        if kind in _FLOAT_TYPES:
-            # A whole float is written like an integer: a dataframe turns integers with missing values into floats.
-            whole = f"isfinite({name}) AND {name} = trunc({name}) AND abs({name}) < 1e15"
-            # Both branches may be computed for every cell, and a cast must not fail where the other is taken.
-            number = f"WHEN {whole} THEN TRY_CAST({name} AS BIGINT)::VARCHAR"
-            text = f"CASE WHEN isnan({name}) THEN NULL {number} ELSE {name}::VARCHAR END"
-        elif kind.startswith("DECIMAL") and not kind.endswith(",0)"):
-            text = f"rtrim(rtrim({name}::VARCHAR, '0'), '.')"
-        elif kind == "TIMESTAMP WITH TIME ZONE":
-            text = f"({name} AT TIME ZONE 'UTC')::VARCHAR"
-        else:
-            text = name if kind == "VARCHAR" else f"{name}::VARCHAR"
-        if self._reading.strip:
-            text = f"trim({text}, {literal(BLANKS)})"
-        for spelling in self._reading.missing:
-            text = f"nullif({text}, {literal(spelling)})"
-        return text
+        return self._sql.text(source, column)
 
     def codes(self, source: Source, column: str) -> tuple[NDArray[np.int32], list[str]]:
         """Return each row's index into the column's sorted distinct texts, -1 where it is missing; and the texts."""
-        labels = self._distinct(source, column)
+        labels = self.distinct(source, column)
         return self._encode(source, column, labels), labels
 
     def _fetch(self, query: str) -> dict[str, Any]:
         return self._con.execute(query).fetchnumpy()
 
-    def _number(self, source: Source, column: str) -> str:
-        """Return SQL for a cell's number, NULL where it is missing or not a plain number."""
-        kind, name, text = source.types[column], source.field(column), self.text(source, column)
-        if not _is_number(kind) and self._reading.decimal == ",":
-            number = f"TRY_CAST({comma_number_sql(text)} AS DOUBLE)"
-            return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_COMMA_NUMBER)}) THEN {number} END"
-        if not _is_number(kind):
-            return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_NUMBER)}) THEN TRY_CAST({text} AS DOUBLE) END"
-        # A single-precision 0.1 is read as the 0.1 that a file would show, not as 0.10000000149.
-        plain = f"{name}::VARCHAR::DOUBLE" if kind == "FLOAT" else f"{name}::DOUBLE"
-        listed = any(spelling for spelling in self._reading.missing)
-        return f"CASE WHEN {text} IS NOT NULL THEN {plain} END" if listed else plain
-
-    def _time(self, source: Source, column: str) -> str:
-        """Return SQL for a cell's time to the microsecond, NULL where it is missing or not a plain time."""
-        text, pattern = self._iso_text(source, column), PLAIN_TIME if self._reading.dates == "iso" else LOOSE_TIME
-        cut = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]+', '\\1')"
-        # The calendar has no year 0; DuckDB takes it for the year before the year 1.
-        plain = f"regexp_full_match({text}, {literal(pattern)}) AND NOT starts_with({text}, '0000')"
-        return f"CASE WHEN {plain} THEN TRY_CAST({cut} AS TIMESTAMP) END"
-
-    def _iso_text(self, source: Source, column: str) -> str:
-        """Return SQL for a cell's text, days respelled as 2024-12-31 if `reading.dates` says how they are written."""
-        text = self.text(source, column)
-        if self._reading.dates == "iso" or source.types[column] != "VARCHAR":
-            return text
-        return iso_sql(text, self._reading.dates)
-
     def _numbers(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Numbers]:
-        plain = [self._number(source, spec.name) for source in sources]
+        plain = [self._sql.number(source, spec.name) for source in sources]
         values = [
             _filled(self._fetch(f"SELECT {number} AS v FROM {quoted(source.table)}")["v"])
             for number, source in zip(plain, sources, strict=True)
         ]
-        known = values[0][np.isfinite(values[0])]
-        whole = bool(known.size) and bool(np.all(known == np.trunc(known)))
-        smallest, largest = (float(known.min()), float(known.max())) if known.size else (np.inf, -np.inf)
-
+        facts = self._facts.get(spec.name)
+        if not isinstance(facts, NumberFacts):
+            facts = NumberFacts.of(values[0])
         comma = self._reading.decimal == ","
 
         def meaning(label: str) -> tuple[float, float, float] | None:
             text = with_point(label) if comma else label
             if text is None:
                 return None
-            found = read_number(text, whole=whole, smallest=smallest, largest=largest)
+            found = read_number(text, whole=facts.whole, smallest=facts.smallest, largest=facts.largest)
             return None if found is None else (found.middle, found.low, found.high)
 
         def released(label: str) -> tuple[float, float, float] | None:
             text = with_point(label) if comma else label
             if text is None:
                 return None
-            found = read_pair(text, whole=whole, smallest=smallest, largest=largest)
+            found = read_pair(text, whole=facts.whole, smallest=facts.smallest, largest=facts.largest)
             return meaning(label) if found is None else (found.middle, found.low, found.high)
 
         result = []
@@ -162,7 +124,7 @@ class ColumnReader:
                 self._problems.append(Problem(source.name, what, cure, spec.name, first, int(infinite.size)))
             # If every cell is a plain number, both ends of its interval are the number and need no arrays of their own.
             numbers = Numbers(value, value, value)
-            if np.isnan(value).any() and not _is_number(source.types[spec.name]):
+            if np.isnan(value).any() and not is_number(source.types[spec.name]):
                 means = released if _is_release(source) else meaning
                 found = self._spelled(spec, source, number, means, "a number or an interval")
                 if found:
@@ -187,7 +149,7 @@ class ColumnReader:
 
     def _notice_rounded(self, spec: ColumnSpec, source: Source, number: str, values: NDArray[np.float64]) -> None:
         """Report whole numbers that are compared as another number: a double holds them exactly up to 2^53."""
-        if source.types[spec.name] in _FLOAT_TYPES or not np.any(np.abs(values) >= _LARGEST_EXACT):
+        if source.types[spec.name] in FLOAT_TYPES or not np.any(np.abs(values) >= _LARGEST_EXACT):
             return
         text = self.text(source, spec.name)
         whole = f"TRY_CAST({text} AS HUGEINT)"
@@ -203,26 +165,25 @@ class ColumnReader:
             self._notices.append(MeasuredNotice(where, rounded, source.rows, text, "whole number", one))
 
     def _times(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Times]:
-        ends: tuple[datetime, datetime] | tuple[None, None] = (None, None)
-        clocked = whole_day = False
+        known = self._facts.get(spec.name)
+        facts = known if isinstance(known, TimeFacts) else TimeFacts()
+        whole_day = False
 
         def meaning(label: str) -> tuple[np.datetime64, np.datetime64] | None:
             label = iso_days(label, self._reading.dates)
-            found = read_time(label, earliest=ends[0], latest=ends[1], whole_day=whole_day)
+            found = read_time(label, earliest=facts.ends[0], latest=facts.ends[1], whole_day=whole_day)
             return None if found is None else (np.datetime64(found.first, "us"), np.datetime64(found.last, "us"))
 
         result = []
         for source in sources:
-            plain = self._time(source, spec.name)
-            value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
-            first = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
+            plain = self._sql.time(source, spec.name)
+            first = self._instants(source, plain)
             times = Times(first, first)
-            if source is sources[0]:
-                ends, clocked = _ends(first), _has_clock(first)
-            # A day among times with a clock time has lost its own; a release of days alone may be rounded in any way.
-            cut = clocked and _is_release(source)
+            if source is sources[0] and known is None:
+                facts = TimeFacts.of(first)
+            cut = facts.clock and _is_release(source)
             days = self._days(source, spec.name) if cut else np.zeros(len(first), dtype=bool)
-            whole_day = cut and _has_clock(first[~days])
+            whole_day = cut and (facts.released_clock or has_clock(first[~days]))
             if days.any() and whole_day:
                 times = Times(first, np.where(days, first + _DAY, first))
             if np.isnat(first).any():
@@ -234,11 +195,15 @@ class ColumnReader:
             result.append(times)
         return result
 
+    def _instants(self, source: Source, plain: str) -> NDArray[np.datetime64]:
+        """Return the plain times of a column, NaT where there is none."""
+        value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
+        filled: NDArray[np.datetime64] = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
+        return filled
+
     def _days(self, source: Source, column: str) -> NDArray[np.bool_]:
         """Return which cells are a day without a clock time."""
-        pattern = _PLAIN_DAY if self._reading.dates == "iso" else LOOSE_DAY
-        day = f"regexp_full_match({self._iso_text(source, column)}, {literal(pattern)})"
-        query = f"SELECT {day} AS v FROM {quoted(source.table)}"
+        query = f"SELECT {self._sql.day(source, column)} AS v FROM {quoted(source.table)}"
         return np.ma.filled(self._fetch(query)["v"], False).astype(bool)
 
     def _spelled(
@@ -249,7 +214,7 @@ class ColumnReader:
         Each distinct text is parsed once. Texts that cannot be read become a problem of the column, and so do ambiguous
         texts.
         """
-        labels = self._distinct(source, spec.name, f"({plain}) IS NULL")
+        labels = self.distinct(source, spec.name, f"({plain}) IS NULL")
         codes = self._encode(source, spec.name, labels)
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(len(labels) + 1))
@@ -303,7 +268,8 @@ class ColumnReader:
             at = np.concatenate(rows)
             self._problems.append(Problem(source.name, what, cure, spec.name, int(at.min()) + 1, int(at.size)))
 
-    def _distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
+    def distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
+        """Return the sorted distinct texts of the cells that meet a condition."""
         if source.rows <= _FEW_ROWS and condition == "true":
             return sorted({label for label in self._few_texts(source, column) if label is not None})
         text = self.text(source, column)
@@ -316,7 +282,7 @@ class ColumnReader:
         if source.rows > limits.labels:
             query = f"SELECT count(DISTINCT {text}) FROM {quoted(source.table)}"
             limits.check_labels(int(self._con.execute(query).fetchall()[0][0]), source.name, column)
-        return self._distinct(source, column)
+        return self.distinct(source, column)
 
     def _few_texts(self, source: Source, column: str) -> list[str | None]:
         """Return the texts of a column of a small table; those of the last column are kept."""
@@ -343,28 +309,21 @@ class ColumnReader:
         return np.ma.filled(codes, -1).astype(np.int32)
 
     def _labels(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Labels]:
-        distinct = [self._distinct_labels(source, spec.name) for source in sources]
-        originals = set(distinct[0])
-        listed = originals.union(spec.parents or ())
-        own = [respelled(labels, listed) for labels in distinct]
-        meant = [
-            {label: item.meant.get(label, label) for label in labels if not _says_nothing(spec, source, label, listed)}
-            for source, labels, item in zip(sources, distinct, own, strict=True)
-        ]
-        labels = tuple(sorted(originals.union(*(text.values() for text in meant[1:]))))
-        place = {label: code for code, label in enumerate(labels)}
+        facts = self._facts.get(spec.name)
+        if not isinstance(facts, LabelFacts):
+            facts = LabelFacts(spec, {source.table: self._distinct_labels(source, spec.name) for source in sources})
         read = []
-        for source, spellings, text in zip(sources, distinct, meant, strict=True):
-            wanted = [place[text[label]] if label in text else -1 for label in spellings]
-            if wanted == [place.get(label, -1) for label in spellings]:
-                read.append(Labels(self._encode(source, spec.name, labels), labels))
+        for source in sources:
+            if facts.as_spelled(source.table):
+                read.append(Labels(self._encode(source, spec.name, facts.labels), facts.labels))
             else:
-                own_codes = self._encode(source, spec.name, spellings)
-                read.append(Labels(np.array([*wanted, -1], dtype=np.int32)[own_codes], labels))
-        for source, item in zip(sources, own, strict=True):
-            self._notice_spellings(spec, source, item)
-        if len(read) > 1:
-            self._notices.extend(unknown_labels.notices(spec, originals, read))
+                own_codes = self._encode(source, spec.name, facts.distinct[source.table])
+                wanted = np.array([*facts.codes(source.table), -1], dtype=np.int32)
+                read.append(Labels(wanted[own_codes], facts.labels))
+        for source in sources:
+            self._notice_spellings(spec, source, facts.spelled[source.table])
+        if len(read) > 1 and spec.name not in self._facts:
+            self._notices.extend(unknown_labels.notices(spec, facts.originals, read))
         return read
 
     def _notice_spellings(self, spec: ColumnSpec, source: Source, found: LabelRespelling) -> None:
@@ -381,32 +340,9 @@ class ColumnReader:
             self._refuse(source, spec, [np.flatnonzero(codes >= 0)], what, "Use the same spelling in all tables.")
 
 
-def _has_clock(times: NDArray[np.datetime64]) -> bool:
-    """Whether any time has a clock time other than midnight."""
-    known = times[~np.isnat(times)]
-    return bool(np.any(known != known.astype("datetime64[D]")))
-
-
 def _is_release(source: Source) -> bool:
     """Whether the table is the protected one: originals and controls hold no suppressed or generalized values."""
-    return source.table == "protected"
-
-
-def _says_nothing(spec: ColumnSpec, source: Source, label: str, listed: set[str]) -> bool:
-    """Whether the label marks suppression and is not an original label: stars or, in a release, a word for it."""
-    return label not in listed and (spec.says_nothing(label) or (_is_release(source) and is_gone(label)))
-
-
-def _ends(times: NDArray[np.datetime64]) -> tuple[datetime, datetime] | tuple[None, None]:
-    """Return the first and the last of the times, if there are any that `datetime` supports."""
-    known = times[~np.isnat(times)]
-    ends = (known.min().item(), known.max().item()) if known.size else (None, None)
-    return ends if all(isinstance(end, datetime) for end in ends) else (None, None)
-
-
-def _is_number(kind: str) -> bool:
-    """Whether DuckDB stores the column as numbers."""
-    return kind in _WHOLE_TYPES or kind in _FLOAT_TYPES or kind.startswith("DECIMAL")
+    return source.table == RELEASE
 
 
 def _filled(values: Any) -> NDArray[np.float64]:

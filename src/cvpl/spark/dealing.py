@@ -1,0 +1,157 @@
+"""Which task searches which records: small blocks share a task, and a large block is split on both sides.
+
+The rule depends on a record's block and place alone, so a task that is run again gets the same records. Blocks with at
+most `rows` records a side are dealt to buckets by a hash of their keys. A larger block is cut into pieces by place, p
+of its queries and q of its candidates, and each of the p q pairs of pieces is a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.block_words import block_words
+from cvpl.operators.blocking import Key
+from cvpl.spark.cluster_table import ClusterTable, Reader
+from cvpl.tables.columns import Table
+from cvpl.tables.row_hash import hash_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+Ints = NDArray[np.int64]
+Side = Literal["queries", "candidates"]
+
+TASK = ("bucket", "query_piece", "candidate_piece")
+"""The fields that name a task."""
+_TASK_SCHEMA = "bucket long, query_piece int, candidate_piece int"
+
+
+def block_numbers(scheme: tuple[Key, ...], table: Table) -> Ints:
+    """A number for each record's block; two blocks share one by a chance of about 1 in 10^19."""
+    words = [word.view(np.uint64) for word in block_words(scheme, table)]
+    return hash_columns(words, table.rows).view(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockCounts:
+    """The blocks of two tables: the pairs that share one, and the blocks with more than `rows` records of a side."""
+
+    pairs: int
+    rows: int
+    large: Ints
+    queries: Ints
+    candidates: Ints
+
+
+def count_blocks(scheme: tuple[Key, ...], queries: ClusterTable, candidates: ClusterTable) -> BlockCounts:
+    """Count the records of every block, in the cluster; only totals and the sizes of large blocks reach the driver."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
+
+    sides = [
+        table.frame.mapInArrow(_Counted(scheme, table.reader), "block long, records long")
+        .groupBy("block")
+        .agg(sql.sum("records").alias(name))
+        for table, name in ((queries, "queries"), (candidates, "candidates"))
+    ]
+    rows = queries.cluster.rows
+    blocks = sides[0].join(sides[1], "block")
+    decimal = sql.col("queries").cast("decimal(38,0)") * sql.col("candidates")
+    both = blocks.withColumn("is_large", (sql.col("queries") > rows) | (sql.col("candidates") > rows))
+    found = both.groupBy("is_large", sql.when(sql.col("is_large"), sql.col("block")).alias("block")).agg(
+        sql.sum(decimal).alias("pairs"), sql.sum("queries").alias("queries"), sql.sum("candidates").alias("candidates")
+    )
+    collected = found.collect()
+    large = sorted((row.block, row.queries, row.candidates) for row in collected if row.is_large)
+    columns = np.array(large, dtype=np.int64).reshape(-1, 3).T
+    return BlockCounts(sum(int(row.pairs) for row in collected), rows, *columns)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Counts the records of each block in a batch."""
+
+    scheme: tuple[Key, ...]
+    reader: Reader
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+
+        for batch in batches:
+            _, table = self.reader(pa.Table.from_batches([batch]))
+            blocks, records = np.unique(block_numbers(self.scheme, table), return_counts=True)
+            yield pa.RecordBatch.from_pydict({"block": blocks, "records": records})
+
+
+@dataclass(frozen=True, eq=False)
+class Dealing:
+    """The tasks of one search: the number of buckets, and the number of pieces of each large block."""
+
+    buckets: int
+    large: Ints
+    query_pieces: Ints
+    candidate_pieces: Ints
+
+    @classmethod
+    def of(cls, counts: BlockCounts, records: int) -> Dealing:
+        """Deal so many records, of both sides together, to tasks of about `rows` records a side."""
+        pieces = [-(-side // counts.rows) for side in (counts.queries, counts.candidates)]
+        return cls(max(1, -(-records // (2 * counts.rows))), counts.large, *pieces)
+
+    @property
+    def splits(self) -> bool:
+        """Whether some query has candidates in several tasks."""
+        return bool(np.any(self.candidate_pieces > 1))
+
+    def tasks(self, blocks: Ints, places: Ints, side: Side) -> tuple[Ints, Ints, Ints, Ints]:
+        """The records of one side of every task: their row numbers here, and the task of each.
+
+        A record of a large block is in one piece of its own side, and meets every piece of the other.
+        """
+        at = np.minimum(np.searchsorted(self.large, blocks), max(0, len(self.large) - 1))
+        large = self.large[at] == blocks if len(self.large) else np.zeros(len(blocks), dtype=bool)
+        own, other = self.query_pieces, self.candidate_pieces
+        if side == "candidates":
+            own, other = other, own
+        mine = np.ones(len(blocks), dtype=np.int64)
+        theirs = np.ones(len(blocks), dtype=np.int64)
+        mine[large], theirs[large] = own[at[large]], other[at[large]]
+        bucket = np.where(large, blocks, (blocks.view(np.uint64) % np.uint64(self.buckets)).astype(np.int64))
+        rows = np.repeat(np.arange(len(blocks)), theirs)
+        met = np.arange(len(rows)) - np.repeat(np.cumsum(theirs) - theirs, theirs)
+        pieces = (places % mine)[rows], met
+        return rows, bucket[rows], *(pieces if side == "queries" else pieces[::-1])
+
+    def deal(self, scheme: tuple[Key, ...], table: ClusterTable, side: Side) -> DataFrame:
+        """The records of a table with the task of each."""
+        schema = f"{_TASK_SCHEMA}, {table.layout.schema}"
+        return table.frame.mapInArrow(_Dealt(self, scheme, table.reader, side), schema)
+
+
+@dataclass(frozen=True, eq=False)
+class _Dealt:
+    """Repeats each record of a batch for every task that it is in."""
+
+    dealing: Dealing
+    scheme: tuple[Key, ...]
+    reader: Reader
+    side: Side
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+
+        for batch in batches:
+            stored = pa.Table.from_batches([batch]).select(self.reader.layout.fields)
+            stored = stored.sort_by("place")
+            places, table = self.reader(stored)
+            rows, *task = self.dealing.tasks(block_numbers(self.scheme, table), places, self.side)
+            found = stored.take(pa.array(rows))
+            kinds = pa.int64(), pa.int32(), pa.int32()
+            for number, (name, values, kind) in enumerate(zip(TASK, task, kinds, strict=True)):
+                found = found.add_column(number, name, pa.array(values).cast(kind))
+            yield from found.combine_chunks().to_batches()

@@ -1,0 +1,224 @@
+"""Tables read and checked in the cluster, by the same reader as on one machine.
+
+What cells mean depends on few facts of whole tables (`tables.column_facts`). A first pass collects them from all
+chunks; a second reads every chunk with them. Records are then put in record order: those whose keys begin with the same
+bits meet in one task, which sorts them and numbers them on from the number of records with lower keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.errors import InputError, Problem
+from cvpl.spark.arrow_tables import PLACE, Layout
+from cvpl.spark.chunks import chunks, of_each_chunk
+from cvpl.spark.cluster import Cluster
+from cvpl.spark.cluster_table import ClusterTable
+from cvpl.tables.column_facts import ColumnFacts, LabelFacts, NumberFacts, TimeFacts
+from cvpl.tables.columns import ColumnSpec, Table
+from cvpl.tables.connection import connect
+from cvpl.tables.measured_notice import MeasuredNotice
+from cvpl.tables.reading import ColumnReader
+from cvpl.tables.reading_settings import Reading
+from cvpl.tables.record_keys import record_keys
+from cvpl.tables.source import open_source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+Facts = Mapping[str, ColumnFacts]
+
+
+def column_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], reading: Reading) -> Facts:
+    """The facts of whole tables that say what the cells of each column mean; `frames` begins with the original."""
+    found: dict[str, Any] = {}
+    for table, frame in frames.items():
+        for answer in of_each_chunk(frame, _PartFacts(table, specs, reading)):
+            for name, facts in answer.items():
+                found[name] = found[name].joined(facts) if name in found else facts
+    return {**found, **_label_facts(frames, [spec for spec in specs if spec.type == "category"], reading)}
+
+
+@dataclass(frozen=True)
+class _PartFacts:
+    """Asks a chunk for its facts."""
+
+    table: str
+    specs: Sequence[ColumnSpec]
+    reading: Reading
+
+    def __call__(self, chunk: pa.Table) -> dict[str, NumberFacts | TimeFacts]:
+        with connect() as con:
+            source = open_source(con, chunk, self.table, self.reading)
+            reader = ColumnReader(con, self.reading, [], [])
+            found = {spec.name: reader.facts(spec, source) for spec in self.specs}
+        return {name: facts for name, facts in found.items() if facts is not None}
+
+
+def _label_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], reading: Reading) -> Facts:
+    """The distinct labels of each table; refused, before they leave the cluster, if there are too many."""
+    distinct: dict[str, dict[str, list[str]]] = {spec.name: {} for spec in specs}
+    for table, frame in frames.items():
+        if not specs:
+            break
+        labels = frame.mapInArrow(_PartLabels(table, specs, reading), "spec int, label string").distinct().persist()
+        try:
+            for row in labels.groupBy("spec").count().collect():
+                reading.limits.check_labels(row["count"], table, specs[row.spec].name)
+            for spec in specs:
+                distinct[spec.name][table] = []
+            for row in labels.collect():
+                distinct[specs[row.spec].name][table].append(row.label)
+        finally:
+            labels.unpersist()
+    return {
+        spec.name: LabelFacts(spec, {table: tuple(sorted(found)) for table, found in distinct[spec.name].items()})
+        for spec in specs
+    }
+
+
+@dataclass(frozen=True)
+class _PartLabels:
+    """Lists the distinct labels of a chunk."""
+
+    table: str
+    specs: Sequence[ColumnSpec]
+    reading: Reading
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+
+        for chunk in chunks(batches):
+            with connect() as con:
+                source = open_source(con, chunk, self.table, self.reading)
+                reader = ColumnReader(con, self.reading, [], [])
+                for number, spec in enumerate(self.specs):
+                    labels = reader.distinct(source, spec.name)
+                    numbers = np.full(len(labels), number, dtype=np.int32)
+                    yield pa.RecordBatch.from_pydict({"spec": numbers, "label": pa.array(labels, pa.string())})
+
+
+@dataclass(frozen=True)
+class Said:
+    """What reading said: the problems of the table, its notices, and the columns that hold ranges."""
+
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[MeasuredNotice, ...] = ()
+    ranges: frozenset[str] = frozenset()
+
+    @classmethod
+    def together(cls, parts: Sequence[Said], rows: int) -> Said:
+        """What the parts of a table of so many rows said; the same problem of several parts is one."""
+        problems: dict[tuple[str | None, ...], int] = {}
+        notices: dict[MeasuredNotice, int] = {}
+        for part in parts:
+            for problem in part.problems:
+                key = problem.where, problem.what, problem.cure, problem.column
+                problems[key] = problems.get(key, 0) + (problem.count or 1)
+            for notice in part.notices:
+                same = replace(notice, records=0, of=rows)
+                notices[same] = notices.get(same, 0) + notice.records
+        return cls(
+            tuple(
+                Problem(str(where), str(what), str(cure), column, count=count)
+                for (where, what, cure, column), count in sorted(problems.items(), key=str)
+            ),
+            tuple(replace(notice, records=count) for notice, count in sorted(notices.items(), key=str)),
+            frozenset().union(*(part.ranges for part in parts)),
+        )
+
+
+def read_table(
+    cluster: Cluster, table: str, frame: DataFrame, specs: Sequence[ColumnSpec], reading: Reading, facts: Facts
+) -> tuple[ClusterTable, Said]:
+    """A table in record order, kept in the cluster, and what reading said of it.
+
+    Raises InputError if not every record of the frame was read.
+    """
+    from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - part of an extra
+
+    rows = frame.count()
+    bits = max(0, (rows // cluster.rows).bit_length())
+    labels = {name: item.labels for name, item in facts.items() if isinstance(item, LabelFacts)}
+    layout = Layout.declared(table, specs, labels)
+    task = _Read(table, tuple(specs), reading, facts, layout, bits)
+    read = cluster.keep(frame.mapInArrow(task, f"part int, key long, said binary, {layout.schema}"))
+    counts = {row.part: row["count"] for row in read.where("said is null").groupBy("part").count().collect()}
+    if sum(counts.values()) != rows:
+        what = f"{sum(counts.values()):,} of {rows:,} records were read"
+        raise InputError(
+            [Problem(table, what, "The table may have changed. Run the audit on one that does not change.")]
+        )
+    answers = [
+        CPickleSerializer().loads(bytes(row.said)) for row in read.where("said is not null").select("said").collect()
+    ]
+    said = Said.together(answers, rows)
+    layout = layout.plain([spec.name for spec in specs if spec.name not in said.ranges])
+    starts = np.cumsum([0, *(counts.get(part, 0) for part in range(1 << bits))])
+    records = read.where("said is null").select("part", "key", *layout.fields[1:])
+    numbered = records.groupBy("part").applyInArrow(_numbering(starts, layout), layout.schema)
+    ordered = cluster.keep(numbered)
+    if ordered.count() != rows:
+        raise InputError([Problem(table, "records were lost when they were sorted", "Run the audit again.")])
+    cluster.let_go(read)
+    return ClusterTable(table, rows, tuple(specs), cluster=cluster, frame=ordered, layout=layout), said
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Reads the chunks of a partition: the columns of each record, its key, and once a chunk what reading said."""
+
+    table: str
+    specs: tuple[ColumnSpec, ...]
+    reading: Reading
+    facts: Facts
+    layout: Layout
+    bits: int
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+        from pyspark.serializers import CPickleSerializer  # noqa: PLC0415
+
+        for chunk in chunks(batches):
+            problems: list[Problem] = []
+            notices: list[MeasuredNotice] = []
+            with connect() as con:
+                source = open_source(con, chunk, self.table, self.reading)
+                reader = ColumnReader(con, self.reading, problems, notices, self.facts)
+                columns = {spec.name: reader.read(spec, [source])[0] for spec in self.specs}
+                keys = record_keys(con, source)
+            ranges = frozenset(name for name, column in columns.items() if not column.plain)
+            part = (
+                np.zeros(len(keys), np.int32) if not self.bits else (keys >> np.uint64(64 - self.bits)).astype(np.int32)
+            )
+            # A signed number that sorts as the unsigned key does.
+            key = (keys ^ np.uint64(1 << 63)).view(np.int64)
+            written = self.layout.write(
+                Table(self.table, len(keys), self.specs, columns), np.zeros(len(keys), np.int64)
+            )
+            head = {"part": pa.array(part), "key": pa.array(key), "said": pa.nulls(len(keys), pa.binary())}
+            written = pa.table(head | dict(zip(written.column_names, written.columns, strict=True)))
+            yield from written.combine_chunks().to_batches()
+            blank = {field.name: pa.nulls(1, field.type) for field in written.schema}
+            answer = CPickleSerializer().dumps(Said(tuple(problems), tuple(notices), ranges))
+            yield pa.RecordBatch.from_pydict(blank | {"said": pa.array([answer], pa.binary())})
+
+
+def _numbering(starts: NDArray[np.int64], layout: Layout) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+    """Sorts the records of a part by their keys, and numbers them on from the records of the parts before it."""
+
+    def numbered(part: tuple[Any, ...], records: pa.Table) -> pa.Table:
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+
+        first = int(starts[part[0].as_py()])
+        ordered = records.sort_by("key").select(layout.fields[1:])
+        places = np.arange(first, first + records.num_rows, dtype=np.int64)
+        return ordered.add_column(0, PLACE, pa.array(places))
+
+    return numbered

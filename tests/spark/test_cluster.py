@@ -1,0 +1,120 @@
+"""Tables in a cluster give what they give on one machine: columns, order, features, projections and candidates."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from cvpl.attack.attack import attack
+from cvpl.cli.demo import CONFIG
+from cvpl.laboratory.mechanisms import Mondrian, Perturbation
+from cvpl.laboratory.simulation import Touchpoints
+from cvpl.operators.feature_vectors import FittingVectors
+from cvpl.operators.projection import Pca, RobustPca
+from cvpl.randomness import stream
+from cvpl.spark.cluster import on_cluster
+from cvpl.spark.cluster_table import ClusterTable
+from cvpl.spark.reading import column_facts, read_table
+from cvpl.spark.search import search
+from cvpl.spark.summaries import fit_space
+from cvpl.spark.vectors import ClusterVectors
+from cvpl.workflows.audit import read_plan
+
+PEOPLE = 600
+ROLES = ("original", "protected", "control")
+ATTACKERS = {
+    "paper": {},
+    "unblocked": {"alignment": "release", "blocking": "none"},
+    "nearest": {"alignment": "release", "blocking": "none", "similarity": "euclidean", "threshold": "false_rate"},
+    "rarity": {"alignment": "release", "blocking": "none", "similarity": "rarity"},
+    "agreement": {"alignment": "release", "blocking": "none", "similarity": "agreement"},
+    "contained": {"alignment": "cells", "blocking": "none", "similarity": {"rarity": {"m": 0.99}}},
+}
+
+
+@pytest.fixture(scope="module", params=["perturbed", "generalized"])
+def plan(request, tmp_path_factory):
+    """A configuration and tables in Parquet, read on one machine; some people are in a table twice."""
+    rng = np.random.default_rng(3)
+    people, others = (Touchpoints(records=PEOPLE).draw(rng) for _ in range(2))
+    mechanism = Perturbation("low") if request.param == "perturbed" else Mondrian(5, ("age", "gender", "region"))
+    folder = tmp_path_factory.mktemp(request.param)
+    for role, table in zip(ROLES, (people, mechanism.protect(people, rng), others), strict=True):
+        frame = pd.DataFrame(table.to_columns())
+        pd.concat([frame, frame.head(40)]).astype(str).to_parquet(folder / f"{role}.parquet")
+    config = yaml.safe_load(CONFIG)
+    del config["attacker"]
+    files = [str(folder / f"{role}.parquet") for role in ROLES]
+    resolved, inputs = read_plan(files[0], files[1], config | {"attackers": ATTACKERS}, files[2], None)
+    return files, resolved, inputs
+
+
+@pytest.fixture
+def pair(session, plan):
+    """The two tables, sent to a cluster as they were read."""
+    tables = plan[2].pair
+    with on_cluster(session, 150) as cluster:
+        yield [ClusterTable.of(cluster, table) for table in (tables.original, tables.protected)]
+
+
+@pytest.mark.parametrize(("partitions", "adaptive"), [(1, "true"), (5, "false")])
+def test_tables_are_read_as_on_one_machine(session, plan, partitions, adaptive):
+    files, resolved, inputs = plan
+    session.conf.set("spark.sql.adaptive.enabled", adaptive)
+    with on_cluster(session, 150) as cluster:
+        frames = {
+            role: session.read.parquet(file).repartition(partitions, "age")
+            for role, file in zip(ROLES, files, strict=True)
+        }
+        facts = column_facts(frames, resolved.specs, resolved.reading)
+        for role, frame in frames.items():
+            found, said = read_table(cluster, role, frame, resolved.specs, resolved.reading, facts)
+            mine = getattr(inputs.pair, role)
+            places, table = found.layout.read(found.frame.toArrow().sort_by("place"))
+            assert found.rows == mine.rows and np.array_equal(places, np.arange(mine.rows)) and not said.problems
+            for spec in mine.specs:
+                one, other = mine.columns[spec.name], table.columns[spec.name]
+                assert one.plain == other.plain and one.label_texts() == other.label_texts()
+                assert all(np.array_equal(*ends) for ends in zip(one.bits(), other.bits(), strict=True)), spec.name
+        assert cluster.kept
+    assert not cluster.kept and not session.sparkContext._jsc.getPersistentRDDs()
+
+
+@pytest.mark.parametrize("change", [{}, {"scale": "robust", "encode": "frequency", "missing": "indicator"}])
+def test_features_are_fitted_as_on_one_machine(plan, pair, change):
+    tables = plan[2].pair
+    vectorization = plan[1].attackers["paper"].vectorization.model_copy(update=change)
+    one, other = vectorization.fit([tables.original, tables.protected]), fit_space(vectorization, pair)
+    for mine, theirs in zip(one.parts, other.parts, strict=True):
+        for name in ("centre", "factor", "neutral", "median", "table", "mean"):
+            np.testing.assert_allclose(getattr(theirs, name, 0.0), getattr(mine, name, 0.0), rtol=1e-12, atol=1e-12)
+    for operator in (Pca(), RobustPca()):
+        fitted = [
+            operator.fit(FittingVectors(vectors, one.neutral, partial(stream, 1))).linear
+            for vectors in (
+                {table.name: one(table) for table in (tables.original, tables.protected)},
+                {table.name: ClusterVectors(one, table) for table in pair},
+            )
+        ]
+        np.testing.assert_allclose(fitted[1].loadings, fitted[0].loadings, atol=1e-10)
+        np.testing.assert_allclose(fitted[1].centre, fitted[0].centre, atol=1e-10)
+
+
+@pytest.mark.parametrize("attacker", ATTACKERS)
+@pytest.mark.parametrize("rows", [150, 100_000])
+def test_candidates_are_found_as_on_one_machine(session, plan, attacker, rows):
+    _, resolved, inputs = plan
+    done = attack(inputs.pair, resolved.attackers[attacker], seed=1)
+    with on_cluster(session, rows) as cluster:
+        queries, candidates = (ClusterTable.of(cluster, table) for table in (done.original, done.protected))
+        outcome = search(done.representation, done.attacker.blocking.any_of[0], queries, candidates)
+        found = outcome.collect(queries.rows)
+        assert outcome.blocks.pairs == done.blocks.pairs
+    for name in ("best", "second"):
+        np.testing.assert_allclose(getattr(found, name), getattr(done.found, name), atol=1e-9)
+    assert np.array_equal(found.candidates, done.found.candidates)
+    assert np.array_equal(found.ties, done.found.ties)
