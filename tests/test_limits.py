@@ -91,7 +91,7 @@ def test_labels_are_not_fetched_if_there_are_too_many(tmp_path, monkeypatch):
     def fetched(*_):
         raise AssertionError("the labels were fetched")
 
-    monkeypatch.setattr(ColumnReader, "_distinct", fetched)
+    monkeypatch.setattr(ColumnReader, "distinct", fetched)
     with pytest.raises(LimitError, match="column 'x': the column has 3 different labels"):
         read(table(tmp_path, "csv"), labels=2)
 

@@ -70,7 +70,7 @@ def test_a_second_record_is_looked_for_after_the_first_was_found():
     column = SimpleNamespace(
         candidates=lambda _: [slice(0, 2)], rows=lambda _: parts, meets=lambda rows, _: np.ones(len(rows), dtype=bool)
     )
-    table = SimpleNamespace(columns=[column])
+    table = SimpleNamespace(columns=[column], rows=1_000_000)
     assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 1).tolist() == [0, 7]
     assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 0).tolist() == [0]
 
