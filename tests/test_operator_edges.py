@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from cvpl.errors import LimitError
 from cvpl.operators import compiled
+from cvpl.operators.alignment.cells import Cells
 from cvpl.operators.alignment.fitting import _steps, cut_offs
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.feature_vectors import Moments
@@ -30,7 +31,7 @@ from cvpl.operators.vectorization.vectors import _add_looked_up, _add_scaled
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Approximate
-from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.columns import ColumnSpec, Numbers
 from test_alignment import read
 from test_search_ways import assert_same, every_pair
 
@@ -253,3 +254,11 @@ def test_vectors_are_scaled_to_unit_length_unless_they_are_nothing():
     vectors = np.array([[3.0, 4.0], [1e-12, 0.0], [0.0, 0.5]])
     compiled.make_unit(vectors, 1e-9)
     np.testing.assert_allclose(vectors, [[0.6, 0.8], [0.0, 0.0], [0.0, 1.0]])
+
+
+def test_a_range_as_wide_as_the_released_ones_is_moved_to_one_of_them_and_a_wider_one_is_not():
+    cells, rows = Cells.of(np.array([0.0, 10.0]), np.array([9.0, 19.0]))
+    grain = NumberGranularity(cells, np.array([4.5, 14.5])[rows])
+    low, high = np.array([6.0, 6.0, 10.0]), np.array([15.0, 16.0, 19.0])
+    found = grain.apply(Numbers((low + high) / 2, low, high))
+    assert (found.low.tolist(), found.high.tolist()) == ([10.0, 6.0, 10.0], [19.0, 16.0, 19.0])
