@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cvpl.evaluation import classifier_test
+from cvpl.evaluation import classifier_test, contribution
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
 from cvpl.evaluation.contribution import split_links
@@ -17,11 +17,12 @@ from cvpl.evaluation.distributions import bin_edges, binned, compare
 from cvpl.evaluation.evidence import evidence_shares
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
+from cvpl.evaluation.policy import judge
 from cvpl.evaluation.regions import rises, steep_cells
 from cvpl.evaluation.techniques import _contains, _from_release, _label_contains, relation
 from cvpl.evaluation.truth import Truth, _among, _evaluate, own_match_left_out
 from cvpl.evaluation.truth_figures import truth_figures
-from cvpl.operators.projection import LinearProjection
+from cvpl.operators.projection import LinearProjection, PcaSettings
 from cvpl.operators.similarity import CosineScorer
 from cvpl.operators.threshold import Calibrate
 from cvpl.result.rounding import ALL_NUMBERS
@@ -279,3 +280,28 @@ def test_powers_have_intervals_along_the_curve_if_the_score_is_off_the_scale(on_
     assert (found.power_curve_intervals is None) == on_scale
     assert (found.curve_intervals is None) != on_scale
     assert len(found.attributable_curve_intervals) == (2 if on_scale else len(OFF_SCALE_CURVE))
+
+
+def test_the_spread_of_contributions_is_that_of_principal_components_of_few_features(monkeypatch):
+    data = np.random.default_rng(7).normal(size=(70, 2)) * [3.0, 1.0]
+    vectors = lambda rows: SimpleNamespace(take=lambda some: SimpleNamespace(dense=lambda: data[rows][some]))  # noqa: E731
+    space = SimpleNamespace(width=2, neutral=np.zeros(2), owners=("a", "b"), of=vectors)
+    operator = SimpleNamespace(principal=PcaSettings(variance=1.0, min=1), uses_moments=True, fitted_on=("original",))
+    attack = SimpleNamespace(representation=SimpleNamespace(space=space))
+    attack.original = SimpleNamespace(rows=70, take=lambda rows: rows)
+    attack.attacker = SimpleNamespace(projects=True, projection_operator=operator)
+    monkeypatch.setattr(contribution, "STABILITY_FEATURES", 2)
+    found = contribution.structural_spread(attack, np.random.default_rng(0))
+    assert 0.8 < found["a"][0] < found["a"][1] < 0.97
+    monkeypatch.setattr(contribution, "STABILITY_FEATURES", 1)
+    assert contribution.structural_spread(attack, np.random.default_rng(0)) == {}
+    monkeypatch.setattr(contribution, "STABILITY_FEATURES", 2)
+    for change in ({"uses_moments": False}, {"principal": None}):
+        attack.attacker.projection_operator = SimpleNamespace(**(vars(operator) | change))
+        assert contribution.structural_spread(attack, np.random.default_rng(0)) == {}
+
+
+@pytest.mark.parametrize(("figure", "met"), [("risk", (True, True, False)), ("k", (False, True, True))])
+def test_a_limit_is_met_from_its_own_side(figure, met):
+    assert tuple(judge(figure, "high", 0.5, value).met for value in (0.4, 0.5, 0.6)) == met
+    assert not judge(figure, "high", 0.5, None).met
