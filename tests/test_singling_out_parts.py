@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,8 +17,9 @@ from cvpl.evaluation.singling_out.tally import Tally
 from cvpl.evaluation.trials import exposure as trials_exposure
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.guesses import _plans
-from cvpl.evaluation.trials.one_run import _log_half
+from cvpl.evaluation.trials.one_run import _log_half, p_value
 from cvpl.evaluation.trials.over_draws import power_over_draws
+from cvpl.evaluation.trials.rounds_error import TwoWayError
 
 
 def test_an_ordered_value_is_asked_for_on_its_side_of_the_median():
@@ -172,3 +174,24 @@ def test_combinations_that_meet_in_a_hash_table_have_places_of_their_own():
     compiled_tally.enter(seen, keys)
     assert (keys[0], keys[1]) == (keys[2], keys[3]) != (keys[1], keys[0])
     assert sorted(seen[seen >= 0]) == [0, other]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_the_probability_of_right_guesses_by_hand(delta):
+    """Three of four guesses about ten coins: W is binomial, and what delta adds is the most per free guess."""
+    q = np.e**0.5 / (1 + np.e**0.5)
+    chances = [comb(4, number) * q**number * (1 - q) ** (4 - number) for number in range(5)]
+    beyond = sum(chances[3:])
+    most = max(sum(chances[3 - free : 3]) / free for free in (1, 2, 3))
+    assert p_value(3, 4, 10, 0.5, delta) == pytest.approx(beyond + 2 * 10 * delta * most)
+
+
+def test_the_interval_over_rounds_is_the_wider_of_two_scales():
+    error, t = TwoWayError(people=0.05, draws=0.03, between_people=0.0, draw_logit=0.9, units=60, rounds=5), 2.7764451
+    variance, inner = 0.05**2 + 0.03**2, (0.3 * 60 + t * t / 2) / (60 + t * t)
+    skewed = t * np.sqrt(variance / (inner * (1 - inner)) ** 2 + 0.9**4 / (2 * 4))
+    logit = np.log(inner / (1 - inner))
+    low, high = (1 / (1 + np.exp(-(logit + side * skewed))) for side in (-1, 1))
+    wanted = min(low, 0.3 - t * np.sqrt(variance)), max(high, 0.3 + t * np.sqrt(variance))
+    assert error.ends(0.3, 0.95) == pytest.approx(wanted, abs=1e-6)
+    assert high > 0.3 + t * np.sqrt(variance)
