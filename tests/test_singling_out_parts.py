@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from math import comb
+from statistics import NormalDist
 from types import SimpleNamespace
 
 import numpy as np
@@ -195,3 +197,20 @@ def test_the_interval_over_rounds_is_the_wider_of_two_scales():
     wanted = min(low, 0.3 - t * np.sqrt(variance)), max(high, 0.3 + t * np.sqrt(variance))
     assert error.ends(0.3, 0.95) == pytest.approx(wanted, abs=1e-6)
     assert high > 0.3 + t * np.sqrt(variance)
+
+
+@pytest.mark.parametrize("mu", [0.5, 1.0, 3.0])
+def test_the_bound_of_gaussian_noise_follows_from_the_curve_of_its_accountant(mu, monkeypatch):
+    """With the exact curve of one release the power is that of two normal distributions that are mu apart."""
+    normal = NormalDist()
+
+    def deltas(epsilons):
+        return [normal.cdf(mu / 2 - e / mu) - np.exp(e) * normal.cdf(-mu / 2 - e / mu) for e in epsilons]
+
+    loss = SimpleNamespace(get_delta_for_epsilon=deltas)
+    accountant = SimpleNamespace(from_gaussian_mechanism=lambda *_, **__: loss)
+    monkeypatch.setitem(sys.modules, "dp_accounting", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", SimpleNamespace(privacy_loss_distribution=accountant))
+    for rate in (0.01, 0.05):
+        exact = normal.cdf(normal.inv_cdf(rate) + mu)
+        assert exact - 1e-9 <= largest_gaussian_power(1 / mu, rate) <= exact + 2e-4
