@@ -98,7 +98,7 @@ def _total(lines: list[dict]) -> int:
     print(f"certain people: {sum(line['certain'] for line in lines):,}")
     print(f"combined evidence: {sum(line['combined'] for line in lines):,}")
     print(f"combined evidence in the headline: {sum(line['headline'] == 'combined' for line in lines):,}")
-    print(f"not compared, equal records on a grid by chance: {sum(line['by_chance'] for line in lines):,}")
+    print(f"not compared, on a grid or cut off by chance: {sum(line['by_chance'] for line in lines):,}")
     print(f"worlds with a disagreement: {len(differing):,}")
     for line in differing:
         print(f"  seed {line['seed']}, {line['release']}: {len(line['differs'])}, the first: {line['differs'][0]}")

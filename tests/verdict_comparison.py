@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from unittest import mock
 
 import cvpl
@@ -47,6 +47,12 @@ class Outcome:
             self.differs.append(f"{what}: package {mine}, oracle {theirs}")
 
 
+def _only_ends(grain) -> bool:
+    """Whether a column is taken to be cut off at an end, and no more."""
+    said = {part.name for part in fields(grain) if getattr(grain, part.name) is not None}
+    return bool(said) and said <= {"least", "most"}
+
+
 def compare(world: VerdictWorld) -> Outcome:
     """Audit and judge one world."""
     original, protected, control = world.frames
@@ -61,8 +67,10 @@ def compare(world: VerdictWorld) -> Outcome:
         result = cvpl.audit(original, protected, world.config, control=control, fail_above=world.limit)
     outcome = Outcome(result.verdict.kind, result.attacker, result.policy.met, result.certain is not None)
     found = next(attack.granularity.grains for attack in seen if attack.granularity is not None)
-    if world.release == "equal records" and set(found) > set(world.ranges):
-        # The few values beside those of the repeated record are on a grid, or at an end, by chance: not compared.
+    more = [grain for name, grain in found.items() if name not in world.ranges]
+    if more and set(found) > set(world.ranges) and (world.release == "equal records" or all(map(_only_ends, more))):
+        # The few values beside those of a repeated record are on a grid by chance, or several of the largest values
+        # are equal and the original has larger ones, as if it had been cut off there: not compared.
         outcome.by_chance = True
         return outcome
     outcome.check("aligned columns", sorted(found), sorted(world.ranges))
