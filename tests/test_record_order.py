@@ -60,15 +60,15 @@ def as_they_are(tables):
 
 KEYS = """
 import pandas as pd
-from cvpl.tables.connection import connect
+from cvpl.tables.connection import connected
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.record_keys import record_keys
 from cvpl.tables.source import open_source
 
-con = connect()
 when = pd.to_datetime(["2024-05-01 12:00", "2024-10-27 00:30", "1969-07-20 20:17"], utc=True)
-source = open_source(con, pd.DataFrame({"when": when}), "original", Reading())
-print(source.types["when"], record_keys(con, source).tolist())
+with connected() as con:
+    source = open_source(con, pd.DataFrame({"when": when}), "original", Reading())
+    print(source.types["when"], record_keys(con, source).tolist())
 """
 
 

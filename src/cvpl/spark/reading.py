@@ -21,7 +21,7 @@ from cvpl.spark.cluster import Cluster
 from cvpl.spark.cluster_table import ClusterTable
 from cvpl.tables.column_facts import ColumnFacts, LabelFacts, NumberFacts, TimeFacts
 from cvpl.tables.columns import ColumnSpec, Table
-from cvpl.tables.connection import connect
+from cvpl.tables.connection import connected
 from cvpl.tables.measured_notice import MeasuredNotice
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
@@ -54,7 +54,7 @@ class _PartFacts:
     reading: Reading
 
     def __call__(self, chunk: pa.Table) -> dict[str, NumberFacts | TimeFacts]:
-        with connect() as con:
+        with connected() as con:
             source = open_source(con, chunk, self.table, self.reading)
             reader = ColumnReader(con, self.reading, [], [])
             found = {spec.name: reader.facts(spec, source) for spec in self.specs}
@@ -95,7 +95,7 @@ class _PartLabels:
         import pyarrow as pa  # noqa: PLC0415 - part of an extra
 
         for chunk in chunks(batches):
-            with connect() as con:
+            with connected() as con:
                 source = open_source(con, chunk, self.table, self.reading)
                 reader = ColumnReader(con, self.reading, [], [])
                 for number, spec in enumerate(self.specs):
@@ -188,7 +188,7 @@ class _Read:
         for chunk in chunks(batches):
             problems: list[Problem] = []
             notices: list[MeasuredNotice] = []
-            with connect() as con:
+            with connected() as con:
                 source = open_source(con, chunk, self.table, self.reading)
                 reader = ColumnReader(con, self.reading, problems, notices, self.facts)
                 columns = {spec.name: reader.read(spec, [source])[0] for spec in self.specs}

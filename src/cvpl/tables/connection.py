@@ -7,8 +7,11 @@ aside, and a table that does not fit is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+from itertools import count
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cvpl.errors import LimitError
@@ -20,19 +23,59 @@ _Arguments = ParamSpec("_Arguments")
 _Found = TypeVar("_Found")
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """Open DuckDB in memory: it writes nothing to disk, keeps the order of rows, shows no progress and is in UTC."""
+_idle: list[duckdb.DuckDBPyConnection] = []
+"""Instances of DuckDB that nobody uses: to open one takes as long as to read a small table."""
+_of_a_parent: list[duckdb.DuckDBPyConnection] = []
+"""Those of the process that this one was forked from. Their threads are not here, so they are never used or closed."""
+_numbers = count()
+
+
+def _after_fork() -> None:
+    _of_a_parent.extend(_idle)
+    _idle.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+@contextmanager
+def connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connect to tables of one's own in DuckDB, which are gone at the end.
+
+    They are in memory; nothing is written to disk. The order of rows is kept, no progress is shown, and the time zone
+    is UTC. An instance of DuckDB has one user at a time; after an error it is not used again.
+    """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
-    return _set(duckdb.connect(config={"temp_directory": ""}))
+    try:
+        home = _idle.pop()
+    except IndexError:
+        home = duckdb.connect(config={"temp_directory": ""})
+    tables = f"tables_{next(_numbers)}"
+    con = home.cursor()
+    try:
+        con.execute(f"ATTACH ':memory:' AS {tables}")
+        yield _set(con, tables)
+        con.close()
+        for setting in ("memory_limit", "threads"):
+            home.execute(f"RESET {setting}")
+        home.execute(f"DETACH {tables}")
+    except BaseException:
+        con.close()
+        home.close()
+        raise
+    _idle.append(home)
 
 
 def connect_again(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """Open a second connection to the same tables, for another thread; it does not see what is temporary."""
-    return _set(con.cursor())
+    ((tables,),) = con.execute("SELECT current_database()").fetchall()
+    return _set(con.cursor(), str(tables))
 
 
-def _set(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def _set(con: duckdb.DuckDBPyConnection, tables: str) -> duckdb.DuckDBPyConnection:
+    con.execute(f"USE {tables}")
     con.execute("SET preserve_insertion_order = true")
     con.execute("SET enable_progress_bar = false")
     con.execute("SET TimeZone = 'UTC'")  # or the text of an instant, and so a record's key, would hang on the machine

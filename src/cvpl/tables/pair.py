@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.file_problems import damaged_parquet, disk_trouble
@@ -104,8 +104,7 @@ def read_inputs(
 
     reading = reading or Reading()
     problems: list[Problem] = []
-    con = connect()
-    try:
+    with connected() as con:
         if memory is not None:
             _limit(con, memory, threads)
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
@@ -151,8 +150,6 @@ def read_inputs(
         kept = [spec for spec in kept if spec.name not in texts]
         # What the originals lack still tells released records apart.
         released |= _released_alone(con, reading, sources[1], specs, kept)
-    finally:
-        con.close()
     read_tables = [
         Table(source.table, source.rows, tuple(kept), Columns({spec.name: read[spec.name][at] for spec in kept}), where)
         for at, (source, where) in enumerate(zip(sources, places, strict=True))
@@ -342,8 +339,7 @@ def _unit(
 def check_files(*tables: object | None) -> list[Problem]:
     """Find the problems of the files themselves, if there is no usable configuration to read them with."""
     problems: list[Problem] = []
-    con = connect()
-    try:
+    with connected() as con:
         for number, data in enumerate(tables):
             if isinstance(data, str | Path):
                 try:
@@ -353,6 +349,4 @@ def check_files(*tables: object | None) -> list[Problem]:
                 except LimitError:
                     # The configuration may raise the limit, once it can be used.
                     continue
-    finally:
-        con.close()
     return problems

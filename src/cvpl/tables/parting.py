@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
 from cvpl.input_file import FileState
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.csv_file import delimiter_of, is_csv
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.limits import Limits
@@ -54,7 +54,7 @@ def read_people(path: Path, by: str | None, limits: Limits | None = None) -> Peo
         cure = "Name a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file; write the table as one of them."
         raise InputError([Problem(path.name, "a table of this file format cannot be split", cure)])
     reading = guess_dialect(path, limits).reading
-    with closing(connect()) as con:
+    with connected() as con:
         source = open_source(con, path, "people", reading)
         if by is None:
             return PeopleOfTable(np.arange(source.rows), source.rows, reading, source.fingerprint, source.state)
@@ -88,7 +88,7 @@ def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Pa
 @within_memory
 def check_parts(paths: tuple[Path, Path], reading: Reading, rows: tuple[int, int], by: str | None) -> None:
     """Read the written files again. Raises RuntimeError if a row count is wrong or a person is in both files."""
-    with closing(connect()) as con:
+    with connected() as con:
         one, two = (open_source(con, path, f"part {number}", reading) for number, path in enumerate(paths))
         if (one.rows, two.rows) != rows:
             raise RuntimeError("the written files do not have the expected number of rows")
@@ -138,7 +138,7 @@ def written_csv(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _part_parquet(path: Path, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
-    with closing(connect()) as con:
+    with connected() as con:
         source = open_source(con, path, "people", Reading())
         _check_names(source)
         named = ", ".join(f"{source.field(name)} AS {quoted(name)}" for name in source.types)

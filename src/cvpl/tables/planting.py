@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.csv_file import delimiter_of, is_csv
 from cvpl.tables.parting import written_csv
 from cvpl.tables.raw_records import raw_records
@@ -56,7 +55,7 @@ def plant(
     """
     target = folder / "with_planted" / table.name
     target.parent.mkdir(mode=0o700)
-    with closing(connect()) as con:
+    with connected() as con:
         source = open_source(con, table, "original", reading)
         kinds = {spec.name: spec.type for spec in specs}
         places = {

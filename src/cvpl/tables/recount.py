@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import open_source
 from cvpl.tables.sql_text import quoted
@@ -17,8 +17,7 @@ def smallest_class(data: object, columns: Sequence[str], reading: Reading | None
 
     This is the largest k for which the table is k-anonymous in these columns. Raises InputError if a column is missing.
     """
-    con = connect()
-    try:
+    with connected() as con:
         source = open_source(con, data, "released", reading or Reading())
         if absent := [name for name in columns if name not in source.types]:
             cure = "Name columns of the release."
@@ -28,5 +27,3 @@ def smallest_class(data: object, columns: Sequence[str], reading: Reading | None
         smallest = int(con.execute(query).fetchall()[0][0])
         source.check_unchanged()
         return smallest
-    finally:
-        con.close()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.csv_file import is_csv
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import Source, is_parquet, open_source
@@ -18,7 +17,7 @@ def stage(original: object, reading: Reading, folder: Path) -> Path:
     if isinstance(original, str | Path) and (is_csv(Path(original)) or is_parquet(Path(original))):
         return Path(original)
     target = folder / "people.parquet"
-    with closing(connect()) as con:
+    with connected() as con:
         source = open_source(con, original, "original", reading)
         con.execute(
             f"COPY (SELECT {named_fields(source)} FROM {quoted(source.table)} ORDER BY {source.position}) "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cvpl.errors import InputError, Problem
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.left_out import names_of
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
@@ -44,8 +44,7 @@ def read_frame(
     is already an interval.
     """
     problems: list[Problem] = []
-    con = connect()
-    try:
+    with connected() as con:
         source = open_source(con, data, "original", reading)
         reader = ColumnReader(con, reading, problems, [])
         wanted = (*(spec.name for spec in specs), *carried, *guessed)
@@ -66,8 +65,6 @@ def read_frame(
         read |= {name: _guess(con, reading, source, name) for name in guessed}
         kept = {name: _as_it_is(con, reader, source, name) for name in carried}
         source.check_unchanged()
-    finally:
-        con.close()
     sorted_in = _ByKind({}, {}, {})
     for name, column in read.items():
         _sort_in(column, name, sorted_in)

@@ -16,7 +16,7 @@ from cvpl.errors import InputError, Problem
 from cvpl.result.published import Disclosure
 from cvpl.result.rounding import SUPPRESS_BELOW
 from cvpl.tables.columns import OBSERVABLE
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.encoding import Encoding
 from cvpl.tables.identity import ROW_NUMBER
@@ -97,15 +97,12 @@ def propose_tables(
     """
     reading, why = _reading(original, protected, limits)
     problems: list[Problem] = []
-    con = connect()
-    try:
+    with connected() as con:
         sources = open_all(con, {"original": original, "protected": protected}, reading, problems)
         if problems:
             raise InputError(problems)
         _check_headers(con, sources)
         return _proposal(con, sources, reading, why, compare_sensitive)
-    finally:
-        con.close()
 
 
 def _proposal(

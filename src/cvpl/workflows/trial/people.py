@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.tables.connection import connect, within_memory
+from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.record_keys import record_keys
 from cvpl.tables.source import open_source
@@ -56,7 +55,7 @@ def read_people(table: Path, resolved: ResolvedConfig, planted: int = 0) -> Tria
     Rows of one unit agree on a column with the role group, or on the id. Raises InputError for fewer than 60 units.
     """
     problems: list[Problem] = []
-    with closing(connect()) as con:
+    with connected() as con:
         source = open_source(con, table, "original", resolved.reading)
         reader = ColumnReader(con, resolved.reading, problems, [])
         identity = resolved.identity

@@ -1,0 +1,68 @@
+"""Connections to DuckDB: tables of one's own, settings of one's own, and no instance that had an error or a parent."""
+
+from __future__ import annotations
+
+import os
+
+import duckdb
+import pytest
+
+from cvpl.tables import connection
+from cvpl.tables.connection import connect_again, connected
+
+
+def tables(con):
+    return con.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+
+
+def setting(con, name):
+    return con.execute(f"SELECT current_setting('{name}')").fetchall()[0][0]
+
+
+@pytest.fixture(autouse=True)
+def nothing_idle(monkeypatch):
+    monkeypatch.setattr(connection, "_idle", [])
+
+
+def test_an_instance_is_used_again_without_its_tables_and_settings():
+    with connected() as con:
+        usual = {name: setting(con, name) for name in ("memory_limit", "threads")}
+        con.execute("CREATE TABLE original AS SELECT 1 AS x; CREATE TYPE known AS ENUM ('a')")
+        con.execute("SET memory_limit = '300MB'; SET threads = 1; CREATE TEMP TABLE kept AS SELECT 1 AS y")
+        with connect_again(con) as other:
+            assert tables(other) == [("original",)] and setting(other, "TimeZone") == "UTC"
+    (home,) = connection._idle
+    with connected() as con:
+        assert not connection._idle
+        assert tables(con) == [] and {name: setting(con, name) for name in usual} == usual
+        con.execute("CREATE TYPE known AS ENUM ('b')")
+        assert setting(con, "temp_directory") == "" and setting(con, "preserve_insertion_order")
+        with pytest.raises(duckdb.CatalogException):
+            con.execute("SELECT * FROM original")
+    assert connection._idle == [home]
+
+
+def test_two_users_have_two_instances():
+    with connected() as one, connected() as other:
+        one.execute("CREATE TABLE original AS SELECT 1 AS x; SET memory_limit = '300MB'")
+        assert tables(other) == [] and setting(other, "memory_limit") != setting(one, "memory_limit")
+    assert len(connection._idle) == 2
+
+
+def test_an_instance_with_an_error_is_not_used_again():
+    with pytest.raises(KeyError), connected():
+        raise KeyError
+    assert connection._idle == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked as on a POSIX system")
+def test_a_forked_process_leaves_the_instances_of_its_parent_alone():
+    with connected() as con:
+        con.execute("CREATE TABLE original AS SELECT range AS x FROM range(300000)")
+    child = os.fork()
+    if not child:
+        with connected() as con:
+            rows = con.execute("SELECT count(*) FROM (SELECT range % 7 AS x FROM range(300000) ORDER BY x)").fetchall()
+        os._exit(0 if rows == [(300_000,)] and len(connection._idle) == 1 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(connection._idle) == 1
