@@ -78,6 +78,8 @@ def stopped(call: list[str], wait: float, number: int) -> tuple[float | None, in
 
 def main() -> None:
     """Measure and print a table."""
+    # A shell ignores Ctrl-C for what runs in its background, and the commands would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("commands", nargs="*", default=["audit"])
     parser.add_argument("--records", type=int, default=100_000)
