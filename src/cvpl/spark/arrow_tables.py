@@ -113,10 +113,6 @@ class Layout:
         }
         return Table(self.table, 0, tuple(column.spec for column in self.columns), columns)
 
-    def only(self, names: tuple[str, ...]) -> Layout:
-        """The layout of some of the columns, in their order."""
-        return Layout(self.table, tuple(column for column in self.columns if column.spec.name in names))
-
     def write(self, table: Table, places: Ints) -> pa.Table:
         """Some records, at these places, as an Arrow table."""
         import pyarrow as pa  # noqa: PLC0415 - part of an extra

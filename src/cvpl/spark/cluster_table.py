@@ -126,10 +126,6 @@ class ClusterTable(Table):
         """Return the table with some of its columns, in their original order."""
         return replace(self, specs=tuple(spec for spec in self.specs if spec.name in names))
 
-    def stepped(self, step: Step) -> ClusterTable:
-        """Return the same records, each changed on its own."""
-        return replace(self, steps=(*self.steps, step))
-
     def kept(self, rows: NDArray[np.intp]) -> ClusterTable:
         """Return some of the records, whose rows are given in ascending order."""
         return replace(self, rows=len(rows), frame=self.frame.mapInArrow(_Kept(np.asarray(rows)), self.frame.schema))
