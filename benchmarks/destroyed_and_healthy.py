@@ -24,7 +24,7 @@ from cvpl.assessment.ensemble import run_attackers
 from cvpl.evaluation.risk import risk_by_control
 from cvpl.laboratory.mechanisms.perturbation import LEVELS, Perturbation
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 
 SIZES = (300, 600, 1_000, 2_000)
 COLUMNS = {

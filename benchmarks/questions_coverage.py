@@ -41,7 +41,7 @@ from cvpl.evaluation.singling_out.predicate_rates import predicate_rates
 from cvpl.randomness import stream
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 
 CONFIDENCE = 0.95
 RUNS = 200

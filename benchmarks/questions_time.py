@@ -21,7 +21,8 @@ import tables
 from cvpl.assessment.progress import Phase
 from cvpl.assessment.work import Work
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.workflows.audit import audit, read_plan
+from cvpl.workflows.audit import audit
+from cvpl.workflows.reading import read_plan
 from plan import SIMULATED
 
 INFERRED = "brand_product"

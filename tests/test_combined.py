@@ -11,7 +11,7 @@ import cvpl
 from cvpl.assessment import combined
 from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
 from cvpl.assessment.diagnostics.canaries import Canaries, Canary, CanaryScores
-from cvpl.attack.attack import _known_people
+from cvpl.attack.prepared_attack import _known_people
 from cvpl.config import people_asked
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
 from cvpl.evaluation.control import power_at

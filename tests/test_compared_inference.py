@@ -18,7 +18,7 @@ from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
 from cvpl.reports.notebook import notebook_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 from test_inference_audit import COLUMNS, EXACT, SETTINGS, people
 
 LIMIT = 0.95

@@ -16,7 +16,7 @@ from cvpl.config.family import FAMILY
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.laboratory.mechanisms.perturbation import Perturbation
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 
 EXACT = [name for name, item in FAMILY.items() if item.get("alignment") != "cells"]
 """The members that run on a release of single values."""

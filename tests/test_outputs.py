@@ -277,7 +277,7 @@ def test_a_result_is_kept_without_a_page_that_cannot_be_made(results, tmp_path, 
 
 def test_without_an_attacker_that_has_a_projection_nothing_is_searched(place, monkeypatch, capsys):
     (place / "audit.yaml").write_text(CONFIG.replace("attacker: paper", "attacker: {similarity: agreement}"))
-    monkeypatch.setattr("cvpl.workflows.audit.run_attackers", never)
+    monkeypatch.setattr("cvpl.workflows.planned_audit.run_attackers", never)
     call = ["audit", "original.csv", "released.csv", "--config", "audit.yaml", "--out", "out"]
     assert run([*call, "--save-projection", "space.json"]) == 2
     assert "none of the attackers has a linear projection" in capsys.readouterr().err
@@ -285,7 +285,7 @@ def test_without_an_attacker_that_has_a_projection_nothing_is_searched(place, mo
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_search(made, tmp_path, monkeypatch):
-    monkeypatch.setattr("cvpl.workflows.audit.run_attackers", never)
+    monkeypatch.setattr("cvpl.workflows.planned_audit.run_attackers", never)
     with pytest.raises(UsageError, match="not writable"):
         cvpl.audit(
             made / "original.csv", made / "released.csv", CONFIGS[0], save_projection_to=tmp_path / "no" / "space.json"

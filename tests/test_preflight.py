@@ -12,7 +12,7 @@ from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import _message, beyond_error
 from cvpl.config.loading import load
-from cvpl.workflows.audit import read_plan, read_tables
+from cvpl.workflows.reading import read_plan, read_tables
 from examples import examples
 
 NUMBERS = [f"x{at}" for at in range(6)]

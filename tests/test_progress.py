@@ -12,8 +12,8 @@ from cvpl.assessment.work import Work
 from cvpl.cli.progress import TimeLeft, spoken
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.workflows import audit as audit_module
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows import planned_audit
+from cvpl.workflows.reading import read_plan
 
 CONFIG = {
     "columns": {
@@ -63,7 +63,7 @@ def audited(people, **settings):
     ids=["family", "one attacker", "quick", "first answer"],
 )
 def test_the_share_of_an_audit_rises_from_nothing_to_all(people, settings, monkeypatch):
-    monkeypatch.setattr(audit_module, "LONG", 100)
+    monkeypatch.setattr(planned_audit, "LONG", 100)
     seen, steps = audited(people, **settings)
     assert seen[0] == ("reading", None) and [share for _, share in seen].count(None) == 1
     shares = [share for _, share in seen[1:]]

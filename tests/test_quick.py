@@ -13,7 +13,7 @@ from cvpl.config.loading import load
 from cvpl.errors import ExitCode, UsageError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.workflows import audit as audit_module
+from cvpl.workflows import planned_audit
 
 CONFIG = {
     "columns": {
@@ -99,7 +99,7 @@ def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch)
     arguments = {"control": control, "attackers": ["rarity"], "on_first_answer": answers.append}
     short = cvpl.audit(original, released, CONFIG, **arguments)
     assert answers == []
-    monkeypatch.setattr(audit_module, "LONG", 1_000)
+    monkeypatch.setattr(planned_audit, "LONG", 1_000)
     monkeypatch.setattr(people_asked, "QUICK_PEOPLE", 600)
     long = cvpl.audit(original, released, CONFIG, **arguments)
     assert [answer.kind for answer in answers] == ["linkable"]

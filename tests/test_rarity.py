@@ -21,7 +21,7 @@ from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, AgreementScorer, Rarity, RaritySettings
 from cvpl.operators.similarity.agreement import AgreementWeights
 from cvpl.operators.similarity.fellegi_sunter import AgreementMeasure, AgreementSettings
-from cvpl.operators.similarity.rarity import ValueCounts
+from cvpl.operators.similarity.value_counts import ValueCounts
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition

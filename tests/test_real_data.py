@@ -21,7 +21,7 @@ from cvpl.experiments.real_run import RealRun
 from cvpl.experiments.real_tables import ADULT, GERMAN, TABLES
 from cvpl.experiments.weighed import at_the_start, weighed
 from cvpl.laboratory.frame import Coded, Frame
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 from examples import TIMES
 from shared_data import SHARED, needs_data
 

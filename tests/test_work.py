@@ -15,7 +15,9 @@ from cvpl.assessment.speed import Speed, measure_speed
 from cvpl.assessment.work import Work
 from cvpl.reports.plan import plan_lines
 from cvpl.workflows import audit as audit_module
-from cvpl.workflows.audit import plan_audit, read_plan
+from cvpl.workflows import planned_audit
+from cvpl.workflows.audit import plan_audit
+from cvpl.workflows.reading import read_plan
 
 ROWS = 1_500
 
@@ -133,7 +135,7 @@ def test_a_step_takes_what_one_core_does_alone_and_a_part_of_what_is_spread():
 
 
 def test_a_plan_has_a_quick_look_of_its_own_and_before_a_long_audit(monkeypatch):
-    monkeypatch.setattr(audit_module, "LONG", 1_000)
+    monkeypatch.setattr(planned_audit, "LONG", 1_000)
     tables = table(1), table(2)
     full, quick, both = (
         plan_audit(*tables, config(), **more) for more in ({}, {"quick": True}, {"first_answer": True})

@@ -29,8 +29,8 @@ from cvpl.attack.attack import attack
 from cvpl.evaluation.truth import evaluate_truth
 from cvpl.experiments.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link
 from cvpl.operators.similarity.expectation_maximization import MOST_STEPS
-from cvpl.workflows.audit import read_plan
 from cvpl.workflows.protect import Protector
+from cvpl.workflows.reading import read_plan
 
 PEOPLE, ASKED = 16_000, 4_000
 STRENGTHS = (5, 10, 20)

@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 import cvpl
 from cvpl.attack.attack import attack
 from cvpl.evaluation.control import FALSE_RATE, Roc
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.singling_out import singling_out
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 
 STROKE = "gender hypertension heart_disease ever_married work_type Residence_type smoking_status"
 NIST = "RAC1P MSP SEX HOUSING_TYPE OWN_RENT DVET DEYE EDU"

@@ -78,6 +78,10 @@ class InputError(CvplError):
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[tuple[Problem, ...]]]:
+        """Keep the problems when it comes from another process."""
+        return type(self), (self.problems,)
+
 
 class LimitError(CvplError):
     """The work exceeds a stated limit, such as the memory budget."""

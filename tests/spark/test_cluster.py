@@ -22,7 +22,7 @@ from cvpl.spark.reading import column_facts, read_table
 from cvpl.spark.search import search
 from cvpl.spark.summaries import fit_space
 from cvpl.spark.vectors import ClusterVectors
-from cvpl.workflows.audit import read_plan
+from cvpl.workflows.reading import read_plan
 
 PEOPLE = 600
 ROLES = ("original", "protected", "control")

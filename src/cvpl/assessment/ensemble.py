@@ -201,16 +201,17 @@ def run_attackers(
     *,
     combining: bool = False,
     intervals: bool = True,
+    shared: SharedWork | None = None,
 ) -> EnsembleOutcome:
     """Run every attacker of the plan that can be run, and choose the headline.
 
     With `combining`, the evidence of the whole family's members is joined too, and counts as one more attacker. Without
-    `intervals`, the figures of each attacker have none.
+    `intervals`, the figures of each attacker have none. `shared` has searches that were done before, if any.
     """
     control = inputs.pair.control
     running = resolved.able(0 if control is None else control.rows, inputs.pair)
     released, attackers = inputs.pair.protected.rows, list(running.values())
-    shared, outcomes = SharedWork(), {}
+    shared, outcomes = shared or SharedWork(), {}
     planted = None
     if resolved.runs_canaries:
         seed, groups = resolved.config.seed, inputs.evaluation.unit.codes

@@ -23,6 +23,8 @@ class Phase(StrEnum):
     """What an audit is doing, as its callback is told; phases of one of several attackers also have its name."""
 
     READING = "reading"
+    FITTING = "fitting attackers in the cluster"
+    IN_CLUSTER = "auditing in the cluster"
     CHECKING = "checking the tables"
     SEARCHING = "searching"
     CONTROL = "searching the control"
@@ -96,6 +98,7 @@ class WholeProgress:
         self._began = self._measured_from = clock()
         self._ends: dict[str, tuple[float, float]] = {}
         self._total = self._done = 0.0
+        self.is_shown = tell is not ignore_progress
 
     def expect(self, steps: Iterable[Step]) -> None:
         """Name the steps to come, in their order."""

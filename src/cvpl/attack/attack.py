@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
-from cvpl.attack.errors_in_knowledge import with_errors
-from cvpl.attack.representation import Representation, fit_representation
+from cvpl.attack.prepared_attack import prepare
+from cvpl.attack.representation import Representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
 from cvpl.errors import UsageError
-from cvpl.operators.alignment import Granularity, detect
-from cvpl.operators.similarity import Source, generalized_columns
-from cvpl.randomness import stream
+from cvpl.operators.alignment import Granularity
+from cvpl.operators.similarity import Source
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
@@ -30,10 +29,6 @@ from cvpl.tables.columns import Pair, Table
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
-
-FIRST = 500
-"""What is estimated from the release without true matches comes from at most this many originals, the first that are
-drawn: attackers that ask different numbers of people then share the estimates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +137,7 @@ class Attack:
         elif self.attacker.evidence == "density":
             supporting, against = self._density(table, self.protected), self._density(table, self.reference)
         else:
-            scorer = self.representation.scorer(self._asked(table), self.reference)
-            against = self.find(scorer, self.searched.partitions(table, "reference")).best
+            against = self._among_reference(table, self.reference).best
         lowest = self.representation.least
         # A record without candidates has no evidence, with or without a reference.
         return np.where(np.isneginf(found.best), -np.inf, supporting - np.maximum(against, lowest))
@@ -153,7 +147,19 @@ class Attack:
         assert asked is not None  # noqa: S101 - a control was searched
         return asked
 
+    def _among_reference(self, table: str, reference: Table) -> BestCandidates:
+        def search() -> BestCandidates:
+            scorer = self.representation.scorer(self._asked(table), reference)
+            return self.find(scorer, self.searched.partitions(table, "reference"))
+
+        return self.shared.once(f"found in reference, {table}", self.keys.control, search)
+
     def _density(self, table: str, among: Table) -> Floats:
+        return self.shared.once(
+            f"density of {among.name}, {table}", self.keys.control, lambda: self._summed(table, among)
+        )
+
+    def _summed(self, table: str, among: Table) -> Floats:
         scorer = self.representation.scorer(self._asked(table), among).agreement
         assert scorer is not None  # noqa: S101 - the attacker's settings reject density with any other similarity
         return log_means(scorer, self.searched.partitions(table, among.name)[0], self.budget)
@@ -193,22 +199,8 @@ def attack(
     pair, with the same seed, budget and levers, may have `shared` work.
     """
     budget, levers, shared = budget or Budget(), levers or Levers(), shared or SharedWork()
-    keys = WorkKeys.of(attacker, most)
-    tables = shared.once("tables", keys.tables, lambda: _attacked_tables(pair, attacker, most, seed))
-    strangers = shared.once("strangers", keys.strangers, lambda: _strangers(pair.control, attacker, most, seed, tables))
-    # Phases 2 and 3: vectors, fitted projection, similarity.
-    engine = engine_for(budget)
-    representation = fit_representation(
-        tables.original,
-        tables.protected,
-        attacker,
-        seed,
-        strangers.reference,
-        engine,
-        shared=shared,
-        keys=keys,
-        first=tables.first,
-    )
+    ready = prepare(pair, attacker, seed=seed, budget=budget, most=most, shared=shared)
+    tables, strangers, representation, keys = ready.tables, ready.strangers, ready.representation, ready.keys
     # Phase 1: blocks. They may use vectors (locality-sensitive hashing), so they come after the fit.
     known = [table for table in (tables.original, tables.protected, strangers.control, strangers.reference) if table]
 
@@ -223,7 +215,8 @@ def attack(
     # Phase 4: the best candidate of every original in its block; thresholds are applied later to this one result.
     def search() -> BestCandidates:
         scorer = _scorer(shared, keys, representation, tables.original, tables.protected)
-        return engine.find_best(scorer, searched.partitions("original", "protected"), ann=levers.ann, progress=progress)
+        partitions = searched.partitions("original", "protected")
+        return engine_for(budget).find_best(scorer, partitions, ann=levers.ann, progress=progress)
 
     found = shared.once("found", keys.search, search)
     return Attack(
@@ -254,90 +247,3 @@ def _scorer(
     shared: SharedWork, keys: WorkKeys, representation: Representation, original: Table, protected: Table
 ) -> Source:
     return shared.once("scorer", keys.measure, lambda: representation.scorer(original, protected))
-
-
-@dataclass(frozen=True, eq=False)
-class _AttackedTables:
-    """The originals that the attacker has, before and after alignment, and the columns of the release that it knows.
-
-    `first` are the places of the first originals of the sample, see `FIRST`.
-    """
-
-    people: Ints
-    held: Table
-    original: Table
-    protected: Table
-    granularity: Granularity | None
-    first: Ints
-
-
-def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int) -> _AttackedTables:
-    """The attacker's data: some of the columns, some of the people, at the granularity of the release if aligned."""
-    people, first = _known_people(pair.original.rows, attacker.knows_people, most, seed)
-    original = with_errors(attacker.view(pair.original), attacker.errors, seed)
-    held = original if len(people) == original.rows else original.kept(people)
-    protected = attacker.view(pair.protected)
-    if attacker.alignment == "none":
-        return _AttackedTables(people, held, held, protected, None, first)
-    granularity = detect(held, protected)
-    if attacker.alignment == "cells":
-        granularity = granularity.without(generalized_columns(held, protected))
-    return _AttackedTables(people, held, granularity.apply(held), protected, granularity, first)
-
-
-def _known_people(rows: int, share: float, most: int | None, seed: int) -> tuple[Ints, Ints]:
-    """The originals that the attacker asks, and the places among them of the first that are drawn."""
-    people = np.arange(rows, dtype=np.int64)
-    if share < 1:
-        people = _drawn(rows, max(1, round(share * rows)), stream(seed, "known people"))
-    order = stream(seed, "asked people").permutation(len(people))
-    asked = people if most is None or len(people) <= most else people[np.sort(order[:most])]
-    first = people[np.sort(order[: min(FIRST, len(asked))])]
-    return asked, np.searchsorted(asked, first)
-
-
-@dataclass(frozen=True, eq=False)
-class _Strangers:
-    """The control before and after alignment, its rows, and the reference people if the attacker needs them."""
-
-    held: Table | None
-    control: Table | None
-    rows: Ints
-    reference: Table | None
-
-
-def _strangers(
-    control: Table | None, attacker: Attacker, most: int | None, seed: int, tables: _AttackedTables
-) -> _Strangers:
-    if control is None:
-        return _Strangers(None, None, np.zeros(0, dtype=np.int64), None)
-    control = with_errors(attacker.view(control), attacker.errors, seed)
-    order = stream(seed, "reference people").permutation(control.rows)
-    halves = np.sort(order[: control.rows // 2]), np.sort(order[control.rows // 2 :])
-    rows, reference = np.arange(control.rows, dtype=np.int64), None
-    if attacker.needs_reference and control.rows > 1:
-        reference, rows = replace(control.kept(halves[0]), name="reference"), halves[1]
-    if most is not None and len(rows) > most:
-        rows = _asked_control(halves, most, seed)
-    held = control if len(rows) == control.rows else control.kept(rows)
-    granularity = tables.granularity
-    if granularity is None:
-        return _Strangers(held, held, rows, reference)
-    return _Strangers(held, granularity.apply(held), rows, None if reference is None else granularity.apply(reference))
-
-
-def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int) -> Ints:
-    """A sample of the control: of the half that is never a reference first, so that all attackers ask the same people.
-
-    Their evidence can then be combined.
-    """
-    rng = stream(seed, "asked control")
-    reference, others = halves
-    if most <= len(others):
-        return others[_drawn(len(others), most, rng)]
-    return np.union1d(others, reference[_drawn(len(reference), most - len(others), rng)])
-
-
-def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:
-    """A sample in ascending order; a smaller one from the same generator is a part of it."""
-    return np.sort(rng.permutation(count)[:size]).astype(np.int64)

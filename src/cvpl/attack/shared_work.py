@@ -71,6 +71,10 @@ class SharedWork:
         found: T = self._kept[place]
         return found
 
+    def hand_over(self, step: str, key: Hashable, found: object) -> None:
+        """Take the result of a step that was computed elsewhere."""
+        self._kept[step, key] = found
+
     def cache(self, step: str, key: Hashable) -> dict[Any, Any]:
         """A dictionary for several results of a step, emptied when no attacker needs the key any more."""
         return self.once(step, key, dict)

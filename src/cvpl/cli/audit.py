@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -27,6 +28,13 @@ FILES = ("result.json", "report.html")
 CONFIG = "audit.yaml"
 """The guessed configuration in the folder of the result."""
 
+
+class Engine(StrEnum):
+    """Where tables are audited, if not in this process."""
+
+    SPARK = "spark"
+
+
 EXIT_CODES = (
     "Exit codes: 0 done; 2 invalid call, or the output cannot be written; 3 a table or the configuration cannot "
     "be used; 4 a limit was hit; 5 interrupted; 6 internal error; 10 the gate (--fail-above, --policy or the "
@@ -35,12 +43,13 @@ EXIT_CODES = (
 
 
 def command(
-    original: Path = typer.Argument(
+    context: typer.Context,
+    original: str = typer.Argument(
         metavar="ORIGINAL",
         help=ORIGINAL_HELP,
         show_default=False,
     ),
-    protected: Path = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
+    protected: str = typer.Argument(metavar="PROTECTED", help="The released table.", show_default=False),
     config: Path | None = typer.Option(
         None,
         "--config",
@@ -49,7 +58,7 @@ def command(
         help="The audit.yaml. Without it, roles and types are guessed and shown, and the guess is written to --out as "
         "audit.yaml; a gate needs the file.",
     ),
-    control: Path | None = typer.Option(
+    control: str | None = typer.Option(
         None,
         metavar="FILE",
         help="People like the originals who are known to be absent from the release. They give the base rate of "
@@ -116,6 +125,18 @@ def command(
         help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
     limits: str | None = LIMITS,
+    engine: Engine | None = typer.Option(
+        None,
+        help="Audit tables where they are, in a Spark cluster; needs the extra `cvpl[spark]`. The tables are then "
+        "tables of Spark's catalog by name, or Parquet files or folders.",
+        show_default=False,
+    ),
+    master: str | None = typer.Option(
+        None,
+        metavar="URL",
+        help="With --engine spark: the cluster, such as spark://host:7077, yarn or local[4]. Without it Spark's own "
+        "settings name it, and else it is this machine.",
+    ),
     plan: bool = typer.Option(False, "--plan", help="Print blocks, pairs, memory and expected time, and stop."),
     date: str | None = DATE,
     overwrite: bool = OVERWRITE,
@@ -128,6 +149,7 @@ def command(
         raise UsageError(
             "--limits is for an audit without --config. Set `reading.limits` in the configuration instead."
         )
+    where = _engine(engine, master, plan=plan, saves=save_projection is not None)
     if out is not None:
         check_folder(out, "--out")
     if save_projection is not None:
@@ -144,7 +166,8 @@ def command(
     from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
     from cvpl.workflows.audit import ProjectionNotSavedError, audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    guessed = None if config is not None else _guess(original, protected, most)
+    _start(where, master, context)
+    guessed = None if config is not None else _guess(original, protected, most, where)
     used = 0 if guessed is None or as_json else show_assumptions(guessed, details=details)
     settings = guessed or _settings(config, policy)
     if plan:
@@ -185,6 +208,7 @@ def command(
                 scenario=scenario,
                 memory=allowed,
                 save_projection_to=save_projection,
+                engine=where,
                 progress=progress,
                 on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
                 on_first_answer=lambda first: progress.note(f"Quick look, to be refined: {first.sentence}"),
@@ -244,11 +268,33 @@ def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
     return WithPolicy(config, read_policy(policy))
 
 
-def _guess(original: Path, protected: Path, limits: dict[str, int | str] | None) -> Proposal:
+def _engine(engine: Engine | None, master: str | None, *, plan: bool, saves: bool) -> Literal["spark"] | None:
+    """The engine; raises UsageError for options that do not go with it."""
+    if engine is None:
+        if master is not None:
+            raise UsageError("--master is the URL of a Spark cluster. Add --engine spark.")
+        return None
+    if plan or saves:
+        refused = "--plan" if plan else "--save-projection"
+        raise UsageError(f"{refused} is not there for tables in a cluster. Leave it out, or leave out --engine.")
+    return "spark"
+
+
+def _start(engine: Literal["spark"] | None, master: str | None, context: typer.Context) -> None:
+    """Start Spark, if it is the engine, and stop it when the command ends."""
+    if engine is not None:
+        from cvpl.spark.session import session_for  # noqa: PLC0415 - only if needed
+
+        context.with_resource(session_for(master))
+
+
+def _guess(
+    original: str, protected: str, limits: dict[str, int | str] | None, engine: Literal["spark"] | None
+) -> Proposal:
     """Guess roles and types."""
     from cvpl.workflows.propose import propose  # noqa: PLC0415
 
-    return propose(original, protected, compare_sensitive=True, limits=limits)
+    return propose(original, protected, compare_sensitive=True, limits=limits, engine=engine)
 
 
 def _show(result: AuditResult, told: list[str], *, as_json: bool, details: bool, used: int) -> None:
@@ -278,10 +324,10 @@ def _write(result: AuditResult, out: Path, guessed: Proposal | None, day: Day) -
     return f"Written: {path}, and the page to share: {page_at}"
 
 
-def _next_command(original: Path, protected: Path, control: Path | None, out: Path | None) -> str:
+def _next_command(original: str, protected: str, control: str | None, out: Path | None) -> str:
     """How to go on after an audit with guessed roles."""
-    words = ["cvpl", "audit", str(original), str(protected)]
-    more = [] if control is None else ["--control", str(control)]
+    words = ["cvpl", "audit", original, protected]
+    more = [] if control is None else ["--control", control]
     if out is None:
         return f"Keep the result and the guessed configuration: {shlex.join([*words, *more, '--out', 'DIR'])}"
     again = shlex.join([*words, "--config", str(out / CONFIG), *more, "--out", str(out), "--overwrite"])

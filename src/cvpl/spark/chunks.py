@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from cvpl.spark.guarding import Guarded
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -43,5 +45,5 @@ def of_each_chunk(frame: DataFrame, question: Callable[[pa.Table], Any]) -> list
 
     from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - part of an extra
 
-    rows = frame.mapInArrow(answered, "said binary").collect()
+    rows = frame.mapInArrow(Guarded(answered), "said binary").collect()
     return [CPickleSerializer().loads(bytes(row.said)) for row in rows]

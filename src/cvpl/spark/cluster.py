@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cvpl.errors import CvplError, InternalError, LimitError
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_TASK_FAILED = re.compile(r"a task failed \(([\w.]+ at [\w.:]+)\)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +46,33 @@ class Cluster:
 
 @contextmanager
 def on_cluster(session: SparkSession, rows: int = Cluster.rows) -> Iterator[Cluster]:
-    """A cluster for one audit; what it keeps is released at the end, also after an error."""
-    cluster = Cluster(session, rows)
+    """A cluster for one audit; what it keeps is released at the end, also after an error.
+
+    Its jobs have a tag, and those that run when the audit is interrupted are cancelled. A job that Spark gives up is
+    told without its text, which may contain a cell.
+    """
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - part of an extra
+
+    cluster, tag = Cluster(session, rows), f"cvpl-{secrets.token_hex(8)}"
+    session.addTag(tag)
     try:
         yield cluster
+    except PySparkException as error:
+        raise _failure(error) from None
+    except BaseException:
+        session.interruptTag(tag)
+        raise
     finally:
+        session.removeTag(tag)
         cluster.release()
+
+
+def _failure(error: Exception) -> CvplError:
+    """What to say of a job that Spark gave up: a task of this program failed, or the cluster did."""
+    inside = _TASK_FAILED.search(str(error))
+    if inside is not None:
+        return InternalError(f"Internal error in the cluster ({inside[1]}). This is a bug in cvpl, not in your data.")
+    return LimitError(
+        f"Spark gave up a job ({type(error).__name__}). Its logs say why; most often executors have too little memory "
+        "beside their heap (spark.executor.memoryOverhead), or were lost. No result was written."
+    )

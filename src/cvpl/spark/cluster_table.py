@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cvpl.spark.arrow_tables import PLACE, Layout
 from cvpl.spark.chunks import of_each_chunk
 from cvpl.spark.cluster import Cluster
+from cvpl.spark.guarding import Guarded
 from cvpl.tables.columns import ColumnData, ColumnSpec, Place, Table
 
 if TYPE_CHECKING:
@@ -128,11 +129,13 @@ class ClusterTable(Table):
 
     def kept(self, rows: NDArray[np.intp]) -> ClusterTable:
         """Return some of the records, whose rows are given in ascending order."""
-        return replace(self, rows=len(rows), frame=self.frame.mapInArrow(_Kept(np.asarray(rows)), self.frame.schema))
+        return replace(
+            self, rows=len(rows), frame=self.frame.mapInArrow(Guarded(_Kept(np.asarray(rows))), self.frame.schema)
+        )
 
     def at(self, rows: Ints) -> ClusterTable:
         """Return some of the records, whose rows are given in ascending order, with the places that they have."""
-        return replace(self, frame=self.frame.mapInArrow(_Kept(rows, renumber=False), self.frame.schema))
+        return replace(self, frame=self.frame.mapInArrow(Guarded(_Kept(rows, renumber=False)), self.frame.schema))
 
 
 @dataclass(frozen=True, eq=False)

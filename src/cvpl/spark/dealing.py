@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cvpl.operators.block_words import block_words
 from cvpl.operators.blocking import Key
 from cvpl.spark.cluster_table import ClusterTable, Reader
+from cvpl.spark.guarding import Guarded
 from cvpl.tables.columns import Table
 from cvpl.tables.row_hash import hash_columns
 
@@ -54,7 +55,7 @@ def count_blocks(scheme: tuple[Key, ...], queries: ClusterTable, candidates: Clu
     from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
 
     sides = [
-        table.frame.mapInArrow(_Counted(scheme, table.reader), "block long, records long")
+        table.frame.mapInArrow(Guarded(_Counted(scheme, table.reader)), "block long, records long")
         .groupBy("block")
         .agg(sql.sum("records").alias(name))
         for table, name in ((queries, "queries"), (candidates, "candidates"))
@@ -130,7 +131,7 @@ class Dealing:
     def deal(self, scheme: tuple[Key, ...], table: ClusterTable, side: Side) -> DataFrame:
         """The records of a table with the task of each."""
         schema = f"{_TASK_SCHEMA}, {table.layout.schema}"
-        return table.frame.mapInArrow(_Dealt(self, scheme, table.reader, side), schema)
+        return table.frame.mapInArrow(Guarded(_Dealt(self, scheme, table.reader, side)), schema)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from cvpl.spark.arrow_tables import PLACE, Layout
 from cvpl.spark.chunks import chunks, of_each_chunk
 from cvpl.spark.cluster import Cluster
 from cvpl.spark.cluster_table import ClusterTable
+from cvpl.spark.guarding import Guarded
 from cvpl.tables.column_facts import ColumnFacts, LabelFacts, NumberFacts, TimeFacts
 from cvpl.tables.columns import ColumnSpec, Table
 from cvpl.tables.connection import connected
@@ -67,7 +68,9 @@ def _label_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], r
     for table, frame in frames.items():
         if not specs:
             break
-        labels = frame.mapInArrow(_PartLabels(table, specs, reading), "spec int, label string").distinct().persist()
+        labels = (
+            frame.mapInArrow(Guarded(_PartLabels(table, specs, reading)), "spec int, label string").distinct().persist()
+        )
         try:
             for row in labels.groupBy("spec").count().collect():
                 reading.limits.check_labels(row["count"], table, specs[row.spec].name)
@@ -148,7 +151,7 @@ def read_table(
     labels = {name: item.labels for name, item in facts.items() if isinstance(item, LabelFacts)}
     layout = Layout.declared(table, specs, labels)
     task = _Read(table, tuple(specs), reading, facts, layout, bits)
-    read = cluster.keep(frame.mapInArrow(task, f"part int, key long, said binary, {layout.schema}"))
+    read = cluster.keep(frame.mapInArrow(Guarded(task), f"part int, key long, said binary, {layout.schema}"))
     counts = {row.part: row["count"] for row in read.where("said is null").groupBy("part").count().collect()}
     if sum(counts.values()) != rows:
         what = f"{sum(counts.values()):,} of {rows:,} records were read"

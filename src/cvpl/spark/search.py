@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from cvpl.search.exact import find_best
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
 from cvpl.spark.dealing import TASK, BlockCounts, Dealing, count_blocks
+from cvpl.spark.guarding import guarded
 from cvpl.spark.merging import merge_parts
 from cvpl.tables.columns import Table
 
@@ -46,12 +48,23 @@ class Found:
 
     def collect(self, queries: int) -> BestCandidates:
         """What was found, in this process: for a sample of people only."""
-        found = BestCandidates.none(queries)
-        rows = self.frame.toArrow()
-        places = rows.column(PLACE).to_numpy()
-        for name in _NAMES:
-            getattr(found, name)[places] = rows.column(name).to_numpy()
-        return found
+        return _from_arrow(self.frame.toArrow(), queries)
+
+
+def read_found(file: Path) -> BestCandidates:
+    """What a search found for every query, from a Parquet file with its frame."""
+    from pyarrow import parquet  # noqa: PLC0415 - part of an extra
+
+    rows = parquet.read_table(file)
+    return _from_arrow(rows, rows.num_rows)
+
+
+def _from_arrow(rows: pa.Table, queries: int) -> BestCandidates:
+    found = BestCandidates.none(queries)
+    places = rows.column(PLACE).to_numpy()
+    for name in _NAMES:
+        getattr(found, name)[places] = rows.column(name).to_numpy()
+    return found
 
 
 def search(
@@ -84,7 +97,7 @@ def _paired(
     """Give each task its queries and its candidates."""
 
     def run(queries: pa.Table, candidates: pa.Table) -> pa.Table:  # Spark counts the arguments of a plain function
-        return task(queries, candidates)
+        return guarded(task, queries, candidates)
 
     return asked.groupBy(*TASK).cogroup(there.groupBy(*TASK)).applyInArrow(run, schema)
 
@@ -95,7 +108,11 @@ def _merge(parts: DataFrame, queries: ClusterTable) -> DataFrame:
 
     groups = max(1, -(-queries.rows // queries.cluster.rows))
     group = sql.pmod(sql.col(PLACE), sql.lit(groups)).alias("group")
-    return parts.groupBy(group).applyInArrow(_merged, f"{FOUND}, unsure boolean")
+
+    def run(found: pa.Table) -> pa.Table:
+        return guarded(_merged, found)
+
+    return parts.groupBy(group).applyInArrow(run, f"{FOUND}, unsure boolean")
 
 
 def _merged(parts: pa.Table) -> pa.Table:

@@ -23,6 +23,7 @@ from cvpl.tables.csv_file import is_csv, load_csv
 from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble, is_unicode
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
 from cvpl.tables.limits import Limits
+from cvpl.tables.own_parquet import OwnParquet
 from cvpl.tables.reading_settings import BLANKS, Reading
 from cvpl.tables.sql_text import literal, only_file, quoted
 from cvpl.tables.workbook import listed, read_workbook
@@ -86,6 +87,8 @@ def has_one_type(sources: Sequence[Source], column: str) -> bool:
 
 def display_name(data: object, fallback: str) -> str:
     """Return the name of a table in messages: the file name, or for a dataframe its role in the audit."""
+    if isinstance(data, OwnParquet):
+        return data.name
     return Path(data).name if isinstance(data, str | Path) else fallback
 
 
@@ -116,6 +119,8 @@ def open_source(
             state.check()
             raise
         state.check()
+    elif isinstance(data, OwnParquet):
+        columns = _load_parquet(con, data.path, role, reading.limits, name)
     else:
         columns = _load_frame(con, data, role, reading.limits, name)
     described, count = _described(con, role, name)
@@ -156,6 +161,7 @@ def _load_file(
     con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
 ) -> Sequence[str]:
     if is_parquet(path):
+        _check_expansion(con, path, reading.limits, name)
         return _load_parquet(con, path, role, reading.limits, name)
     if is_csv(path):
         return load_csv(con, path, role, reading, name)
@@ -235,7 +241,6 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, limits:
         schema = con.execute(f"SELECT name, num_children FROM parquet_schema({only_file(path)})").fetchall()
         outermost = _outermost(schema)
         limits.check_columns(len(outermost), name)
-        limits.check_expansion(path.stat().st_size, _expanded(con, path), name)
         columns = checked_names(outermost, name, "columns")
         # A view: each column is read from the file on demand, so the file may be larger than memory.
         table = f"read_parquet({only_file(path)}, hive_partitioning=false, file_row_number=true)"
@@ -248,10 +253,18 @@ def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, limits:
     return columns
 
 
-def _expanded(con: duckdb.DuckDBPyConnection, path: Path) -> int:
-    """How many bytes the columns of a Parquet file say that they have when they are decompressed."""
+def _check_expansion(con: duckdb.DuckDBPyConnection, path: Path, limits: Limits, name: str) -> None:
+    """Refuse a Parquet file whose columns say that they are far larger when they are decompressed."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
     query = f"SELECT coalesce(sum(total_uncompressed_size), 0) FROM parquet_metadata({only_file(path)})"
-    return int(con.execute(query).fetchall()[0][0])
+    try:
+        expanded = int(con.execute(query).fetchall()[0][0])
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error:
+        raise InputError([damaged_parquet(name)]) from None
+    limits.check_expansion(path.stat().st_size, expanded, name)
 
 
 def is_whole(con: duckdb.DuckDBPyConnection, source: Source) -> bool:

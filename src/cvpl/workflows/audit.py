@@ -6,45 +6,34 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from cvpl import result as out
-from cvpl.assessment.aside import Aside
-from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
-from cvpl.assessment.diagnostics.compared_control import compare_control
-from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks
-from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
-from cvpl.assessment.gate import gate
-from cvpl.assessment.preflight import preflight
+from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.progress import (
-    QUICK_LOOK,
     Phase,
     ProgressCallback,
     WholeProgress,
     ignore_progress,
-    prefix_progress,
 )
-from cvpl.assessment.resources import ResourceEstimate, check_embeddings, estimate_resources, place_for
-from cvpl.assessment.screening import quick_look
-from cvpl.assessment.sections.audit import Assessment, audit_result, table_figures
+from cvpl.assessment.resources import ResourceEstimate, estimate_resources
 from cvpl.assessment.speed import measure_speed
-from cvpl.assessment.verdict import verdict
 from cvpl.assessment.work import Work
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.limits import LimitsLike
-from cvpl.config.loading import ConfigLike, load
-from cvpl.config.people_asked import FIRST_ANSWER_PEOPLE
+from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.errors import InputError, Problem, UsageError
-from cvpl.evaluation.calibration import check_calibration
-from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.errors import UsageError
 from cvpl.files import check_outputs
-from cvpl.search.blas_threads import one_blas_thread
-from cvpl.tables.absent import absent_as_control
-from cvpl.tables.pair import Inputs, check_files, read_inputs
-from cvpl.tables.record_order import in_record_order
+from cvpl.spark.sources import is_spark_frame
+from cvpl.workflows.cluster_audit import ClusterSettings, audit_in_cluster
+from cvpl.workflows.planned_audit import PlannedAudit, check_tables, takes_quick_look_first
 from cvpl.workflows.propose import Proposal, propose
+from cvpl.workflows.reading import PlanOptions, read_plan
+
+Engine = Literal["spark"]
+"""Where an audit runs if it is not this process."""
 
 
 class ProjectionNotSavedError(UsageError):
@@ -53,10 +42,6 @@ class ProjectionNotSavedError(UsageError):
     def __init__(self, why: str, result: out.AuditResult) -> None:
         super().__init__(f"The projection was not saved: {why}")
         self.result = result
-
-
-LONG = 10_000
-"""With more originals than this, a caller who asks for it gets the answer of a quick look first."""
 
 
 def audit(
@@ -74,6 +59,8 @@ def audit(
     memory: int | None = None,
     limits: LimitsLike | None = None,
     save_projection_to: str | Path | None = None,
+    engine: Engine | None = None,
+    master: str | None = None,
     progress: ProgressCallback | None = None,
     on_preflight: Callable[[Sequence[out.Finding]], None] | None = None,
     on_first_answer: Callable[[out.Verdict], None] | None = None,
@@ -106,6 +93,10 @@ def audit(
     1 at the end. The share is None while the tables are read, since the work is not known before. It is a share of the
     time: after the seconds s at the share p, about s (1 - p) / p seconds are left.
 
+    `engine="spark"` audits tables that are in a Spark cluster: DataFrames of Spark, which need no `engine`, names of
+    tables in the session's catalog, or Parquet folders. The session is the one that runs, or a new one with `master` as
+    the URL of the cluster. The result is that of one machine; the tables stay where they are.
+
     `save_projection_to` names a file for the linear projection of the strongest attacker. If that one has none, or the
     file cannot be written, ProjectionNotSavedError is raised after the audit; it holds the `result`.
 
@@ -121,65 +112,32 @@ def audit(
             "limits are for an audit without a configuration. Set `reading.limits` in the configuration, or pass them "
             "to `cvpl.propose`."
         )
-    config = config or propose(original, protected, compare_sensitive=True, limits=limits)
     if quick and fail_above is not None:
         raise UsageError("a gate needs the full audit: a quick look leaves out canaries. Leave out quick=True.")
-    assumptions = config.assumptions if isinstance(config, Proposal) else None
-    if assumptions is not None and fail_above is not None:
+    if fail_above is not None and (config is None or isinstance(config, Proposal)):
         raise UsageError(
             "a gate needs a configuration: a decision must not rest on guessed roles. Write one with `cvpl.propose`, "
             "check it, and pass it."
         )
     seed = _seed_of_draw(randomize)
-    resolved, inputs = read_plan(
-        original,
-        protected,
-        config,
-        control,
-        memory,
-        attackers=attackers,
-        draw_seed=seed,
-        quick=quick,
-        population=population,
-        scenario=scenario,
-    )
+    asked = PlanOptions(attackers=attackers, draw_seed=seed, quick=quick, population=population, scenario=scenario)
+    tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
+    if engine is not None or any(is_spark_frame(table) for table in tables.values()):
+        if save_projection_to is not None:
+            raise UsageError("a projection is not saved from a cluster. Leave out `save_projection_to`.")
+        settings = ClusterSettings(config, limits, fail_above, memory, asked)
+        result = audit_in_cluster(tables, settings, master, whole)
+        if on_preflight is not None:
+            on_preflight(result.preflight)
+        whole.finish()
+        return result
+    config = config or propose(original, protected, compare_sensitive=True, limits=limits)
+    assumptions = config.assumptions if isinstance(config, Proposal) else None
+    resolved, inputs = read_plan(original, protected, config, control, memory, **asked)
     if save_projection_to is not None:
         _check_can_save(Path(save_projection_to), resolved, [original, protected, control, config])
-    drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
-    first_answer = on_first_answer is not None and not quick and takes_quick_look_first(inputs)
-    if progress is not None:
-        whole.expect(Work(resolved, inputs).audit(first_answer=first_answer))
-    with one_blas_thread():
-        whole(Phase.CHECKING, None)
-        # A quick look leaves a core free while it prepares the release, so the checks run beside it.
-        with Aside(resolved.budget.workers if quick or first_answer else 1) as aside:
-            checked = aside.start(partial(_check, resolved, inputs))
-            first = None
-            if first_answer:
-                first_plan = resolved.quickly(FIRST_ANSWER_PEOPLE)
-                first = quick_look(first_plan, inputs, prefix_progress(whole, QUICK_LOOK))
-            looked = quick_look(resolved, inputs, whole) if quick else None
-            likeness, findings = checked()
-        if on_preflight is not None:
-            on_preflight(findings)
-        if on_first_answer is not None and first is not None:
-            on_first_answer(verdict(first, findings, disclosure_of_attacks(resolved, inputs, first)))
-        ensemble = looked or run_attackers(resolved, inputs, whole, combining=True)
-        measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-        disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
-        diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, whole, disclosure.k)
-        policies = gate(
-            ensemble,
-            measured,
-            resolved.config.policy,
-            fail_above,
-            diagnosed.subgroups,
-            findings,
-            disclosure,
-            table_figures(diagnosed, inputs, disclosure),
-        )
-        assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies, disclosure)
-        result = audit_result(assessment, resolved, inputs, drawn, assumptions)
+    planned = PlannedAudit(resolved, fail_above, seed, assumptions)
+    result, ensemble = planned.run(inputs, whole, on_preflight=on_preflight, on_first_answer=on_first_answer)
     whole.finish()
     if save_projection_to is not None:
         _save_projection(Path(save_projection_to), ensemble, result)
@@ -200,12 +158,6 @@ def _save_projection(file: Path, ensemble: EnsembleOutcome, result: out.AuditRes
         raise ProjectionNotSavedError(why, result) from None
 
 
-def _check(resolved: ResolvedConfig, inputs: Inputs) -> tuple[ControlLikeness | None, list[out.Finding]]:
-    """The comparison of the control with the originals, and the findings of the checks before the attack."""
-    likeness = compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
-    return likeness, preflight(resolved, inputs, likeness)
-
-
 def _check_can_save(file: Path, resolved: ResolvedConfig, inputs: Sequence[object]) -> None:
     """Refuse a file for the projection that cannot be written or is an input, and attackers without a projection."""
     check_outputs([file], inputs, overwrite=True)
@@ -216,11 +168,6 @@ def _check_can_save(file: Path, resolved: ResolvedConfig, inputs: Sequence[objec
             "none of the attackers has a linear projection (pca, robust_pca, random, saved), so there is none to save. "
             "Name an attacker that has one, such as `paper`, or do not ask for the projection."
         )
-
-
-def takes_quick_look_first(inputs: Inputs) -> bool:
-    """Whether an audit is so long that who asks for it gets the answer of a quick look first."""
-    return inputs.pair.original.rows > LONG
 
 
 def plan_audit(
@@ -254,7 +201,7 @@ def plan_audit(
         quick=quick,
         scenario=scenario,
     )
-    findings = _check(resolved, inputs)[1]
+    findings = check_tables(resolved, inputs)[1]
     speed = measure_speed()
     work = Work(resolved, inputs, speed)
     steps = [work.reading(), *work.audit(first_answer=first_answer and takes_quick_look_first(inputs))]
@@ -269,77 +216,3 @@ def _seed_of_draw(randomize: bool | int) -> int | None:
     if randomize is False:
         return None
     return secrets.randbits(32) if randomize is True else int(randomize)
-
-
-def read_plan(
-    original: object,
-    protected: object,
-    config: ConfigLike | Proposal,
-    control: object | None,
-    memory: int | None,
-    *,
-    attackers: Sequence[str] | None = None,
-    draw_seed: int | None = None,
-    quick: bool = False,
-    population: float | None = None,
-    scenario: str | None = None,
-) -> tuple[ResolvedConfig, Inputs]:
-    """The resolved configuration and the checked tables, or every problem of both.
-
-    `attackers`, `draw_seed` and `quick` settle who attacks how many people before the tables are read, because the
-    memory needed depends on it.
-    """
-    try:
-        resolved = load(config.config if isinstance(config, Proposal) else config, scenario)
-    except InputError as error:
-        problems = list(error.problems) + check_files(original, protected, control)
-        raise InputError(problems) from None
-    resolved = resolved.within(memory).among(population)
-    if attackers is not None:
-        resolved = resolved.only(attackers)
-    if draw_seed is not None:
-        resolved = resolved.with_drawn(draw_seed, reference=control is not None or resolved.has_control)
-    if quick:
-        resolved = resolved.quickly()
-    return resolved, read_tables(original, protected, resolved, control)
-
-
-def read_tables(
-    original: object, protected: object, resolved: ResolvedConfig, control: object | None, *, checks: bool = True
-) -> Inputs:
-    """Read and check the tables of one audit under a resolved configuration; raises InputError with every problem.
-
-    Without `checks`, what only the checks before an attack need is not read; `preflight` must not follow.
-    """
-    inputs = read_inputs(
-        original,
-        protected,
-        resolved.specs,
-        control=resolved.control if control is None else control,
-        reading=resolved.reading,
-        identity=resolved.identity,
-        declared=resolved.declared,
-        groups=resolved.groups,
-        subgroups=resolved.subgroups,
-        sensitive=resolved.sensitive,
-        weights=resolved.weights,
-        equal_rows=resolved.runs_singling_out,
-        checks=checks,
-        secrets=resolved.read_secrets,
-        memory=resolved.budget.memory,
-        threads=resolved.budget.workers,
-        place=lambda rows: place_for(rows, resolved),
-    )
-    inputs = in_record_order(inputs)
-    if control is None and resolved.control_is_absent:
-        inputs = absent_as_control(inputs)
-    if not inputs.pair.original.specs:
-        what = "no observable column has a value in every table"
-        raise InputError([Problem("configuration", what, "Declare columns that the tables have in common.")])
-    resolved.check_population(inputs.pair.original.rows)
-    resolved.check_scenario(has_control=inputs.pair.control is not None)
-    check_calibration(
-        resolved.attackers.values(), inputs.evaluation.matches, has_control=inputs.pair.control is not None
-    )
-    check_embeddings(resolved, inputs)
-    return inputs

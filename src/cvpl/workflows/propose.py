@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from cvpl.config.limits import LimitsLike, limits_of
 from cvpl.config.text import parse_config
 from cvpl.config.written import AuditConfig
 from cvpl.files import check_outputs, write_whole
 from cvpl.result.assumptions import AssumedColumn, Assumptions
+from cvpl.spark.sources import is_spark_frame
 from cvpl.tables.proposal.proposal import TablesProposal, propose_tables
 
 
@@ -36,7 +38,12 @@ class Proposal:
 
 
 def propose(
-    original: object, released: object, *, compare_sensitive: bool = False, limits: LimitsLike | None = None
+    original: object,
+    released: object,
+    *,
+    compare_sensitive: bool = False,
+    limits: LimitsLike | None = None,
+    engine: Literal["spark"] | None = None,
 ) -> Proposal:
     """Propose a configuration for a table and its release, with a reason for every guess.
 
@@ -44,8 +51,13 @@ def propose(
     and identities are guessed from names, counts and how the two tables agree; comments contain no cell. A column that
     seems sensitive is proposed as such, so no attacker compares it; with `compare_sensitive` it is compared. `limits`
     are those of `reading.limits` that are not the default, such as {"rows": 2_000_000_000}; the proposal has them too.
+    With `engine="spark"`, or for DataFrames of Spark, the tables stay in the cluster, as in an audit.
     Raises InputError if the tables cannot be compared, and LimitError if one is beyond a limit.
     """
+    if engine is not None or is_spark_frame(original):
+        from cvpl.workflows.cluster_audit import propose_from_cluster  # noqa: PLC0415 - it proposes in a task
+
+        return propose_from_cluster(original, released, compare_sensitive=compare_sensitive, limits=limits)
     most = None if limits is None else limits_of(limits)
     found = propose_tables(original, released, compare_sensitive=compare_sensitive, limits=most)
     text = found.text()

@@ -26,7 +26,8 @@ from cvpl.operators.similarity.containment import CellScorer, compared_cells, de
 from cvpl.operators.similarity.levels import split_levels
 from cvpl.operators.similarity.match_agreement import START
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables, Tolerances
-from cvpl.operators.similarity.rarity import RarityMeasure, ValueCounts, spread
+from cvpl.operators.similarity.rarity import RarityMeasure, spread
+from cvpl.operators.similarity.value_counts import ValueCounts
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
@@ -125,7 +126,9 @@ class AgreementMeasure:
         """The highest possible weight."""
         agree = self.agree
         if self.counted:
-            agree = np.array([np.log(self.m[name] * (len(self.counted[name].values) + 1.0)) for name in self.columns])
+            agree = np.array(
+                [np.log(self.m[name] * (self.counted[name].values.records + 1.0)) for name in self.columns]
+            )
         return float(np.maximum(agree, self.differ).sum() + sum(ends[1] for ends in self._ends()))
 
     @property

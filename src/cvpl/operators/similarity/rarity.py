@@ -26,6 +26,7 @@ from cvpl.operators.similarity.cells import CellKinds, cell_kinds
 from cvpl.operators.similarity.containment import CellScorer, compared_cells, derived_for
 from cvpl.operators.similarity.levels import split_levels
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables
+from cvpl.operators.similarity.value_counts import ValueCounts
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
@@ -74,32 +75,6 @@ def _counted(columns: Sequence[str], *tables: Table) -> tuple[ValueCounts, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class ValueCounts:
-    """The sorted known values of a column in the counted tables, as points and as ranges."""
-
-    values: Keys
-    ranges: Keys
-
-    @classmethod
-    def of(cls, name: str, tables: Sequence[Table]) -> ValueCounts:
-        """Collect the values as points and, if some are ranges, as ranges."""
-        columns = [table.columns[name] for table in tables]
-        values = _sorted([column.distinct(plain=True) for column in columns])
-        if all(column.plain for column in columns):
-            return cls(values, np.zeros(0))
-        return cls(values, _sorted([column.distinct(plain=False) for column in columns]))
-
-    def shares(self, asked: Keys, tolerance: float) -> Floats:
-        """(count + 1) / (all + 1), where count is the number of values within `tolerance` of each value."""
-        counted = self.ranges if np.iscomplexobj(asked) and len(self.ranges) else self.values
-        if np.iscomplexobj(asked) and not len(self.ranges):
-            counted = np.asarray(self.values + 1j * self.values)
-        low, high = (asked - tolerance, asked + tolerance) if tolerance else (asked, asked)
-        count = np.searchsorted(counted, high, side="right") - np.searchsorted(counted, low, side="left")
-        return np.asarray((count + 1.0) / (len(counted) + 1.0))
-
-
-@dataclass(frozen=True, eq=False)
 class RarityMeasure:
     """The value counts of each column, and the tolerance within which its values agree (absent: exactly).
 
@@ -131,7 +106,7 @@ class RarityMeasure:
     @property
     def most(self) -> float:
         """The highest possible score: agreement on unseen values."""
-        exact = sum(np.log(len(counted.values) + 1.0) for counted in self.counted)
+        exact = sum(np.log(counted.values.records + 1.0) for counted in self.counted)
         return float(exact + sum(np.log(kinds.counted + 1.0) for kinds in self.cells.values()))
 
     def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> AgreementScorer | CellScorer:
@@ -166,12 +141,6 @@ class RarityMeasure:
     def _weights(self, shares: Floats) -> tuple[Floats, Floats]:
         """The weights of agreement and disagreement of cells that allow these shares of the people."""
         return self._agree - np.log(shares), np.full(len(shares), self._differ)
-
-
-def _sorted(parts: Sequence[tuple[Keys, NDArray[np.int32]]]) -> Keys:
-    """The known values of several tables in order, from the distinct values of each and their places."""
-    values = [np.repeat(keys, np.bincount(places[places >= 0], minlength=len(keys))) for keys, places in parts]
-    return values[0] if len(values) == 1 else np.sort(np.concatenate(values), kind="stable")
 
 
 def spread(table: Table, name: str) -> float:

@@ -14,7 +14,7 @@ from cvpl.errors import InputError, Problem, UsageError
 from cvpl.tables.identity import IdentityKeys
 from cvpl.tables.pair import Inputs, check_files
 from cvpl.tables.source import display_name
-from cvpl.workflows.audit import read_tables
+from cvpl.workflows.reading import read_tables
 
 _CONFIGURATION = "configuration"
 _ROLE = "protected"

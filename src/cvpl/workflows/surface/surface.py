@@ -32,7 +32,7 @@ from cvpl.operators.blocking import Lsh
 from cvpl.result.surface import Strength
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.audit import read_tables
+from cvpl.workflows.reading import read_tables
 from cvpl.workflows.surface.rows import utility_of
 from cvpl.workflows.surface.strengths import MechanismSweep, ReleaseNotMade, mechanism_sweep
 from cvpl.workflows.surface.sweep import EnsembleReading, Sweep

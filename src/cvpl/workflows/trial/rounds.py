@@ -32,8 +32,8 @@ from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 from cvpl.tables.parting import part
-from cvpl.workflows.audit import read_tables
 from cvpl.workflows.command_mechanism import CommandStopped, keep_output
+from cvpl.workflows.reading import read_tables
 from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
 from cvpl.workflows.trial.people import TrialPeople
 

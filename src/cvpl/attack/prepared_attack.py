@@ -1,0 +1,150 @@
+"""An attack before its search: the people that the attacker has, and its representation, fitted on its tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.errors_in_knowledge import with_errors
+from cvpl.attack.representation import Representation, fit_representation
+from cvpl.attack.shared_work import SharedWork, WorkKeys
+from cvpl.operators.alignment import Granularity, detect
+from cvpl.operators.similarity import generalized_columns
+from cvpl.randomness import stream
+from cvpl.search.budget import Budget
+from cvpl.search.engine import engine_for
+from cvpl.tables.columns import Pair, Table
+
+Ints = NDArray[np.int64]
+
+FIRST = 500
+"""What is estimated from the release without true matches comes from at most this many originals, the first that are
+drawn: attackers that ask different numbers of people then share the estimates."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedAttack:
+    """An attack before its search: the attacker's tables, and its representation, fitted on them."""
+
+    tables: AttackedTables
+    strangers: Strangers
+    representation: Representation
+    keys: WorkKeys
+
+
+def prepare(
+    pair: Pair, attacker: Attacker, *, seed: int, budget: Budget, most: int | None, shared: SharedWork
+) -> PreparedAttack:
+    """Phases 2 and 3 of an attack: vectors, fitted projection, similarity."""
+    keys = WorkKeys.of(attacker, most)
+    tables = shared.once("tables", keys.tables, lambda: _attacked_tables(pair, attacker, most, seed))
+    strangers = shared.once("strangers", keys.strangers, lambda: _strangers(pair.control, attacker, most, seed, tables))
+    representation = fit_representation(
+        tables.original,
+        tables.protected,
+        attacker,
+        seed,
+        strangers.reference,
+        engine_for(budget),
+        shared=shared,
+        keys=keys,
+        first=tables.first,
+    )
+    return PreparedAttack(tables, strangers, representation, keys)
+
+
+@dataclass(frozen=True, eq=False)
+class AttackedTables:
+    """The originals that the attacker has, before and after alignment, and the columns of the release that it knows.
+
+    `first` are the places of the first originals of the sample, see `FIRST`.
+    """
+
+    people: Ints
+    held: Table
+    original: Table
+    protected: Table
+    granularity: Granularity | None
+    first: Ints
+
+
+def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int) -> AttackedTables:
+    """The attacker's data: some of the columns, some of the people, at the granularity of the release if aligned."""
+    people, first = _known_people(pair.original.rows, attacker.knows_people, most, seed)
+    original = with_errors(attacker.view(pair.original), attacker.errors, seed)
+    held = original if len(people) == original.rows else original.kept(people)
+    protected = attacker.view(pair.protected)
+    if attacker.alignment == "none":
+        return AttackedTables(people, held, held, protected, None, first)
+    granularity = detect(held, protected)
+    if attacker.alignment == "cells":
+        granularity = granularity.without(generalized_columns(held, protected))
+    return AttackedTables(people, held, granularity.apply(held), protected, granularity, first)
+
+
+def _known_people(rows: int, share: float, most: int | None, seed: int) -> tuple[Ints, Ints]:
+    """The originals that the attacker asks, and the places among them of the first that are drawn."""
+    people = np.arange(rows, dtype=np.int64)
+    if share < 1:
+        people = _drawn(rows, max(1, round(share * rows)), stream(seed, "known people"))
+    order = stream(seed, "asked people").permutation(len(people))
+    asked = people if most is None or len(people) <= most else people[np.sort(order[:most])]
+    first = people[np.sort(order[: min(FIRST, len(asked))])]
+    return asked, np.searchsorted(asked, first)
+
+
+@dataclass(frozen=True, eq=False)
+class Strangers:
+    """The control before and after alignment, and the reference people if the attacker needs them.
+
+    `rows` and `reference_rows` are their rows in the control that was passed.
+    """
+
+    held: Table | None
+    control: Table | None
+    rows: Ints
+    reference: Table | None
+    reference_rows: Ints
+
+
+def _strangers(
+    control: Table | None, attacker: Attacker, most: int | None, seed: int, tables: AttackedTables
+) -> Strangers:
+    nobody = np.zeros(0, dtype=np.int64)
+    if control is None:
+        return Strangers(None, None, nobody, None, nobody)
+    control = with_errors(attacker.view(control), attacker.errors, seed)
+    order = stream(seed, "reference people").permutation(control.rows)
+    halves = np.sort(order[: control.rows // 2]), np.sort(order[control.rows // 2 :])
+    rows, reference, known = np.arange(control.rows, dtype=np.int64), None, nobody
+    if attacker.needs_reference and control.rows > 1:
+        known, rows = halves
+        reference = replace(control.kept(known), name="reference")
+    if most is not None and len(rows) > most:
+        rows = _asked_control(halves, most, seed)
+    held = control if len(rows) == control.rows else control.kept(rows)
+    granularity = tables.granularity
+    if granularity is None:
+        return Strangers(held, held, rows, reference, known)
+    reference = None if reference is None else granularity.apply(reference)
+    return Strangers(held, granularity.apply(held), rows, reference, known)
+
+
+def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int) -> Ints:
+    """A sample of the control: of the half that is never a reference first, so that all attackers ask the same people.
+
+    Their evidence can then be combined.
+    """
+    rng = stream(seed, "asked control")
+    reference, others = halves
+    if most <= len(others):
+        return others[_drawn(len(others), most, rng)]
+    return np.union1d(others, reference[_drawn(len(reference), most - len(others), rng)])
+
+
+def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:
+    """A sample in ascending order; a smaller one from the same generator is a part of it."""
+    return np.sort(rng.permutation(count)[:size]).astype(np.int64)
