@@ -185,7 +185,7 @@ def test_only_rarity_counts_the_people_of_a_reference():
 
 def test_the_most_and_the_least_of_counted_values():
     """A value that nobody has is as rare as one in n + 1; disagreement counts log((1 - m) / (1 - u))."""
-    counted = {name: SimpleNamespace(values=np.zeros(count)) for name, count in (("a", 9), ("b", 99))}
+    counted = {name: SimpleNamespace(values=SimpleNamespace(records=count)) for name, count in (("a", 9), ("b", 99))}
     measure = AgreementMeasure(("a", "b"), {"a": 0.9, "b": 0.8}, {"a": 0.5, "b": 0.1}, counted=counted)
     assert measure.most == pytest.approx(np.log(0.9 * 10) + np.log(0.8 * 100))
     assert measure.least == pytest.approx(np.log(0.1 / 0.5) + np.log(0.2 / 0.9))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cvpl.workflows.audit import audit as audit
     from cvpl.workflows.benchmark.benchmark import benchmark as benchmark
     from cvpl.workflows.compare.compare import compare as compare
-    from cvpl.workflows.propose import Proposal as Proposal
+    from cvpl.workflows.proposal import Proposal as Proposal
     from cvpl.workflows.propose import propose as propose
     from cvpl.workflows.protect import Release as Release
     from cvpl.workflows.protect import protect as protect
@@ -54,7 +54,7 @@ _HOMES = {
     "CvplError": "cvpl.errors",
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
-    "Proposal": "cvpl.workflows.propose",
+    "Proposal": "cvpl.workflows.proposal",
     "Release": "cvpl.workflows.protect",
     "SimulatedPeople": "cvpl.workflows.simulate",
     "Split": "cvpl.workflows.split",

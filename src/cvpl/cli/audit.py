@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cvpl.config.loading import WithPolicy
     from cvpl.result import AuditResult
-    from cvpl.workflows.propose import Proposal
+    from cvpl.workflows.proposal import Proposal
 
 FILES = ("result.json", "report.html")
 CONFIG = "audit.yaml"

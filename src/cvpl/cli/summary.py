@@ -10,7 +10,7 @@ from cvpl.cli.output import page, reader_may_leave
 
 if TYPE_CHECKING:
     from cvpl.result import AuditResult
-    from cvpl.workflows.propose import Proposal
+    from cvpl.workflows.proposal import Proposal
 
 
 def show_assumptions(guessed: Proposal, *, details: bool) -> int:

@@ -16,7 +16,7 @@ from cvpl.errors import UsageError
 from cvpl.files import check_outputs
 
 if TYPE_CHECKING:
-    from cvpl.workflows.propose import Proposal
+    from cvpl.workflows.proposal import Proposal
 
 FILES = ("trial.json", "trial.html")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cvpl.errors import CvplError, InternalError, LimitError
+from cvpl.errors import CvplError, InternalError, LimitError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -19,10 +19,16 @@ _TASK_FAILED = re.compile(r"a task failed \(([\w.]+ at [\w.:]+)\)")
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """A running session, the most records of one side in a task, and the frames that are kept."""
+    """A running session, how work is shared, and the frames that are kept.
+
+    A task has at most `rows` records of a side. A search of fewer than `many` pairs is over sooner than tasks are
+    started for it, so the task that evaluates does it. The session's settings `spark.cvpl.rowsPerTask` and
+    `spark.cvpl.manyPairs` change both; what is found does not depend on them.
+    """
 
     session: SparkSession
     rows: int = 250_000
+    many: int = 100_000_000
     kept: list[DataFrame] = field(default_factory=list)
 
     def keep(self, frame: DataFrame) -> DataFrame:
@@ -45,7 +51,7 @@ class Cluster:
 
 
 @contextmanager
-def on_cluster(session: SparkSession, rows: int = Cluster.rows) -> Iterator[Cluster]:
+def on_cluster(session: SparkSession, rows: int | None = None) -> Iterator[Cluster]:
     """A cluster for one audit; what it keeps is released at the end, also after an error.
 
     Its jobs have a tag, and those that run when the audit is interrupted are cancelled. A job that Spark gives up is
@@ -53,7 +59,9 @@ def on_cluster(session: SparkSession, rows: int = Cluster.rows) -> Iterator[Clus
     """
     from pyspark.errors import PySparkException  # noqa: PLC0415 - part of an extra
 
-    cluster, tag = Cluster(session, rows), f"cvpl-{secrets.token_hex(8)}"
+    rows = rows or _setting(session, "spark.cvpl.rowsPerTask", Cluster.rows)
+    cluster = Cluster(session, rows, _setting(session, "spark.cvpl.manyPairs", Cluster.many))
+    tag = f"cvpl-{secrets.token_hex(8)}"
     session.addTag(tag)
     try:
         yield cluster
@@ -65,6 +73,16 @@ def on_cluster(session: SparkSession, rows: int = Cluster.rows) -> Iterator[Clus
     finally:
         session.removeTag(tag)
         cluster.release()
+
+
+def _setting(session: SparkSession, name: str, usual: int) -> int:
+    """A setting of the session that is a whole number above 0."""
+    text = session.conf.get(name, None)
+    if text is None:
+        return usual
+    if not text.isdecimal() or not int(text):
+        raise UsageError(f"Spark's setting {name} is '{text}'; allowed is a whole number above 0, such as {usual}.")
+    return int(text)
 
 
 def _failure(error: Exception) -> CvplError:

@@ -29,7 +29,8 @@ from cvpl.files import check_outputs
 from cvpl.spark.sources import is_spark_frame
 from cvpl.workflows.cluster_audit import ClusterSettings, audit_in_cluster
 from cvpl.workflows.planned_audit import PlannedAudit, check_tables, takes_quick_look_first
-from cvpl.workflows.propose import Proposal, propose
+from cvpl.workflows.proposal import Proposal
+from cvpl.workflows.propose import propose
 from cvpl.workflows.reading import PlanOptions, read_plan
 
 Engine = Literal["spark"]

@@ -37,29 +37,21 @@ from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.own_parquet import OwnParquet
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.planned_audit import PlannedAudit
-from cvpl.workflows.propose import Proposal, propose
+from cvpl.workflows.proposal import Proposal, propose_here
 from cvpl.workflows.reading import PlanOptions, read_tables, settle_plan
 
 Tables = Mapping[str, OwnParquet]
 
-MANY_PAIRS = 100_000_000
-"""A search of fewer pairs is over sooner than tasks are started for it, so the task that evaluates does it."""
-
 
 @dataclass(frozen=True)
 class ClusterSettings:
-    """What is asked of an audit in a cluster: the configuration, or limits for guessing one, a gate, and the rest.
-
-    Searches of at least `many` pairs are shared by all tasks, of at most `rows` records of a side each.
-    """
+    """What is asked of an audit in a cluster: the configuration, or limits for guessing one, a gate, and the rest."""
 
     config: ConfigLike | Proposal | None
     limits: LimitsLike | None
     fail_above: float | None
     memory: int | None
     asked: PlanOptions
-    many: int = MANY_PAIRS
-    rows: int = Cluster.rows
 
 
 def audit_in_cluster(
@@ -69,7 +61,7 @@ def audit_in_cluster(
 
     The session is that of a frame among them, else the active one, else a new one with the URL `master`.
     """
-    with session_for(master, _session_of(tables)) as session, on_cluster(session, settings.rows) as cluster:
+    with session_for(master, _session_of(tables)) as session, on_cluster(session) as cluster:
         sources = {role: source_of(session, table, role) for role, table in tables.items()}
         config = settings.config or ask_at_once(
             {role: sources[role] for role in ("original", "protected")}, _Proposed(True, settings.limits)
@@ -81,7 +73,7 @@ def audit_in_cluster(
         memory = settings.memory or resolved.config.search.memory
         assumptions = config.assumptions if isinstance(config, Proposal) else None
         planned = PlannedAudit(resolved, settings.fail_above, settings.asked.get("draw_seed"), assumptions)
-        found = _search(cluster, sources, resolved, memory, settings.many, progress)
+        found = _search(cluster, sources, resolved, memory, progress)
         progress(Phase.IN_CLUSTER, None)
         names = {f"found {number}": step for number, step in enumerate(found)}
         sent = {name: ClusterSource(name, found[step]) for name, step in names.items()}
@@ -89,10 +81,8 @@ def audit_in_cluster(
     return out.AuditResult.model_validate_json(said)
 
 
-def propose_from_cluster(
-    original: Any, released: Any, *, compare_sensitive: bool, limits: LimitsLike | None
-) -> Proposal:
-    """What `propose` guesses from two tables of a cluster."""
+def propose_in_cluster(original: Any, released: Any, *, compare_sensitive: bool, limits: LimitsLike | None) -> Proposal:
+    """What `propose_here` guesses from two tables of a cluster."""
     both = {"original": original, "protected": released}
     with session_for(running=_session_of(both)) as session, on_cluster(session):
         tables = {role: source_of(session, table, role) for role, table in both.items()}
@@ -110,16 +100,15 @@ def _search(
     sources: Mapping[str, ClusterSource],
     resolved: ResolvedConfig,
     memory: int | None,
-    many: int,
     progress: ProgressCallback,
 ) -> dict[Step, Any]:
     """What the searches of many pairs found, as frames that are kept in the cluster."""
     rows = {role: source.frame.count() for role, source in sources.items()}
     # Originals who are absent from the release become the control only after their matches are known.
-    if resolved.quick or resolved.control_is_absent or rows["original"] * rows["protected"] < many:
+    if resolved.quick or resolved.control_is_absent or rows["original"] * rows["protected"] < cluster.many:
         return {}
     progress(Phase.FITTING, None)
-    ordered: _Orders = ask_at_once(sources, _Ordered(resolved, memory, many))
+    ordered: _Orders = ask_at_once(sources, _Ordered(resolved, memory, cluster.many))
     if not ordered.orders:
         return {}
     progress(Phase.READING, None)
@@ -204,7 +193,7 @@ class _Proposed:
 
     def __call__(self, tables: Tables) -> Proposal:
         both = tables["original"], tables["protected"]
-        return propose(*both, compare_sensitive=self.compare_sensitive, limits=self.limits)
+        return propose_here(*both, compare_sensitive=self.compare_sensitive, limits=self.limits)
 
 
 def _read(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple[ResolvedConfig, Inputs]:

@@ -1,40 +1,13 @@
-"""A proposed configuration for two tables, for the user to check."""
+"""A proposed configuration for two tables, wherever they are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from cvpl.config.limits import LimitsLike, limits_of
-from cvpl.config.text import parse_config
-from cvpl.config.written import AuditConfig
-from cvpl.files import check_outputs, write_whole
-from cvpl.result.assumptions import AssumedColumn, Assumptions
+from cvpl.config.limits import LimitsLike
 from cvpl.spark.sources import is_spark_frame
-from cvpl.tables.proposal.proposal import TablesProposal, propose_tables
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """A proposed configuration: `text` is the audit.yaml with its reasons as comments, `config` the same as a value.
-
-    Roles and types are guesses: read the comments, or `assumptions`, before you rely on an audit with it.
-    """
-
-    text: str
-    config: AuditConfig
-    assumptions: Assumptions
-
-    def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the text to a file atomically, and return its path.
-
-        Raises UsageError if the file already exists, unless `overwrite`.
-        """
-        file = Path(path)
-        check_outputs([file], overwrite=overwrite)
-        write_whole(file, self.text)
-        return file
+from cvpl.workflows.cluster_audit import propose_in_cluster
+from cvpl.workflows.proposal import Proposal, propose_here
 
 
 def propose(
@@ -54,31 +27,7 @@ def propose(
     With `engine="spark"`, or for DataFrames of Spark, the tables stay in the cluster, as in an audit.
     Raises InputError if the tables cannot be compared, and LimitError if one is beyond a limit.
     """
+    found = propose_here
     if engine is not None or is_spark_frame(original):
-        from cvpl.workflows.cluster_audit import propose_from_cluster  # noqa: PLC0415 - it proposes in a task
-
-        return propose_from_cluster(original, released, compare_sensitive=compare_sensitive, limits=limits)
-    most = None if limits is None else limits_of(limits)
-    found = propose_tables(original, released, compare_sensitive=compare_sensitive, limits=most)
-    text = found.text()
-    return Proposal(text, parse_config(text), _assumptions(found))
-
-
-def _assumptions(found: TablesProposal) -> Assumptions:
-    columns = [
-        AssumedColumn(
-            column=name,
-            role=guess.settings["role"],
-            type=guess.settings.get("type"),
-            blocks="block" in guess.settings,
-            reason=guess.reason,
-            doubt="; ".join(guess.doubts) or None,
-        )
-        for name, guess in found.columns.items()
-    ]
-    notes = list(found.reading_reasons)
-    if found.same_order is not None:
-        notes.append(found.same_order)
-    elif found.truth.keys is None:
-        notes.append("no column identifies people in both tables, so the true matches are unknown")
-    return Assumptions(columns=columns, notes=notes)
+        found = propose_in_cluster
+    return found(original, released, compare_sensitive=compare_sensitive, limits=limits)

@@ -13,7 +13,7 @@ from cvpl.evaluation.calibration import check_calibration
 from cvpl.tables.absent import absent_as_control
 from cvpl.tables.pair import Inputs, check_files, read_inputs
 from cvpl.tables.record_order import in_record_order
-from cvpl.workflows.propose import Proposal
+from cvpl.workflows.proposal import Proposal
 
 
 class PlanOptions(TypedDict, total=False):

@@ -12,7 +12,8 @@ from cvpl.randomness import stream
 from cvpl.tables.dialect import guess_dialect
 from cvpl.tables.parting import part, read_people
 from cvpl.tables.staged_table import stage
-from cvpl.workflows.propose import Proposal, propose
+from cvpl.workflows.proposal import Proposal
+from cvpl.workflows.propose import propose
 from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
 from cvpl.workflows.trial.rounds import draw_seed, two_tables
 

@@ -26,7 +26,7 @@ from cvpl.tables.source import display_name
 from cvpl.tables.staged_table import stage
 from cvpl.wording import stopped
 from cvpl.workflows.fingerprints import file_digest
-from cvpl.workflows.propose import Proposal
+from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.protect import Strength
 from cvpl.workflows.trial.assembly import Ran, assemble
 from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
