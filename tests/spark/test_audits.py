@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import cycle
-
-import pandas as pd
 import pytest
 import yaml
 
-import cvpl
 from both_engines import same_on_both
 from cvpl.cli.demo import CONFIG
 from cvpl.config.family import FAMILY
 from examples import TIMES
-from shared_data import SHARED, needs_data
 from test_same_bytes import tables
 
 PAIRS = range(100) if TIMES > 1 else (0, 5, 6)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,16 +20,20 @@ from cvpl.attack.representation import Representation
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.operators.alignment import Granularity
 from cvpl.operators.blocking import Key, Lsh
+from cvpl.search.best import BestCandidates
 from cvpl.search.levers import Levers
 from cvpl.spark.cluster_table import ClusterTable
-from cvpl.spark.search import search
+from cvpl.spark.densities import densities, read_densities
+from cvpl.spark.search import read_found, search
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Step = tuple[str, Hashable]
 """The name and the key of a search, as in `SharedWork`."""
+DENSITY = "density of"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,20 @@ def search_all(
         reference = replace(_some(known["control"], order, order.reference), name="reference")
         for role, queries in asked.items():
             wanted[f"found in reference, {role}", order.keys.control] = queries, reference
-    return {step: _search(order, *sides) for step, sides in wanted.items() if step not in done}
+    found = {step: _search(order, *sides) for step, sides in wanted.items() if step not in done}
+    if len(order.reference) and order.attacker.evidence == "density":
+        reference = replace(_some(known["control"], order, order.reference), name="reference")
+        for role, queries in asked.items():
+            for among in (known["protected"], reference):
+                step = f"{DENSITY} {among.name}, {role}", order.keys.control
+                if step not in done:
+                    found[step] = densities(order.representation, queries, among)
+    return found
+
+
+def read_step(step: Step, file: Path) -> BestCandidates | Floats:
+    """What a search found, from a Parquet file with its frame."""
+    return read_densities(file) if step[0].startswith(DENSITY) else read_found(file)
 
 
 def _some(table: ClusterTable, order: SearchOrder, rows: Ints | None) -> ClusterTable:

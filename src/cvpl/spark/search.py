@@ -35,7 +35,7 @@ FOUND = "place long, best double, row long, second double, second_row long, cand
 """What is found for a query; rows are places in the candidates' table."""
 FIELDS = (PLACE, "best", "row", "second", "second_row", "candidates", "ties")
 _NAMES = FIELDS[1:]
-_MEMORY = 1 << 30
+MEMORY = 1 << 30
 """Bytes that the search of one task may use."""
 
 
@@ -82,7 +82,7 @@ def search(
     dealing = Dealing.of(counts, queries.rows + candidates.rows)
     task = _Task(representation.bare(), scheme, queries.reader, candidates.reader)
     asked, there = dealing.deal(scheme, queries, "queries"), dealing.deal(scheme, candidates, "candidates")
-    found = _paired(asked, there, task, FOUND)
+    found = paired(asked, there, task, FOUND)
     if dealing.splits:
         merged = cluster.keep(_merge(found, queries))
         found = _count_again(merged, dealing, scheme, task, queries, candidates).select(*FIELDS)
@@ -91,10 +91,10 @@ def search(
     return Found(found, counts)
 
 
-def _paired(
+def paired(
     asked: DataFrame, there: DataFrame, task: Callable[[pa.Table, pa.Table], pa.Table], schema: str
 ) -> DataFrame:
-    """Give each task its queries and its candidates."""
+    """What each task makes of its queries and its candidates."""
 
     def run(queries: pa.Table, candidates: pa.Table) -> pa.Table:  # Spark counts the arguments of a plain function
         return guarded(task, queries, candidates)
@@ -143,7 +143,7 @@ def _count_again(
     some = _Counting(task, places, best - TIE)
     asked = dealing.deal(scheme, queries.at(places), "queries")
     there = dealing.deal(scheme, candidates, "candidates")
-    parts = _paired(asked, there, some, f"{PLACE} long, tied long")
+    parts = paired(asked, there, some, f"{PLACE} long, tied long")
     counted = parts.groupBy(PLACE).agg(sql.sum("tied").alias("tied"))
     joined = merged.join(counted, PLACE, "left")
     return joined.withColumn("ties", sql.coalesce("tied", "ties"))
@@ -208,7 +208,7 @@ class _Task:
             return BestCandidates.none(queries.rows)
         partition = _partition(self.scheme, queries, candidates)
         scorer = self.representation.scorer(queries, candidates)
-        return find_best(scorer, [partition], budget=Budget(_MEMORY, threads=1))
+        return find_best(scorer, [partition], budget=Budget(MEMORY, threads=1))
 
 
 def _partition(scheme: tuple[Key, ...], queries: Table, candidates: Table) -> Partition:

@@ -25,11 +25,10 @@ from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
 from cvpl.search.budget import usual_memory
-from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, search_all
+from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, read_step, search_all
 from cvpl.spark.cluster import Cluster, on_cluster
 from cvpl.spark.one_task import ask_at_once
 from cvpl.spark.reading import column_facts, read_table
-from cvpl.spark.search import read_found
 from cvpl.spark.session import session_for
 from cvpl.spark.sources import ClusterSource, is_spark_frame, source_of
 from cvpl.tables.columns import ColumnSpec
@@ -69,7 +68,7 @@ def audit_in_cluster(
         resolved = settle_plan(config, settings.memory, with_control="control" in tables, **settings.asked)
         if resolved.control is not None and "control" not in tables:
             sources["control"] = source_of(session, resolved.control, "control")
-        _check_truth(resolved, sources)
+        _check_can_run(resolved, sources)
         memory = settings.memory or resolved.config.search.memory
         assumptions = config.assumptions if isinstance(config, Proposal) else None
         planned = PlannedAudit(resolved, settings.fail_above, settings.asked.get("draw_seed"), assumptions)
@@ -178,7 +177,7 @@ class _Audited:
         resolved, inputs = _read(self.planned.resolved, self.memory, tables)
         shared = SharedWork()
         for name, step in self.searched.items():
-            shared.hand_over(*step, read_found(tables[name].path))
+            shared.hand_over(*step, read_step(step, tables[name].path))
         planned = replace(self.planned, resolved=resolved)
         result, _ = planned.run(inputs, WholeProgress(ignore_progress), shared=shared)
         return result.to_json()
@@ -205,8 +204,12 @@ def _read(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple
     return resolved, read_tables(tables["original"], tables["protected"], resolved, tables.get("control"))
 
 
-def _check_truth(resolved: ResolvedConfig, tables: Mapping[str, ClusterSource]) -> None:
-    """Refuse true matches by the position of rows: a table in a cluster has no order."""
+def _check_can_run(resolved: ResolvedConfig, tables: Mapping[str, ClusterSource]) -> None:
+    """Refuse true matches by the position of rows, which have no order in a cluster, and files that it does not have."""
+    for name, attacker in resolved.attackers.items():
+        if attacker.projects and attacker.projection_operator.saved_file is not None:
+            what = f"attacker '{name}' uses a saved projection, a file that executors do not have"
+            raise InputError([Problem("configuration", what, "Fit it anew, for example with `projection: pca`.")])
     if resolved.identity is None:
         return
     for role, key in (("original", resolved.identity.original), ("protected", resolved.identity.protected)):
