@@ -87,8 +87,7 @@ def test_in_print_headings_stay_with_what_follows_and_numbers_whole(chromium, tm
     page = report_page(audited(HIGH, **FULL | {"feature_contribution": named}), Printing())
     assert page.count(">a_column_of_length<") > 1, "on the sheet, and below"
     file.write_text(page, encoding="utf-8")
-    with opened(chromium, file, width=672, alone=True) as seen:
-        seen.page.emulate_media(media="print")
+    with opened(chromium, file, width=672, media="print") as seen:
         after = "all => all.map(it => getComputedStyle(it).breakAfter)"
         headings = seen.page.locator(".layers h2, .layers h3, .layers h4").evaluate_all(after)
         assert headings and set(headings) == {"avoid"}
