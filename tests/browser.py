@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 
@@ -17,6 +18,7 @@ NO_BROWSER = "there is no Chromium on this machine"
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 SIZES = (1280, 390)
 SCHEMES = ("light", "dark")
+HEIGHT = 900
 
 
 def views(names, dark):
@@ -87,13 +89,28 @@ CONTRASTS = """() => {
 """The contrast of every text and mark of a chart with the page, with the colour as it is written."""
 
 
+class Look(NamedTuple):
+    """How a page is seen: the width of its window, the colour scheme, and on a screen or in print."""
+
+    width: int
+    scheme: str
+    media: str
+
+
 @dataclass
 class OpenPage:
-    """An open page, and what it asked for or complained of."""
+    """An open page, how it is seen, and what it asked for or complained of."""
 
     page: object
+    look: Look | None = None
     requests: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
+
+    def show(self, look: Look) -> None:
+        """Give the window another width, scheme or medium."""
+        self.page.set_viewport_size({"width": look.width, "height": HEIGHT})
+        self.page.emulate_media(color_scheme=look.scheme, media=look.media)
+        self.look = look
 
 
 @pytest.fixture(scope="module")
@@ -108,31 +125,49 @@ def chromium():
         browser.close()
 
 
-_KEPT: dict[tuple[str, int, str], OpenPage] = {}
-"""The open pages of the browser by file, width and scheme: to open one takes longer than most looks at it."""
+_KEPT: dict[str, OpenPage] = {}
+"""The open pages of the browser by file: to open one takes longer than most looks at it."""
 
 
 @contextmanager
-def opened(browser, file, width: int = 1280, scheme: str = "light", *, alone: bool = False) -> Iterator[OpenPage]:
-    """The page in a window of this width and colour scheme; requests other than for itself are refused and noted.
+def opened(
+    browser, file, width: int = 1280, scheme: str = "light", *, media: str = "screen", alone: bool = False
+) -> Iterator[OpenPage]:
+    """The page in a window of this width and colour scheme, or in print.
 
-    It stays open for the tests that follow. A test that changes the page has one of its own, `alone`.
+    Requests other than for itself are refused and noted. It stays open for the tests that follow: its window takes
+    their widths and schemes, and in a full run each of these has a window of its own. A test that changes the page has
+    one of its own, `alone`.
     """
-    view = str(file), width, scheme
-    if alone or view not in _KEPT:
-        seen = _open(browser, file, width, scheme)
-        if alone:
-            yield seen
-            seen.page.context.close()
-            return
+    look = Look(width, scheme, media)
+    view = f"{file} {look}" if TIMES > 1 else str(file)
+    seen = None if alone else _KEPT.get(view)
+    if seen is None:
+        seen = _open(browser, file, look)
+    elif seen.look != look:
+        seen.show(look)
+    if not alone:
         _KEPT[view] = seen
-    yield _KEPT[view]
+    yield seen
+    if alone:
+        seen.page.context.close()
 
 
-def _open(browser, file, width: int, scheme: str) -> OpenPage:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
+@contextmanager
+def unfolded(page) -> Iterator[None]:
+    """A page with everything open that it folds away; afterwards as before."""
+    before = page.evaluate("[...document.querySelectorAll('details')].map(it => it.open)")
+    page.evaluate("document.querySelectorAll('details').forEach(it => { it.open = true; })")
+    try:
+        yield
+    finally:
+        page.evaluate("all => document.querySelectorAll('details').forEach((it, at) => { it.open = all[at]; })", before)
+
+
+def _open(browser, file, look: Look) -> OpenPage:
+    page = browser.new_context().new_page()
     seen = OpenPage(page)
+    seen.show(look)
 
     def on_request(route):
         if route.request.url == file.as_uri():
@@ -158,10 +193,18 @@ def check(browser, file, width: int, scheme: str) -> None:
         assert seen.page.locator("script").count() == 0
 
 
-def serious_faults(browser, file, scheme: str, width: int = 1280) -> list[str]:
-    """What axe-core finds to be serious or worse."""
+LATER_ROWS = "tbody > tr:nth-child(n + 4)"
+"""The rows of a table below its first three, which look like them."""
+SHOW = "([parts, way]) => document.querySelectorAll(parts).forEach(it => { it.style.display = way; })"
+
+
+def serious_faults(browser, file, scheme: str, width: int = 1280, *, unseen: str = LATER_ROWS) -> list[str]:
+    """What axe-core finds to be serious or worse. Only a full run looks at the parts that are named in `unseen`."""
     from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415 - only where there is a browser
 
     with opened(browser, file, width, scheme) as seen:
+        if TIMES == 1:
+            seen.page.evaluate(SHOW, [unseen, "none"])
         found = Axe().run(seen.page).response["violations"]
+        seen.page.evaluate(SHOW, [unseen, ""])
     return [f"{item['id']}: {item['nodes'][0]['html']}" for item in found if item["impact"] in ("serious", "critical")]

@@ -15,6 +15,7 @@ from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
 from cvpl.wording import printable
+from examples import TIMES
 from payloads import IN_CHARTS, OBEYED, PAYLOADS, dealt, elements, leave_out_charts, same_markdown, tags_of
 
 OURS = {
@@ -23,15 +24,16 @@ OURS = {
 
 }  # fmt: skip
 """Keys whose texts are chosen from a list of ours, or are settings that a page spells out whole."""
+RECORDS = 200 if TIMES > 1 else 100
 CONFIG = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
 
 
 @pytest.fixture(scope="module")
 def made():
     """A comparison and a surface."""
-    people = Touchpoints(records=200).draw(np.random.default_rng(1))
+    people = Touchpoints(records=RECORDS).draw(np.random.default_rng(1))
     original = pd.DataFrame(people.to_columns())
-    control = pd.DataFrame(Touchpoints(records=200).draw(np.random.default_rng(3)).to_columns())
+    control = pd.DataFrame(Touchpoints(records=RECORDS).draw(np.random.default_rng(3)).to_columns())
 
     def release(level):
         return pd.DataFrame(Perturbation(level).protect(people, np.random.default_rng(2)).to_columns())

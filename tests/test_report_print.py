@@ -15,6 +15,7 @@ from cvpl.cli.main import run
 from cvpl.reports.page import Printing, report_page, sections_page
 from cvpl.reports.pdf import page_count, to_pdf
 from cvpl.reports.sections.section import CLOSING, TITLE, Column, Section, Table
+from examples import examples_apart
 from test_sheet import HIGH, STORED, audited, contributed, contribution, policy
 
 MOST_PAGES = 8
@@ -22,31 +23,44 @@ COLUMNS = contributed(*(contribution(f"column_{at}", 0.3 - at / 50, 0.1, 0.4) fo
 WARNINGS = [{"rule": f"rule_{at}", "message": "a warning of some length that takes two lines " * 3} for at in range(6)]
 FULL = {"warnings": WARNINGS, "feature_contribution": COLUMNS, "policies": [policy(met=False, value=0.4)]}
 DAY = date(2026, 5, 31)
+SIZES = {"a4": (595, 842), "letter": (612, 792)}
+"""In points."""
 
 
 def pages_of(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
 
-def paper_of(pdf: bytes) -> set[tuple[int, int]]:
+def assert_paper(pdf: bytes, paper: str) -> None:
     boxes = re.findall(rb"/MediaBox\s*\[\s*0 0 ([0-9.]+) ([0-9.]+)\s*\]", pdf)
-    return {(round(float(wide)), round(float(high))) for wide, high in boxes}
+    assert boxes and all(
+        abs(round(float(side)) - usual) <= 1 for box in boxes for side, usual in zip(box, SIZES[paper], strict=True)
+    )
 
 
 @needs_browser
-@pytest.mark.parametrize(("paper", "size"), [("a4", (595, 842)), ("letter", (612, 792))])
-def test_a_pdf_has_at_most_eight_pages_of_its_paper(tmp_path, paper, size):
+@pytest.mark.parametrize("paper", ["letter", "a4"][:: examples_apart(2)])
+def test_a_pdf_has_at_most_eight_pages_of_its_paper(tmp_path, paper):
+    """A usual run prints a whole report on letter, which is the shorter, and a sheet on A4, which is the narrower."""
     made = cvpl.write_report(audited(HIGH, **FULL), tmp_path / "report.pdf", paper=paper, date=DAY).read_bytes()
     assert 2 <= pages_of(made) <= MOST_PAGES
-    assert all(abs(wide - size[0]) <= 1 and abs(high - size[1]) <= 1 for wide, high in paper_of(made))
+    assert_paper(made, paper)
 
 
 @needs_browser
-def test_a_long_report_is_printed_smaller_until_it_fits(tmp_path):
+def test_a_long_report_is_printed_smaller_until_it_fits(tmp_path, monkeypatch):
     result = audited(HIGH, **FULL | {"warnings": 8 * WARNINGS})
-    assert page_count(to_pdf(report_page(result, Printing(), date=DAY))) > MOST_PAGES
+    printed = []
+
+    def recorded(page):
+        printed.append(to_pdf(page))
+        return printed[-1]
+
+    monkeypatch.setattr("cvpl.reports.files.to_pdf", recorded)
     made = cvpl.write_report(result, tmp_path / "report.pdf", date=DAY).read_bytes()
-    assert page_count(made) == pages_of(made) <= MOST_PAGES
+    *larger, last = printed
+    assert larger and all(page_count(item) > MOST_PAGES for item in larger)
+    assert made == last and page_count(made) == pages_of(made) <= MOST_PAGES
 
 
 def test_print_leaves_out_what_a_page_folds_and_tables_that_are_too_long():
@@ -60,11 +74,12 @@ def test_print_leaves_out_what_a_page_folds_and_tables_that_are_too_long():
 
 
 @needs_browser
-@pytest.mark.parametrize("paper", ["a4", "letter"])
+@pytest.mark.parametrize("paper", ["a4", "letter"][:: examples_apart(2)])
 def test_one_page_is_one_page(tmp_path, paper):
     result = audited(HIGH, **FULL)
     made = cvpl.write_report(result, tmp_path / "report.pdf", paper=paper, one_page=True, date=DAY).read_bytes()
     assert pages_of(made) == 1
+    assert_paper(made, paper)
 
 
 def test_one_page_holds_the_sheet_alone():
@@ -87,8 +102,7 @@ def test_in_print_headings_stay_with_what_follows_and_numbers_whole(chromium, tm
     page = report_page(audited(HIGH, **FULL | {"feature_contribution": named}), Printing())
     assert page.count(">a_column_of_length<") > 1, "on the sheet, and below"
     file.write_text(page, encoding="utf-8")
-    with opened(chromium, file, width=672, alone=True) as seen:
-        seen.page.emulate_media(media="print")
+    with opened(chromium, file, width=672, media="print") as seen:
         after = "all => all.map(it => getComputedStyle(it).breakAfter)"
         headings = seen.page.locator(".layers h2, .layers h3, .layers h4").evaluate_all(after)
         assert headings and set(headings) == {"avoid"}

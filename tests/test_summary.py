@@ -16,9 +16,11 @@ from cvpl.reports.terminal import show
 from cvpl.reports.text_ruler import ruler_lines
 from cvpl.result.ruler import Mark, Ruler
 from cvpl.workflows.simulate import CONFIG
+from examples import TIMES
 from test_sheet import DEAD, HIGH, NO_CONTROL, ZERO, audited, contributed, contribution, finding, policy
 
 WIDTH = 80
+RECORDS = "300" if TIMES > 1 else "150"
 LONG = "a sentence that is long enough to take two lines of eighty characters and that says what is wrong"
 RULES = ("top1_above_rate", "base_rate_unknown", "few_people", "columns", "swings_with_encoding", "all_base_rate")
 WARNINGS = [{"rule": rule, "message": f"{rule}: {LONG}"} for rule in reversed(RULES)]
@@ -136,7 +138,7 @@ def test_a_mark_that_is_not_drawn_has_no_sign():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("audited")
-    made = CliRunner().invoke(app, ["demo", "--records", "300", "--out", str(place)], env={"COLUMNS": "80"})
+    made = CliRunner().invoke(app, ["demo", "--records", RECORDS, "--out", str(place)], env={"COLUMNS": "80"})
     assert made.exit_code == 0, made.output
     assert len(made.stdout.splitlines()) <= 40
     return place
