@@ -99,7 +99,7 @@ def test_whoever_is_outside_the_only_common_block_finds_nobody(always_trees):
 
 def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
     rng = np.random.default_rng(11)
-    a = units(rng, 5_000, 7, "spread")[rng.integers(40, size=5_000)]
+    a = units(rng, 1_500, 7, "spread")[rng.integers(40, size=1_500)]
     searched = []
     listed = tree_search.TreeSearch._listed
     monkeypatch.setattr(
@@ -110,7 +110,7 @@ def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
     b[:600] /= np.linalg.norm(b[:600], axis=1)[:, None]
     a[:50] = b[0]
     scorer = CosineScorer(a, b)
-    partition = Partition(np.zeros(5_000, dtype=np.int64), np.zeros(900, dtype=np.int64))
+    partition = Partition(np.zeros(1_500, dtype=np.int64), np.zeros(900, dtype=np.int64))
     seen = []
     found = find_best(scorer, [partition], progress=seen.append)
     assert len(np.unique(np.concatenate(searched))) <= 41
