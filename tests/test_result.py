@@ -18,6 +18,7 @@ from cvpl.config.written import AuditConfig
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.result import json_schema
+from examples import examples_apart
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
@@ -54,10 +55,18 @@ def test_the_published_schema_is_that_of_the_code():
     assert json.loads((SCHEMAS / "config.json").read_text()) == AuditConfig.model_json_schema()
 
 
-@pytest.mark.parametrize(
-    "mechanism", [Perturbation("low"), Rounding(), GaussianCopula()], ids=["perturbation", "rounding", "copula"]
-)
-@pytest.mark.parametrize("with_control", [True, False])
+RELEASES = [
+    pytest.param(mechanism, with_control, id=f"{name}-{with_control}")
+    for name, mechanism, controls in (
+        ("perturbation", Perturbation("low"), (True, False)),
+        ("rounding", Rounding(), (False, True)),
+        ("copula", GaussianCopula(), (True, False)),
+    )
+    for with_control in controls
+]
+
+
+@pytest.mark.parametrize(("mechanism", "with_control"), RELEASES[:: examples_apart(2)])
 def test_every_result_validates_and_comes_back_from_its_json(mechanism, with_control, people, config):
     original, others = people
     released = mechanism.protect(original, np.random.default_rng(3))
