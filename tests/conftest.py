@@ -10,6 +10,7 @@ import pytest
 import vl_convert
 
 from browser import NO_BROWSER
+from cvpl.evaluation import contribution
 from cvpl.evaluation.inference import models
 from examples import TIMES
 from shared_data import NO_DATA
@@ -82,6 +83,26 @@ ALL_TREES = (
     "test_verdict_bench",
 )
 """Files about attribute inference, about what takes time, and with figures from elsewhere: models have all trees."""
+FEW_REPLICATES = (
+    "test_benchmark",
+    "test_combined",
+    "test_compare",
+    "test_compare_mechanisms",
+    "test_compared_inference",
+    "test_contradictions",
+    "test_ensemble",
+    "test_inference_audit",
+    "test_levers",
+    "test_outputs",
+    "test_policy",
+    "test_quick",
+    "test_result",
+    "test_screening",
+    "test_small_counts",
+    "test_surface",
+    "test_without_configuration",
+)
+"""Files that audit in their own process and not for the spread of a column's share, which takes fifty replicates."""
 NO_SKIPS = "CVPL_NO_SKIPS"
 """Set where a browser and the shared data must be there: a test that is skipped for want of one then fails."""
 
@@ -156,6 +177,15 @@ def few_trees(request):
         if TIMES == 1 and request.path.stem not in ALL_TREES:
             for name in ("_ITERATIONS", "_FEWEST_ITERATIONS", "_TREES"):
                 patch.setattr(models, name, 8)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_replicates(request):
+    """The spread of a column's share comes from few replicates where it is not the point, except in a full run."""
+    with pytest.MonkeyPatch.context() as patch:
+        if TIMES == 1 and request.path.stem in FEW_REPLICATES:
+            patch.setattr(contribution, "STABILITY_REPLICATES", 8)
         yield
 
 

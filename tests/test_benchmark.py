@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import duckdb
@@ -48,6 +49,12 @@ def run_once(folders, tmp_path_factory):
     """Both, run by the command line: the folder with what it wrote, and its exit code."""
     out = tmp_path_factory.mktemp("out") / "suite"
     return out, run(["benchmark", *map(str, folders), "--out", str(out)])
+
+
+@pytest.fixture
+def kept_once(run_once, tmp_path):
+    """A copy of what it wrote, to take up or to damage."""
+    return shutil.copytree(run_once[0], tmp_path / "kept")
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +106,10 @@ def test_figures_are_those_of_an_ordinary_audit(folders, run_once, result, name)
     assert found.largest_top1.top1_hit_rate == alone.attackers[0].top1_hit_rate
 
 
-def test_utility_is_the_one_by_which_a_comparison_compares(folders, result):
+def test_utility_is_the_one_by_which_a_comparison_compares(folders, kept_once):
     files = [folders[0] / f"{name}.csv" for name in ("low", "high")]
     compared = cvpl.compare(folders[0] / "original.csv", files, CONFIG, control=folders[0] / "control.csv")
-    only = cvpl.benchmark(folders[0], only=["low", "first/high"])
+    only = cvpl.benchmark(folders[0], folder=kept_once, only=["low", "first/high"])
     assert only.groups[0].utility_figures == compared.utility_figures
     scores = {release.name: release.utility.score for release in compared.releases}
     assert {f"{item.name}.csv": item.utility.score for item in only.rows} == scores
@@ -272,18 +279,23 @@ def changed(folder):
 
 
 @pytest.mark.parametrize("harm", [damaged, begun, changed])
-def test_a_kept_result_that_is_not_whole_is_made_anew(folders, tmp_path, harm):
-    before = cvpl.benchmark(folders[0], folder=tmp_path, only=["low"])
-    harm(tmp_path)
-    after = cvpl.benchmark(folders[0], folder=tmp_path, only=["low"])
+def test_a_kept_result_that_is_not_whole_is_made_anew(folders, kept_once, harm, monkeypatch):
+    audited = []
+    real = benchmarking.audit
+    monkeypatch.setattr(benchmarking, "audit", lambda *given, **more: audited.append(1) or real(*given, **more))
+    before = cvpl.benchmark(folders[0], folder=kept_once, only=["low"])
+    assert not audited
+    harm(kept_once)
+    after = cvpl.benchmark(folders[0], folder=kept_once, only=["low"])
+    assert audited
     assert without_seconds(after.to_json()) == without_seconds(before.to_json())
 
 
-def test_a_flipped_bit_in_a_kept_file_is_noticed(folders, tmp_path):
+def test_a_flipped_bit_in_a_kept_file_is_noticed(folders, kept_once):
     """Any bit of either file: the result is not used, and one line says so."""
-    kept, (entry, *_) = KeptResults(tmp_path), read_manifests([folders[0]], None)[0].entries
-    audited = cvpl.benchmark(folders[0], folder=tmp_path, only=[entry.name]).rows[0]
-    files = sorted(tmp_path.glob("results/first/*.json"))
+    kept, (entry, *_) = KeptResults(kept_once), read_manifests([folders[0]], None)[0].entries
+    audited = cvpl.benchmark(folders[0], folder=kept_once, only=[entry.name]).rows[0]
+    files = sorted(kept_once.glob(f"results/first/{entry.name}.*json"))
     assert len(files) == 2 and kept.find("first", entry.name, audited.fingerprint) is not None
     rng = np.random.default_rng(3)
     for file in files:
@@ -303,17 +315,17 @@ def never(text):
     raise AssertionError(text)
 
 
-def test_a_damaged_result_is_said_in_one_line_and_the_run_ends_as_it_would_have(folders, tmp_path, capsys):
-    call = ["benchmark", str(folders[0]), "--out", str(tmp_path), "--only", "low", "--overwrite"]
+def test_a_damaged_result_is_said_in_one_line_and_the_run_ends_as_it_would_have(folders, kept_once, capsys):
+    call = ["benchmark", str(folders[0]), "--out", str(kept_once), "--only", "low", "--overwrite"]
     assert run(call) == 0
-    before = without_seconds((tmp_path / "benchmark.json").read_text())
-    file = tmp_path / "results" / "first" / "low.run.json"
+    before = without_seconds((kept_once / "benchmark.json").read_text())
+    file = kept_once / "results" / "first" / "low.run.json"
     file.write_text(file.read_text().replace('"seconds": ', '"seconds": 1'))
     capsys.readouterr()
     assert run(call) == 0
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "damaged" in line]
     assert line == f"{file.with_name('low.json')}: this kept result is damaged. The release is audited again."
-    assert without_seconds((tmp_path / "benchmark.json").read_text()) == before
+    assert without_seconds((kept_once / "benchmark.json").read_text()) == before
 
 
 def test_a_table_that_changes_within_one_tick_of_the_clock_is_another(folders, tmp_path):
@@ -378,22 +390,19 @@ def test_the_command_that_repeats_such_an_audit_names_no_control(folders):
 
 
 @pytest.mark.parametrize("what", ["seed", "control", "release"])
-def test_a_result_is_not_used_for_other_inputs(folders, tmp_path, what):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    for name in ("original.csv", "control.csv", "low.csv"):
-        (folder / name).write_bytes((folders[0] / name).read_bytes())
-    content = manifest("first", {"low": {"file": "low.csv", **MADE}}, control={"file": "control.csv"})
-    write(folder, content)
-    before = cvpl.benchmark(folder, folder=tmp_path / "out")
+def test_a_result_is_not_used_for_other_inputs(folders, kept_once, tmp_path, what):
+    folder = shutil.copytree(folders[0], tmp_path / "data")
+    content = yaml.safe_load((folder / "benchmark.yaml").read_text())
+    before = cvpl.benchmark(folder, folder=kept_once, only=["low"])
+    assert before.rows[0].seconds == cvpl.benchmark(folders[0], folder=kept_once, only=["low"]).rows[0].seconds
     if what == "seed":
         write(folder, content | {"seed": 7})
     else:
         file = folder / {"control": "control.csv", "release": "low.csv"}[what]
         file.write_text("\n".join(file.read_text().splitlines()[:-1]) + "\n")
-    after = cvpl.benchmark(folder, folder=tmp_path / "out")
+    after = cvpl.benchmark(folder, folder=kept_once, only=["low"])
     assert after.rows[0].fingerprint != before.rows[0].fingerprint
-    kept = json.loads((tmp_path / "out" / "results" / "first" / "low.run.json").read_text())
+    kept = json.loads((kept_once / "results" / "first" / "low.run.json").read_text())
     assert kept["fingerprint"] == after.rows[0].fingerprint
 
 

@@ -26,7 +26,8 @@ COLUMNS = {name: {"role": "quasi_identifier", "type": "numeric"} for name in NUM
     name: {"role": "attribute", "type": "category"} for name in LABELS
 }
 COLUMNS["who"] = {"role": "id"}
-SETTINGS = {"columns": COLUMNS, "attacker": "default", "sensitivity": False, "report": {"suppress_below": 1}, "seed": 3}
+SETTINGS = {"columns": COLUMNS, "attacker": "default", "sensitivity": False, "seed": 3}
+SETTINGS |= {"singling_out": False, "report": {"suppress_below": 1}}
 
 
 def drawn(rng, size=SIZE):

@@ -20,6 +20,7 @@ from cvpl.evaluation.intervals import coverage
 from cvpl.evaluation.intervals.paired import correlation, difference
 from cvpl.evaluation.trials.over_draws import power_over_draws, share_over_draws
 from cvpl.result import comparison_schema
+from examples import examples_apart
 from test_surface_commands import CONFIG, drawn
 from test_trial_statistics import own_errors
 
@@ -71,7 +72,12 @@ def test_the_mean_power_and_its_variance_are_those_of_plain_loops(seed, draws, h
 
 
 @pytest.mark.parametrize(
-    "effects", [(0.8, 0.4, 0.6), (1.0, 0.0, 0.1), (0.0, 0.5, 1.0)], ids=["both", "people", "draws"]
+    "effects",
+    [
+        pytest.param((0.8, 0.4, 0.6), id="both"),
+        pytest.param((1.0, 0.0, 0.1), id="people"),
+        pytest.param((0.0, 0.5, 1.0), id="draws"),
+    ][:: examples_apart(2)],
 )
 def test_the_variance_is_that_of_new_people_and_new_draws(effects):
     """Of the mean, and of the difference of two mechanisms on the same people: over 250 worlds, drawn whole."""
@@ -201,7 +207,7 @@ def test_each_draw_is_the_audit_of_its_release(place):
     kept = place / "kept"
     kept.mkdir()
     code = f"{NOISE}import shutil; shutil.copy(release, {str(kept)!r} + '/' + seed + '.csv')\n"
-    found = compared(place, {"noise": program(place, code, "4")}, draws=3).releases[0]
+    found = compared(place, {"noise": program(place, code, "4")}, draws=2).releases[0]
     audits = [
         cvpl.audit(place / "people.csv", file, EXACT, control=place / "control.csv") for file in kept.glob("*.csv")
     ]

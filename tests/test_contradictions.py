@@ -20,6 +20,7 @@ from cvpl.reports.page import report_page
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult, Risk, VerdictFigures, verdict_of
+from examples import examples_apart
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
 NUMBERS = ("bill_length", "bill_depth", "flipper", "mass")
@@ -89,7 +90,7 @@ def penguin_audit(noise, **settings):
     return audited(original, released, control, **settings)
 
 
-NOISES = (0.05, 0.3, 0.6, 1.0, 2.0, None)
+NOISES = (0.05, 0.3, 0.6, 1.0, None, 2.0)[:: examples_apart(2)]
 
 
 @pytest.fixture(scope="module", params=NOISES, ids=[f"noise {noise}" for noise in NOISES])
@@ -159,8 +160,8 @@ def strangers(seed):
     return audited(original, released, control, attackers=attackers, threshold=0.98, policy=policy)
 
 
-def test_error_below_zero_contradicts_nothing_in_eight_releases_of_strangers():
-    results = [strangers(seed) for seed in range(8)]
+def test_error_below_zero_contradicts_nothing_in_releases_of_strangers():
+    results = [strangers(seed) for seed in range(0, 8, examples_apart(2))]
     assert all(result.attributable_rate.estimate < -0.1 for result in results)
     for result in results:
         rules = {warning.rule for warning in result.warnings}

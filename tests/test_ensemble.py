@@ -130,6 +130,9 @@ def people():
     return original, released.assign(income=released["income"].round(-3)), others
 
 
+LINKAGE_ALONE = {"singling_out": False, "inference": False}
+
+
 def audited(people, *, control=True, **settings):
     original, release, others = people
     more = {name: settings.pop(name) for name in ("attackers", "randomize") if name in settings}
@@ -138,7 +141,7 @@ def audited(people, *, control=True, **settings):
 
 
 def test_the_family_finds_more_than_the_paper_does(people):
-    result = audited(people, report={"subgroups": ["gender", "income"]})
+    result = audited(people, report={"subgroups": ["gender", "income"]}, **LINKAGE_ALONE)
     assert [row.name for row in result.attackers] == [*EXACT, COMBINED]
     power = {row.name: next(item.power for item in row.power if item.false_rate == 0.05) for row in result.attackers}
     assert result.attacker == max(power, key=power.get)
@@ -157,7 +160,7 @@ def test_the_family_finds_more_than_the_paper_does(people):
 
 
 def test_members_that_need_reference_people_are_left_out_without_a_control(people):
-    result = audited(people, control=False, canaries=False)
+    result = audited(people, control=False, canaries=False, **LINKAGE_ALONE)
     assert {row.name for row in result.attackers} == {
         name for name in EXACT if FAMILY[name].get("evidence") not in ("reference", "density")
     }
@@ -173,7 +176,7 @@ def test_an_attacker_of_ones_own_that_needs_reference_people_is_refused_without_
 
 
 def test_some_members_can_be_chosen_by_name(people):
-    result = audited(people, attackers=["rarity", "paper"], canaries=False)
+    result = audited(people, attackers=["rarity", "paper"], canaries=False, **LINKAGE_ALONE)
     assert [row.name for row in result.attackers] == ["rarity", "paper"]
     assert result.picked.among == 2
     with pytest.raises(cvpl.UsageError, match="there is no attacker 'strong'; choose among paper, aligned"):
@@ -181,13 +184,12 @@ def test_some_members_can_be_chosen_by_name(people):
 
 
 def test_drawn_attackers_are_recorded_and_can_be_drawn_again(people):
-    linkage_alone = {"canaries": False, "singling_out": False, "inference": False}
-    first = audited(people, attackers=["paper"], randomize=True, **linkage_alone)
+    first = audited(people, attackers=["paper"], randomize=True, canaries=False, **LINKAGE_ALONE)
     drawn = first.provenance.randomization
     assert drawn.attackers == ["drawn_1", "drawn_2", "drawn_3"]
-    again = audited(people, attackers=["paper"], randomize=drawn.seed, **linkage_alone)
+    again = audited(people, attackers=["paper"], randomize=drawn.seed, canaries=False, **LINKAGE_ALONE)
     assert again.to_json() == first.to_json()
-    other = audited(people, attackers=["paper"], randomize=drawn.seed + 1, **linkage_alone)
+    other = audited(people, attackers=["paper"], randomize=drawn.seed + 1, canaries=False, **LINKAGE_ALONE)
     assert [row.settings for row in other.attackers] != [row.settings for row in first.attackers]
 
 
@@ -208,6 +210,7 @@ def test_several_policies_have_an_outcome_each(people):
         people,
         attackers=["paper", "rarity"],
         canaries=False,
+        **LINKAGE_ALONE,
         policy=[{"figure": "power_at_5", "max": 1.0}, "ema-policy-0070"],
     )
     figures = {policy.figure: policy for policy in result.policies}

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ import pytest
 
 from cvpl.cli.main import run as command
 from cvpl.errors import UsageError
-from cvpl.experiments import paper, reproduction
+from cvpl.experiments import cells as every_cell
+from cvpl.experiments import paper
 from cvpl.experiments.cells import VARIANTS, Cell, run_cell
 from cvpl.experiments.collected import Collected, figure, mean_of
 from cvpl.experiments.finding import Finding
@@ -29,17 +32,29 @@ from cvpl.tables.in_memory import matches_of, pair_of
 from cvpl.tables.pair import read_inputs
 from examples import TIMES, examples_apart
 
-SMALL = Reproduction(records=100, seeds=SEEDS[:1], outliers=(0.0, 0.05) if TIMES > 1 else (0.0,))
-QUICK_RECORDS = 2_000 if TIMES > 1 else 500
+SMALL = Reproduction(100 if TIMES > 1 else 200, SEEDS[:1], (0.0, 0.05))
+"""What is killed. Except in a full run it is the quick run too, so that one process need not run its cells twice."""
+ONCE = cache(run_cell)
+
+
+@contextmanager
+def cells_once():
+    """A cell that ran in this process is not run again, except in a full run. That a cell repeats is another test."""
+    with pytest.MonkeyPatch.context() as patch:
+        if TIMES == 1:
+            patch.setattr(every_cell, "run_cell", ONCE)
+        yield
 
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
-    """The files of a quick run, made by the command; of fewer people, except in a full run."""
+    """The files of a quick run, made by the command; of fewer people and outlier rates, except in a full run."""
     folder = tmp_path_factory.mktemp("quick")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reproduction, "QUICK_RECORDS", QUICK_RECORDS)
-        assert command(["reproduce", "--quick", "--out", str(folder)]) == 0
+        if TIMES == 1:
+            patch.setattr(Reproduction, "quick", lambda: SMALL)
+        with cells_once():
+            assert command(["reproduce", "--quick", "--out", str(folder)]) == 0
         yield folder
 
 
@@ -223,7 +238,8 @@ def test_a_killed_run_ends_with_the_same_tables(tmp_path):
     script = tmp_path / "run.py"
     script.write_text(code)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    SMALL.run(whole, workers=1)
+    with cells_once():
+        SMALL.run(whole, workers=1)
     for lines in (9, 1, 40)[:: examples_apart(3)]:
         process = subprocess.Popen([sys.executable, script, killed])  # noqa: S603
         while process.poll() is None and _count(killed / JOURNAL) < lines:
@@ -231,7 +247,8 @@ def test_a_killed_run_ends_with_the_same_tables(tmp_path):
         os.kill(process.pid, signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL  # half of the cells are still to come
     assert not (killed / TABLES).exists()
-    SMALL.run(killed, workers=1)
+    with cells_once():
+        SMALL.run(killed, workers=1)
     for name in (TABLES, TABLES_CSV, FINDINGS):
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
 

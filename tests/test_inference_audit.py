@@ -51,6 +51,12 @@ def made():
     return people(rng, 400), people(rng, 400, 1000), rng
 
 
+@pytest.fixture(scope="module")
+def few(made):
+    """A part of the people, where their number matters little."""
+    return made[0][:150], made[1][:150]
+
+
 def audited(original, released, control, more=None, **arguments):
     return cvpl.audit(original, released, SETTINGS | EXACT | (more or {}), control=control, **arguments)
 
@@ -90,7 +96,8 @@ def test_the_maximum_does_not_fall_with_more_columns_beyond_error(made):
         noise=rng.permutation(original.noise),
     )
     rates = []
-    for known in (["age"], ["age", "town"], ["age", "town", "pay"], ["age", "town", "pay", "noise"]):
+    knows = (["age"], ["age", "town"], ["age", "town", "pay"], ["age", "town", "pay", "noise"])
+    for known in knows[:: examples_apart(3)]:
         rates.append(audited(original, released, control, {"inference": {"knows": known}}).inference.rate)
     for fewer, more in pairwise(rates):
         assert more.high >= fewer.low and more.estimate >= fewer.estimate - 0.1
@@ -149,6 +156,7 @@ def test_several_secrets_are_reconstructed_together(made):
     assert both.attackers[0].controls <= min(row.controls for row in alone) + 0.1
 
 
+@pytest.mark.usefixtures("no_models")
 def test_without_a_control_nothing_is_attributed(made):
     original, _, _ = made
     policy = {"policy": {"figure": "inference_rate", "max": 0.5}}
@@ -173,20 +181,21 @@ def test_a_secret_that_controls_share_is_refused(made):
 
 
 @pytest.mark.usefixtures("no_models")
-def test_without_the_library_models_are_named_as_not_run(made):
-    original, control, _ = made
+def test_without_the_library_models_are_named_as_not_run(few):
+    original, control = few
     result = audited(original, original, control)
     found = result.inference
     assert found.not_run == ["boosted_trees", "forest", "model_and_link"] and found.trained_on is None
     assert not {row.attacker for row in found.secrets[0].attackers} & set(found.not_run)
-    assert "cvpl[inference]" in report_page(result)
+    assert "cvpl[inference]" in sections_markdown(audit_sections(result)).replace("\\", "")
 
 
 @pytest.mark.usefixtures("no_models")
 def test_rows_of_one_person_are_one_unit(made):
     """Every row four times: the interval is as wide as with one row for each person."""
-    original, control, rng = made
-    released = original.assign(pay=original.pay + rng.normal(0, 40, 400), age=original.age // 10 * 10)
+    rng = made[2]
+    original, control = (table[:200] for table in made[:2])
+    released = original.assign(pay=original.pay + rng.normal(0, 40, 200), age=original.age // 10 * 10)
     columns = {**COLUMNS, "who": {"role": "group"}}
     few = {"columns": columns, "inference": {"knows": ["age", "town"]}}
     one = audited(original, released, control, few).inference.rate
@@ -208,6 +217,7 @@ def test_missing_secrets_do_not_count(made):
     assert 200 < row.people <= 300 and found.asked_originals == row.people
 
 
+@pytest.mark.usefixtures("no_models")
 def test_numbers_and_their_tolerance(made):
     original, control, rng = made
     pay = {name: table.assign(cash=rng.lognormal(8, 1, 400)) for name, table in (("o", original), ("c", control))}
@@ -224,16 +234,16 @@ def test_numbers_and_their_tolerance(made):
 
 @pytest.mark.parametrize("column", ["nowhere", "who"])
 @pytest.mark.parametrize("key", ["columns", "knows", "tolerance"])
-def test_columns_that_nobody_can_infer_are_refused(made, key, column):
-    original, control, _ = made
+def test_columns_that_nobody_can_infer_are_refused(few, key, column):
+    original, control = few
     value = {column: 1.0} if key == "tolerance" else [column]
     with pytest.raises(cvpl.InputError, match=f"inference.{key}"):
         audited(original, original, control, {"inference": {key: value}})
 
 
 @pytest.mark.usefixtures("no_models")
-def test_a_quick_look_and_a_configuration_without_secrets_do_not_infer(made):
-    original, control, _ = made
+def test_a_quick_look_and_a_configuration_without_secrets_do_not_infer(few):
+    original, control = few
     settings = SETTINGS | {"attacker": "default"}
     assert cvpl.audit(original, original, settings, control=control, quick=True).inference is None
     without = {"columns": COLUMNS | {"sick": {"role": "ignore"}}}
@@ -243,8 +253,8 @@ def test_a_quick_look_and_a_configuration_without_secrets_do_not_infer(made):
 
 
 @pytest.mark.usefixtures("no_models")
-def test_the_family_infers_by_default(made):
-    original, control, _ = made
+def test_the_family_infers_by_default(few):
+    original, control = few
     settings = {name: value for name, value in SETTINGS.items() if name != "inference"} | {"attacker": "default"}
     found = cvpl.audit(original, original, settings, control=control, attackers=["rarity"]).inference
     assert found is not None and found.link == "rarity"
@@ -287,6 +297,7 @@ def test_the_same_whatever_the_threads(made):
     assert found[0] == found[1]
 
 
+@pytest.mark.usefixtures("no_models")
 def test_originals_who_are_not_in_the_release_can_be_the_control(made, copied):
     original, control, _ = made
     both = pd.concat([original, control], ignore_index=True)
@@ -298,13 +309,13 @@ def test_originals_who_are_not_in_the_release_can_be_the_control(made, copied):
 
 
 @pytest.mark.usefixtures("no_models")
-def test_a_secret_that_a_table_lacks_is_named(made):
-    original, control, _ = made
+def test_a_secret_that_a_table_lacks_is_named(few):
+    original, control = few
     columns = {**COLUMNS, "gone": {"role": "sensitive"}}
     result = audited(original.assign(gone="x"), original, control, {"columns": columns})
     assert result.inference.left_out == ["gone"]
     assert [one.column for one in result.inference.secrets] == ["sick"]
-    assert "Not asked: " in report_page(result)
+    assert "Not asked: " in sections_markdown(audit_sections(result))
 
 
 BLOCKED = {"columns": COLUMNS | {"town": COLUMNS["town"] | {"block": "exact"}}}
@@ -326,9 +337,9 @@ def test_in_the_family_candidates_come_from_a_member_that_does_not_block(made):
 
 
 @pytest.mark.usefixtures("no_models")
-def test_of_written_attackers_the_strongest_is_taken_also_if_it_blocks(made):
+def test_of_written_attackers_the_strongest_is_taken_also_if_it_blocks(few):
     """The other one cannot tell people apart, so its candidates would tell too little."""
-    original, control, _ = made
+    original, control = few
     attackers = {
         "blocked": {"alignment": "release", "similarity": "rarity"},
         "weak": {"alignment": "release", "blocking": "none", "knows": ["noise"]},
@@ -352,9 +363,9 @@ def test_the_nearest_record_tells_where_the_strongest_linkage_attacker_is_misled
         named = {name: [f"{name}{first + at}" for at in range(rows)] for name in codes}
         return found.assign(**named, sick=rng.choice(list("abcd"), rows))
 
-    original, control, coded = drawn(300, 0), drawn(300, 1000), drawn(300, 0)
-    near = drawn(200, 2000).assign(sick=original.sick[:200])
-    near[numbers] = original[numbers][:200] + rng.normal(scale=0.3, size=(200, 8))
+    original, control, coded = drawn(150, 0), drawn(150, 1000), drawn(150, 0)
+    near = drawn(100, 2000).assign(sick=original.sick[:100])
+    near[numbers] = original[numbers][:100] + rng.normal(scale=0.3, size=(100, 8))
     released = pd.concat([coded, near]).sample(frac=1, random_state=1).reset_index(drop=True)
     more = {"columns": columns | {"sick": COLUMNS["sick"]}, "attacker": "default", "singling_out": False}
     found = audited(original, released, control, more, attackers=["rarity", "nearest_unprojected"])
@@ -364,13 +375,13 @@ def test_the_nearest_record_tells_where_the_strongest_linkage_attacker_is_misled
     gains = {row.attacker: row.attributable for row in rows}
     assert gains["best_candidate"] < 0.2
     assert gains["nearest_record"] > 0.5
-    assert "nearest record" in report_page(found)
+    assert "nearest record" in sections_markdown(audit_sections(found))
 
 
 @pytest.mark.usefixtures("no_models")
-def test_the_nearest_record_is_not_asked_twice(made):
+def test_the_nearest_record_is_not_asked_twice(few):
     """It is left out if it is the strongest linkage attacker already, and if no attacker compares by distance."""
-    original, control, _ = made
+    original, control = few
     more = {"attacker": "default", "singling_out": False}
     for name in ("nearest_unprojected", "rarity"):
         found = audited(original, original, control, more, attackers=[name])

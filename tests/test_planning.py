@@ -24,11 +24,14 @@ from cvpl.workflows.audit import plan_audit
 CONFIG = DEMO.replace("attacker: default", "attacker: paper").replace("report: {", "report: {suppress_below: 1, ")
 
 
+RECORDS = 2_000
+
+
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plan")
     rng = np.random.default_rng(12)
-    people = Touchpoints(records=4_000).draw(rng)
+    people = Touchpoints(records=RECORDS).draw(rng)
     for ending in ("csv", "parquet"):
         people.write(folder / f"original.{ending}")
         Perturbation("medium").protect(people, np.random.default_rng(1)).write(folder / f"released.{ending}")
@@ -65,7 +68,7 @@ def test_what_does_not_fit_is_refused_before_a_column_is_read(tables, ending, mo
     monkeypatch.setattr(ColumnReader, "read", lambda *_: pytest.fail("a column was read"))
     assert run(arguments(tables, "--memory", "50MB", ending=ending)) == 4
     text = capsys.readouterr().err
-    assert "--memory" in text and "4,000 original and 4,000 protected" in text
+    assert "--memory" in text and f"{RECORDS:,} original and {RECORDS:,} protected" in text
 
 
 def test_the_memory_changes_nothing_but_its_own_need(tables):
@@ -91,18 +94,18 @@ def test_durations_read_well():
 
 
 def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(tables, monkeypatch, capsys):
-    monkeypatch.setattr(people_asked, "MOST_PAIRS", 4_000 * 1_500)
+    monkeypatch.setattr(people_asked, "MOST_PAIRS", RECORDS * 1_500)
     (tables / "family.yaml").write_text(DEMO, encoding="utf-8")
     files = tables / "original.csv", tables / "released.csv", tables / "family.yaml"
     found = {attacker.name: attacker for attacker in plan_audit(*files).attackers}
-    assert found["paper"].asked == 4_000 and found["rarity"].asked == 1_500
-    assert found["rarity"].pairs == 1_500 * 4_000
+    assert found["paper"].asked == RECORDS and found["rarity"].asked == 1_500
+    assert found["rarity"].pairs == 1_500 * RECORDS
     assert not any("reference" in name or "density" in name for name in found)
     Touchpoints(records=500).draw(np.random.default_rng(13)).write(tables / "others.csv")
     held = plan_audit(*files, control=tables / "others.csv", attackers=["paper", "rarity_density"])
     assert [attacker.name for attacker in held.attackers] == ["paper", "rarity_density"]
     assert run(["audit", *map(str, files[:2]), "--config", str(files[2]), "--plan", "--attackers", "rarity,paper"]) == 0
-    assert "1,500 people searched for, 6,000,000 pairs, no blocking" in capsys.readouterr().out
+    assert f"1,500 people searched for, {1_500 * RECORDS:,} pairs, no blocking" in capsys.readouterr().out
 
 
 LINKAGE_ALONE = "canaries: false\nsensitivity: false\nsingling_out: false\ninference: false\n"
@@ -115,7 +118,7 @@ def family_files(tables, more=""):
 
 def least_memory(resolved):
     """The fewest bytes that place_for allows with tables of these records."""
-    return needed_bytes({"original": 4_000, "protected": 4_000}, resolved, on_disk=True)
+    return needed_bytes({"original": RECORDS, "protected": RECORDS}, resolved, on_disk=True)
 
 
 def test_memory_is_reckoned_for_the_attackers_that_are_chosen(tables):

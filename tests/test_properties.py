@@ -15,10 +15,10 @@ from cvpl.evaluation.rates import linkage_rate, risk_curve
 from cvpl.evaluation.truth import blocking_recall, evaluate_truth, matching_recall, recall_counts, total_recall
 from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Prefix, Truncate
 from cvpl.operators.similarity import Agreement
-from examples import examples
+from examples import TIMES, examples
 from worlds import BASE, package_attacker, worlds
 
-many = settings(max_examples=examples(30), deadline=None, derandomize=True)
+many = settings(max_examples=examples(30) if TIMES > 1 else 15, deadline=None, derandomize=True)
 
 LADDERS = {
     "dropped keys": [["age", "code", "place"], ["age", "code"], ["age"], []],

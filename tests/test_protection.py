@@ -10,10 +10,11 @@ from cvpl.laboratory.frame import Coded, Frame
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.laboratory.simulation import Touchpoints
+from examples import TIMES
 
 FALSE_ALARM = 1e-6  # probability that one z-test below fails although the mechanism is right
 Z = NormalDist().inv_cdf(1 - FALSE_ALARM / 2)
-N = 50_000
+N = 50_000 if TIMES > 1 else 20_000
 MECHANISMS = [Perturbation("low"), Perturbation("high"), Rounding(), Rounding(5, 2, "week"), GaussianCopula(0.8)]
 
 

@@ -30,17 +30,17 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def people():
-    drawn = [Touchpoints(records=1_200).draw(np.random.default_rng(seed)) for seed in (1, 2)]
+    drawn = [Touchpoints(records=800).draw(np.random.default_rng(seed)) for seed in (1, 2)]
     released = Perturbation("low").protect(drawn[0], np.random.default_rng(3))
     return [pd.DataFrame(table.to_columns()) for table in (drawn[0], released, drawn[1])]
 
 
 @pytest.fixture(scope="module")
 def both(people):
-    """The quick look with 600 people, and the full audit."""
+    """The quick look with 400 people, and the full audit."""
     original, released, control = people
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(people_asked, "QUICK_PEOPLE", 600)
+        patch.setattr(people_asked, "QUICK_PEOPLE", 400)
         quick = cvpl.audit(original, released, CONFIG, control=control, quick=True)
     return quick, cvpl.audit(original, released, CONFIG, control=control)
 
@@ -48,7 +48,7 @@ def both(people):
 def test_a_sample_of_people_is_searched_in_the_whole_release(both):
     quick, full = both
     assert quick.quick and not full.quick
-    assert {row.asked for row in quick.attackers} == {600}
+    assert {row.asked for row in quick.attackers} == {400}
     assert quick.inputs == full.inputs
     assert [row.name for row in quick.attackers] == [row.name for row in full.attackers]
 
@@ -64,7 +64,7 @@ def test_it_leaves_out_canaries_and_sensitivity_and_says_so(both):
     assert quick.canaries is None and quick.sensitivity is None
     assert full.canaries is not None and full.sensitivity is not None
     for form in (quick.to_html(), quick.to_markdown(), quick._repr_html_()):
-        assert "Quick look" in form and "600 of 1,200 originals" in form
+        assert "Quick look" in form and "400 of 800 originals" in form
         assert "cvpl audit" in form
     assert "Quick look" not in full.to_html()
 
@@ -99,8 +99,8 @@ def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch)
     arguments = {"control": control, "attackers": ["rarity"], "on_first_answer": answers.append}
     short = cvpl.audit(original, released, CONFIG, **arguments)
     assert answers == []
-    monkeypatch.setattr(planned_audit, "LONG", 1_000)
-    monkeypatch.setattr(people_asked, "QUICK_PEOPLE", 600)
+    monkeypatch.setattr(planned_audit, "LONG", 700)
+    monkeypatch.setattr(people_asked, "QUICK_PEOPLE", 400)
     long = cvpl.audit(original, released, CONFIG, **arguments)
     assert [answer.kind for answer in answers] == ["linkable"]
     assert long.to_json() == short.to_json()

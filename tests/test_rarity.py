@@ -30,7 +30,7 @@ from cvpl.search.exact import find_best
 from cvpl.search.rare_values import log_means, products
 from cvpl.search.rare_values.index import RareValues
 from cvpl.tables.columns import Numbers
-from examples import examples
+from examples import TIMES, examples
 from test_search_ways import assert_same, every_pair
 from worlds import COLUMNS, make_pair, worlds
 
@@ -66,7 +66,7 @@ def by_loops(asked, there, counted, tolerance):
 
 
 @given(worlds(), st.sampled_from([0.0, 0.5]))
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50) if TIMES > 1 else 25, deadline=None)
 def test_the_score_is_the_sum_of_the_logarithms_of_the_frequencies(world, width):
     pair = world.pair
     similarity = Rarity(rarity=RaritySettings(tolerance=width))
@@ -153,7 +153,7 @@ def test_noise_on_every_column_does_not_hide_the_tolerances():
 
 
 @given(worlds())
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30) if TIMES > 1 else 15, deadline=None)
 def test_evidence_is_the_best_minus_the_second_or_minus_the_best_reference(world):
     pair = world.pair
     for similarity in ("cosine", EXACTLY):
@@ -290,7 +290,7 @@ def test_tiles_and_pairs_of_agreement_are_the_same_figures():
 
 
 @given(worlds())
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30) if TIMES > 1 else 15, deadline=None)
 def test_density_is_the_mean_over_the_release_against_that_over_the_reference_people(world):
     pair = world.pair
     if pair.control.rows < 2:
@@ -307,10 +307,10 @@ def test_density_is_the_mean_over_the_release_against_that_over_the_reference_pe
 @pytest.mark.parametrize("differ", [False, True])
 def test_densities_are_the_same_in_tiles_and_compiled_and_over_any_blocks(differ, monkeypatch):
     rng = np.random.default_rng(int(differ))
-    scorer = coded(rng, 700, 3_000, 9, differ=differ, missing=0.1, wide=True, copies=False)
-    partition = Partition(rng.integers(4, size=700), rng.integers(3, size=3_000))
+    scorer = coded(rng, 300, 3_000, 9, differ=differ, missing=0.1, wide=True, copies=False)
+    partition = Partition(rng.integers(4, size=300), rng.integers(3, size=3_000))
     shares = partition.queries[:, None] == partition.candidates
-    every = np.array([scorer.pairs(np.full(3_000, query), np.arange(3_000)) for query in range(700)])
+    every = np.array([scorer.pairs(np.full(3_000, query), np.arange(3_000)) for query in range(300)])
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.log((np.exp(every) * shares).sum(axis=1) / shares.sum(axis=1))
     wanted[partition.queries == 3] = -np.inf

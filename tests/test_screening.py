@@ -26,7 +26,7 @@ CONFIG = {
     "report": {"suppress_below": 1},
     "seed": 7,
 }
-PEOPLE, LARGE, RECORDS, CONTROLS, ASKED = 1_500, 500, 200, 150, 400
+PEOPLE, LARGE, RECORDS, CONTROLS, ASKED = 1_000, 500, 200, 150, 400
 
 
 @pytest.fixture(scope="module")

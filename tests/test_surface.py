@@ -29,7 +29,7 @@ from cvpl.result.surface_answer import answer, gathered_warnings, reservations
 from cvpl.workflows.protect import Protector
 from cvpl.workflows.surface import sweep
 from cvpl.workflows.surface.strengths import mechanism_sweep
-from examples import TIMES
+from examples import TIMES, examples_apart
 
 ROWS = 300
 DRAWS = 3 if TIMES > 1 else 2
@@ -138,9 +138,10 @@ def test_where_the_risk_rises_with_strength_is_reported(risks, expected):
 def test_the_surface_equals_audits_done_one_by_one(people, tmp_path, attacker):
     """Each row holds the very curve, rates and power of an audit of the same release; on the scale and off it."""
     settings = config(attacker=attacker)
-    found = cvpl.surface(people[0], "k-anonymity", [10, 2], settings, control=people[1])
+    strengths = [10, 2] if attacker == "paper" else [10, 2][:: examples_apart(2)]
+    found = cvpl.surface(people[0], "k-anonymity", strengths, settings, control=people[1])
     protector, _ = Protector.read(people[0], settings)
-    assert [row.strength for row in found.settings] == [2, 10]
+    assert [row.strength for row in found.settings] == sorted(strengths)
     for row in found.settings:
         made = protector.release("k-anonymity", row.strength)
         path = made.write(tmp_path / f"{made.name}.parquet")

@@ -7,6 +7,7 @@ import itertools
 import math
 import sys
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from statistics import NormalDist
 
@@ -414,6 +415,7 @@ def tail(guesses, q, least):
     return sum(math.comb(guesses, k) * q**k * (1 - q) ** (guesses - k) for k in range(max(0, least), guesses + 1))
 
 
+@cache
 def own_p_value(right, guesses, examples_, epsilon, delta):
     q = math.exp(epsilon) / (1 + math.exp(epsilon))
     beta = tail(guesses, q, right)
@@ -517,12 +519,17 @@ def test_a_bound_that_makes_no_sense_is_refused():
         epsilon_bound(1, 4, 10, confidence=1.0)
 
 
-def own_planted(hits_in, runs_in, hits_out, runs_out, delta, confidence):
+@cache
+def own_ends(hits_in, runs_in, hits_out, runs_out, each):
     """Both ends by scanning shares."""
-    each = (1 - confidence) / 2
     shares = [step / 20_000 for step in range(20_001)]
     found = max(t for t in shares if t == 0 or tail(runs_in, t, hits_in) <= each) if hits_in else 0.0
     false = min(f for f in shares if f == 1 or 1 - tail(runs_out, f, hits_out + 1) <= each)
+    return found, false
+
+
+def own_planted(hits_in, runs_in, hits_out, runs_out, delta, confidence):
+    found, false = own_ends(hits_in, runs_in, hits_out, runs_out, (1 - confidence) / 2)
     bounds = [0.0]
     if found - delta > 0:
         bounds.append(math.log((found - delta) / false))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+import verdict_comparison
 from cvpl.assessment import combined, ensemble
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.evaluation import risk
@@ -16,10 +17,10 @@ from examples import examples
 from family_worlds import verdict_world
 from verdict_comparison import compare
 
-SEEDS = (3, 4, 5, 6, 20, 129, 159)
+SEEDS = (3, 4, 5, 6, 129, 159, 677)
 """Every kind of verdict, certain people, ages in tens, canaries, an open gate, combined evidence as the headline, and
 without the members that have a fault."""
-SLOWER = (10, 50, 528, 621, 2131)
+SLOWER = (10, 20, 50, 528, 621, 2131)
 """Nothing found and an open gate, enough people for combined evidence without a lower bound, canaries that members read
 differently, hit rates that differ in the last bit."""
 MORE = (*SLOWER, *range(1000, 988 + examples(6))) if examples(1) > 1 else ()
@@ -33,8 +34,19 @@ def test_the_verdict_is_the_oracles(seed):
 
 @pytest.fixture(scope="module")
 def linkable():
-    """A small world of that kind, quick to audit."""
-    return verdict_world(LINKABLE)
+    """A small world of that kind, quick to audit, which the oracle runs through once whatever the package does."""
+    found = {}
+
+    def once(world, released, reference):
+        key = id(released), tuple(reference)
+        if key not in found:
+            found[key] = run(world, released, reference)
+        return list(found[key])  # the combined attacker is added to it
+
+    run = verdict_comparison._run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verdict_comparison, "_run", once)
+        yield verdict_world(LINKABLE)
 
 
 def test_a_wrong_false_positive_rate_is_noticed(linkable, monkeypatch):

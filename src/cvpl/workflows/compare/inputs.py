@@ -34,9 +34,11 @@ class NamedRelease:
         file = display_name(self.table, self.name)
         return self.name if Path(self.name).name == file else f"{file} ({self.name})"
 
-    def read(self, original: object, resolved: ResolvedConfig, control: object | None) -> Inputs:
-        """The tables of its audit."""
-        return read_tables(original, self.table, self.resolved(resolved), control)
+    def read(
+        self, original: object, resolved: ResolvedConfig, control: object | None, *, checks: bool = True
+    ) -> Inputs:
+        """The tables of its audit; without `checks`, no check before the attack may follow."""
+        return read_tables(original, self.table, self.resolved(resolved), control, checks=checks)
 
     def resolved(self, resolved: ResolvedConfig) -> ResolvedConfig:
         """The configuration with the release's own identity keys."""
@@ -94,7 +96,7 @@ def check_releases(
     faults: list[tuple[NamedRelease, tuple[Problem, ...]]] = []
     for one in releases:
         try:
-            seen.append(_Seen.of(one, one.read(original, resolved, control)))
+            seen.append(_Seen.of(one, one.read(original, resolved, control, checks=False)))
         except InputError as error:
             faults.append((one, error.problems))
     problems = _distinct(faults, len(releases)) + _twice(releases, seen) + _other_columns(seen)
