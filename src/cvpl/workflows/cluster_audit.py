@@ -205,7 +205,7 @@ def _read(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple
 
 
 def _check_can_run(resolved: ResolvedConfig, tables: Mapping[str, ClusterSource]) -> None:
-    """Refuse true matches by the position of rows, which have no order in a cluster, and files that it does not have."""
+    """Refuse matches by the position of rows, which have no order in a cluster, and files that it does not have."""
     for name, attacker in resolved.attackers.items():
         if attacker.projects and attacker.projection_operator.saved_file is not None:
             what = f"attacker '{name}' uses a saved projection, a file that executors do not have"
