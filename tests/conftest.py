@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import socket
+from functools import cache
 
 import pytest
+import typer.main
 import vl_convert
 
 from browser import NO_BROWSER
@@ -165,6 +167,14 @@ def drawings():
     vl_convert.vegalite_to_svg = drawn
     yield kept
     vl_convert.vegalite_to_svg = draw
+
+
+@pytest.fixture(autouse=True, scope="session")
+def command_line():
+    """The commands and their options are put together once, as in a process of one command, not for each call."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="module")
