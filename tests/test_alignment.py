@@ -35,7 +35,7 @@ from cvpl.tables.pair import read_inputs
 from cvpl.tables.reading_settings import Reading
 from cvpl.workflows.audit import plan_audit
 from cvpl.workflows.protect import Protector
-from examples import examples, examples_apart
+from examples import TIMES, examples, examples_apart
 from shared_data import SHARED, needs_data
 
 TOWNS = {
@@ -316,7 +316,7 @@ def protected_world(method, strength, seed, columns, frame=None, time=None, rows
     return inputs.pair, inputs.evaluation.matches
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(15) if TIMES > 1 else 8, deadline=None)
 @given(
     st.integers(0, 1000),
     st.sampled_from([2, 3, 5, 10, 20, 40]),
