@@ -4,9 +4,9 @@
     python benchmarks/verdict_bench.py OUT.jsonl --part 1/2      run the first of two parts, beside another process
     python benchmarks/verdict_bench.py OUT.jsonl --processes 2   run both parts, and print the summary
     python benchmarks/verdict_bench.py OUT.jsonl --tenth         run a tenth of it, small releases of all sorts
-    python benchmarks/verdict_bench.py OUT.jsonl --thirtieth     run a thirtieth, of at most 500 people, with fewer
-                                                                 fresh controls, and without `combined`, whose truth
-                                                                 takes a minute
+    python benchmarks/verdict_bench.py OUT.jsonl --thirtieth     run a thirtieth, of at most 500 people and controls,
+                                                                 with fewer fresh controls, and without `combined`,
+                                                                 whose truth takes a minute
     python benchmarks/verdict_bench.py OUT.jsonl summary         print the summary of what stands there
 
 Every release is audited by the default family, and its figure, (power - a) / (1 - a) of the strongest attacker at a
@@ -128,9 +128,9 @@ def releases() -> list[Release]:
     ]
 
 
-def sample(count: int, people: int = 1_000) -> list[Release]:
-    """Releases of at most so many people, spread evenly over shares, changes and kinds: so many of the whole."""
-    small = [item for item in releases() if item.setting.people <= people and item.setting.controls <= 2_000]
+def sample(count: int, people: int = 1_000, controls: int = 2_000) -> list[Release]:
+    """Releases of at most so many people and controls, spread evenly over shares, changes and kinds."""
+    small = [item for item in releases() if item.setting.people <= people and item.setting.controls <= controls]
     small.sort(key=lambda item: (item.setting.share, item.setting.how, item.setting.kind, item.key))
     return [small[round(at)] for at in np.linspace(0, len(small) - 1, count)]
 
@@ -396,7 +396,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tenth", action="store_true", help="some thirty small releases")
     parser.add_argument("--thirtieth", action="store_true", help="ten of them, with fewer fresh controls")
     given = parser.parse_args(arguments)
-    asked = sample(TENTH) if given.tenth else sample(THIRTIETH, 500) if given.thirtieth else releases()
+    asked = sample(TENTH) if given.tenth else sample(THIRTIETH, 500, 500) if given.thirtieth else releases()
     if given.action == "run":
         if given.part is None and given.processes > 1:
             rest = ["--tenth"] if given.tenth else ["--thirtieth"] if given.thirtieth else []

@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import os
 import socket
+from functools import cache
 
 import pytest
+import typer.main
 import vl_convert
 
 from browser import NO_BROWSER
 from cvpl.evaluation import contribution
 from cvpl.evaluation.inference import models
 from examples import TIMES
+from few_trees import FEW
 from shared_data import NO_DATA
 
 LONGEST = (
@@ -75,7 +78,6 @@ ALL_TREES = (
     "test_planning",
     "test_work",
     "test_progress",
-    "test_same_bytes",
     "test_docs",
     "test_against_oracle",
     "test_combined_against_oracle",
@@ -167,16 +169,21 @@ def drawings():
     vl_convert.vegalite_to_svg = draw
 
 
+@pytest.fixture(autouse=True, scope="session")
+def command_line():
+    """The commands and their options are put together once, as in a process of one command, not for each call."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
 def few_trees(request):
-    """Models that infer secrets have few trees where they are not the point: they take most of a small audit's time.
-
-    In a full run they have all their trees everywhere.
-    """
+    """Models have few trees in files where they are not the point; in a full run they have all everywhere."""
     with pytest.MonkeyPatch.context() as patch:
         if TIMES == 1 and request.path.stem not in ALL_TREES:
-            for name in ("_ITERATIONS", "_FEWEST_ITERATIONS", "_TREES"):
-                patch.setattr(models, name, 8)
+            for name, number in FEW.items():
+                patch.setattr(models, name, number)
         yield
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import duckdb
 import pytest
 
+from cvpl.errors import InputError
 from cvpl.tables import connection
 from cvpl.tables.connection import connect_again, connected
 
@@ -52,6 +54,33 @@ def test_two_users_have_two_instances():
 def test_an_instance_with_an_error_is_not_used_again():
     with pytest.raises(KeyError), connected():
         raise KeyError
+    assert connection._idle == []
+
+
+def refused(*statements):
+    """Tables that are refused after some statements, of which one may fail."""
+    with connected() as con:
+        for statement in statements:
+            with suppress(duckdb.Error):
+                con.execute(statement)
+        raise InputError([])
+
+
+def test_an_instance_whose_tables_were_at_fault_is_used_again_without_them():
+    with connected() as con:
+        usual = setting(con, "threads")
+    (home,) = connection._idle
+    with pytest.raises(InputError):
+        refused("CREATE TABLE original AS SELECT 1 AS x", f"SET threads = {usual + 1}", "SELECT 'a'::INTEGER")
+    assert connection._idle == [home]
+    with connected() as con:
+        assert tables(con) == [] and setting(con, "threads") == usual
+
+
+def test_an_instance_that_cannot_forget_its_tables_is_not_used_again(monkeypatch):
+    monkeypatch.setattr(connection, "_numbers", iter([1]))
+    with pytest.raises(InputError):
+        refused("USE memory", "DETACH tables_1")
     assert connection._idle == []
 
 

@@ -9,12 +9,19 @@ import polars as pl
 import pytest
 
 import second_reader
+from cvpl.assessment.speed import Speed
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from hostile_files import CASES, EITHER, ORIGINAL, SECRET
+
+
+@pytest.fixture(autouse=True)
+def _speed_is_known(monkeypatch):
+    """A plan measures the machine, which takes as long as all the rest of a small one."""
+    monkeypatch.setattr("cvpl.workflows.audit.measure_speed", Speed)
 
 
 def configured(folder, case):
@@ -63,7 +70,8 @@ def test_an_accepted_file_is_what_a_second_reader_reads(tmp_path, capsys, name):
     # In a release some texts mean suppression; labels are compared as an original has them.
     if set(case.kinds.values()) == {"category"}:
         original = table
-    columns = read_inputs(original, table, resolved.specs, reading=resolved.reading).pair.protected.columns
+    read = read_inputs(original, table, resolved.specs, reading=resolved.reading, checks=False)  # the audit checked it
+    columns = read.pair.protected.columns
     if case.cells is not None:
         for column in case.kinds:
             assert shown(columns[column]) == case.cells[column]

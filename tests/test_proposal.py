@@ -16,6 +16,7 @@ from cvpl.result.published import Disclosure
 from cvpl.tables.proposal.column import GuessedType, guess_column
 from cvpl.tables.proposal.facts import Column, Facts
 from cvpl.tables.proposal.proposal import propose_tables
+from examples import TIMES
 from shared_data import SHARED, needs_data
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
@@ -93,8 +94,9 @@ def test_the_proposal_for_simulated_tables_can_be_audited(tmp_path, people, mech
         assert result.truth.blocking_recall >= 0.97
 
 
-def test_a_proposal_can_be_audited_as_it_is(tmp_path, people):
+def test_a_proposal_can_be_audited_as_it_is(tmp_path):
     """By the whole family, which it proposes."""
+    people = Touchpoints(records=150, missing_rate=0.02, anomaly_rate=0.02).draw(np.random.default_rng(1))
     people.write(tmp_path / "o.csv")
     release(people, "rounded").write(tmp_path / "p.csv")
     checked(tmp_path, propose_tables(tmp_path / "o.csv", tmp_path / "p.csv").text())
@@ -223,9 +225,8 @@ def test_an_order_of_days_or_a_comma_that_one_cell_settles_is_a_doubt(tmp_path):
     assert "settled by" not in doubts["visit"] and "except in" not in doubts["pay"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+NAMED = {
+    "quasi_identifier": [
         "age",
         "AGEP",
         "Sex",
@@ -237,19 +238,23 @@ def test_an_order_of_days_or_a_comma_that_one_cell_settles_is_a_doubt(tmp_path):
         "Residence_type",
         "PUMA",
     ],
-)
-def test_a_quasi_identifier_by_its_name(tmp_path, name):
-    assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "quasi_identifier"
+    "attribute": ["agent", "stage", "sextant", "package", "statement"],
+    "sensitive": ["income", "diagnosis", "outcome", "hiv_status"],
+}
+"""Names by the role that is proposed for them; an attribute only sounds like a quasi-identifier."""
 
 
-@pytest.mark.parametrize("name", ["agent", "stage", "sextant", "package", "statement"])
-def test_what_only_sounds_like_one_is_an_attribute(tmp_path, name):
-    assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "attribute"
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    """The settings that are proposed for a table with all of these columns."""
+    names = [name for some in NAMED.values() for name in some]
+    tables = [dict.fromkeys(names, LETTERS[::step]) for step in (1, -1)]
+    return proposed(tmp_path_factory.mktemp("named"), *tables)["columns"]
 
 
-@pytest.mark.parametrize("name", ["income", "diagnosis", "outcome", "hiv_status"])
-def test_a_sensitive_column_is_proposed_by_its_name(tmp_path, name):
-    assert column(tmp_path, LETTERS, LETTERS[::-1], name)["role"] == "sensitive"
+@pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in NAMED.items() for name in names])
+def test_a_role_by_the_name_of_the_column(named, role, name):
+    assert named[name]["role"] == role
 
 
 @pytest.mark.parametrize(("labels", "role"), [(["yes", "no"], "sensitive"), (LETTERS, "attribute")])
@@ -693,6 +698,8 @@ def test_the_proposed_audit_of_a_table_against_itself_finds_everybody(tmp_path):
 
 # Large tables: counts of all rows, and a sample of the rest ----------------------------------------------------------
 
+MANY = 4000 if TIMES > 1 else 1500
+
 
 def _many(rows):
     numbers = np.random.default_rng(3)
@@ -725,7 +732,7 @@ def few(monkeypatch):
 
 @pytest.mark.parametrize("truth", ["person", "order", "unknown"])
 def test_a_sample_of_a_large_table_gives_the_settings_of_all_its_rows(monkeypatch, truth):
-    table = _many(4000)
+    table = _many(MANY)
     released = _released(table) if truth != "order" else {**table, "sex": table["sex"][::-1]}
     if truth != "person":
         table, released = ({name: side[name] for name in side if name != "person"} for side in (table, released))
@@ -737,23 +744,23 @@ def test_a_sample_of_a_large_table_gives_the_settings_of_all_its_rows(monkeypatc
     assert some.config == whole.config
     assert "looked at" not in whole.text
     if truth != "unknown":
-        assert "(200 of at least 4,000 pairs looked at)" in " ".join(some.text.replace("#", "").split())
+        assert f"(200 of at least {MANY:,} pairs looked at)" in " ".join(some.text.replace("#", "").split())
     if truth != "order":
-        assert "at least 4,000 different values in 4,000 rows" in some.text
+        assert f"at least {MANY:,} different values in {MANY:,} rows" in some.text
     assert _proposed(table, released).text == some.text
 
 
 @pytest.mark.parametrize("cell", ["unknown", "2024-02-31", "0012", "1/2/2024"])
 @pytest.mark.parametrize("column", ["weight", "birth"])
 def test_one_odd_cell_of_a_large_table_is_found(few, column, cell):
-    table = _many(4000)
+    table = _many(MANY)
     released = _released(table)
     table[column][1234] = cell
     assert _proposed(table, released).config.columns[column].type != ("numeric" if column == "weight" else "datetime")
 
 
 def test_one_unreadable_cell_of_a_large_release_is_found_and_counted(few):
-    table = _many(4000)
+    table = _many(MANY)
     released = _released(table)
     released["weight"][1234] = "heavy"
     text = _proposed(table, released).text
@@ -761,16 +768,16 @@ def test_one_unreadable_cell_of_a_large_release_is_found_and_counted(few):
 
 
 def test_every_spelling_of_a_missing_value_in_a_large_table_is_counted(few):
-    table = _many(4000)
+    table = _many(MANY)
     released = _released(table)
-    table["weight"][7] = table["weight"][2345] = released["weight"][3000] = "NA"
+    table["weight"][7] = table["weight"][1234] = released["weight"][1000] = "NA"
     found = _proposed(table, released)
     assert found.config.columns["weight"].type == "numeric"
     assert "fewer than 20 cells of 'weight'" in found.text
 
 
 def test_labels_are_looked_up_in_the_whole_original(few):
-    table = _many(4000)
+    table = _many(MANY)
     released = _released(table)
     assert "not in the original" not in _proposed(table, released).text
     released["town"] = [f"{town}*x" for town in released["town"]]
@@ -779,12 +786,12 @@ def test_labels_are_looked_up_in_the_whole_original(few):
 
 
 def test_shared_values_are_counted_in_all_rows_however_they_are_spelled(few):
-    table = _many(4000)
+    table = _many(MANY)
     released = _released(table)
-    whole = np.random.default_rng(5).permutation(4000)
+    whole = np.random.default_rng(5).permutation(MANY)
     table["amount"] = [f"{number}" for number in whole]
     released["amount"] = [f"{number}.0" for number in whole[::-1]]
-    assert "the release keeps at least 4,000 values unchanged" in " ".join(_proposed(table, released).text.split())
+    assert f"the release keeps at least {MANY:,} values unchanged" in " ".join(_proposed(table, released).text.split())
 
 
 def test_a_doubt_is_that_of_the_type_not_of_words_in_its_reason():

@@ -20,6 +20,7 @@ from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.pair import check_files, read_inputs
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
+from examples import TIMES
 from workbooks import write_workbook
 
 SECRET = "SECRETCELL"  # noqa: S105 - a cell that must not be shown
@@ -38,7 +39,8 @@ def write(tmp_path, name, content):
 
 
 def read(original, protected, specs, **settings):
-    return read_inputs(original, protected, specs, **settings)
+    """The tables as read; in a full run also what the checks before an attack need of them."""
+    return read_inputs(original, protected, specs, **{"checks": TIMES > 1} | settings)
 
 
 def columns(tmp_path, original, protected, kind="category", *, control=None, reading=None, **settings):

@@ -14,8 +14,9 @@ import pytest
 import cvpl
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from examples import examples
+from examples import TIMES, examples
 
+PEOPLE = 500 if TIMES > 1 else 250
 CONFIG = {
     "columns": {
         "person_id": {"role": "id"},
@@ -32,7 +33,7 @@ CONFIG = {
 }
 
 
-def people(seed, rows=500):
+def people(seed, rows=PEOPLE):
     table = pd.DataFrame(Touchpoints(records=rows).draw(np.random.default_rng(seed)).to_columns())
     # Some are in the table twice: equal records have no order of their own.
     table = pd.concat([table, table.head(20)], ignore_index=True)
@@ -41,7 +42,7 @@ def people(seed, rows=500):
 
 @pytest.fixture(scope="module")
 def tables():
-    drawn = Touchpoints(records=500).draw(np.random.default_rng(1))
+    drawn = Touchpoints(records=PEOPLE).draw(np.random.default_rng(1))
     released = pd.DataFrame(Perturbation("low").protect(drawn, np.random.default_rng(2)).to_columns())
     return people(1), released.sample(frac=1.0, random_state=9, ignore_index=True), people(5)
 

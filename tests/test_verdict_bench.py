@@ -99,7 +99,7 @@ def test_a_gate_that_passes_planted_people_fails_the_bench(altered):
 
 def test_intervals_that_miss_the_expected_figure_fail_the_bench(altered):
     moved = {"estimate": 2.5, "low": 2.0, "high": 3.0}
-    assert altered(of=lambda line: line | (moved if line["people"] == 500 and line["high"] is not None else {})) == 1
+    assert altered(of=lambda line: line | (moved if line["controls"] == 200 and line["high"] is not None else {})) == 1
 
 
 def test_no_release_at_all_fails_the_bench(bench, tmp_path):

@@ -14,6 +14,7 @@ from benchmark_folders import HEAD, MADE
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from few_trees import make_few_trees
 
 NAMES = (
     "audit", "guessed audit", "init", "split", "split parquet", "protect", "simulate", "simulate parquet", "compare",
@@ -91,6 +92,7 @@ def make_light():
     files.to_pdf = lambda page: b"%PDF" + b" " * 9_000
     files.report_page = lambda result, **_: "page\n" * 2000
     import_module("cvpl.cli.demo").CONFIG = CONFIG
+    make_few_trees()
     for name in (
         "audit",
         "split",

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from cvpl.errors import LimitError
+from cvpl.errors import InputError, LimitError
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,7 +44,8 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to tables of one's own in DuckDB, which are gone at the end.
 
     They are in memory; nothing is written to disk. The order of rows is kept, no progress is shown, and the time zone
-    is UTC. An instance of DuckDB has one user at a time; after an error it is not used again.
+    is UTC. An instance of DuckDB has one user at a time; after an error it is not used again, unless it is the tables
+    that are at fault.
     """
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
@@ -57,12 +58,26 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         con.execute(f"ATTACH ':memory:' AS {tables}")
         yield _set(con, tables)
+    except InputError:
         con.close()
+        with suppress(duckdb.Error):
+            _put_back(home, tables)
+        raise
+    except BaseException:
+        con.close()
+        home.close()
+        raise
+    con.close()
+    _put_back(home, tables)
+
+
+def _put_back(home: duckdb.DuckDBPyConnection, tables: str) -> None:
+    """Leave an instance to the next user without tables and settings; one that cannot forget them is closed."""
+    try:
         for setting in ("memory_limit", "threads"):
             home.execute(f"RESET {setting}")
         home.execute(f"DETACH {tables}")
     except BaseException:
-        con.close()
         home.close()
         raise
     _idle.append(home)
