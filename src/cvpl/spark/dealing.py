@@ -52,6 +52,8 @@ class BlockCounts:
 
 def count_blocks(scheme: tuple[Key, ...], queries: ClusterTable, candidates: ClusterTable) -> BlockCounts:
     """Count the records of every block, in the cluster; only totals and the sizes of large blocks reach the driver."""
+    if not scheme:
+        return _one_block(queries, candidates)
     from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
 
     sides = [
@@ -71,6 +73,15 @@ def count_blocks(scheme: tuple[Key, ...], queries: ClusterTable, candidates: Clu
     large = sorted((row.block, row.queries, row.candidates) for row in collected if row.is_large)
     columns = np.array(large, dtype=np.int64).reshape(-1, 3).T
     return BlockCounts(sum(int(row.pairs) for row in collected), rows, *columns)
+
+
+def _one_block(queries: ClusterTable, candidates: ClusterTable) -> BlockCounts:
+    """The counts without keys: everybody is in one block."""
+    rows = queries.cluster.rows
+    sizes = queries.rows, candidates.rows
+    block = block_numbers((), Table("everybody", 1, (), {}))
+    large = [np.array([size], dtype=np.int64)[: max(sizes) > rows] for size in (int(block[0]), *sizes)]
+    return BlockCounts(queries.rows * candidates.rows, rows, *large)
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ class _Ordered:
     many: int
 
     def __call__(self, tables: Tables) -> _Orders:
-        resolved, inputs = _read(self.resolved, self.memory, tables)
+        resolved, inputs = _read(self.resolved, self.memory, tables, checks=False)
         pair, shared = inputs.pair, SharedWork()
         controls = 0 if pair.control is None else pair.control.rows
         most = {
@@ -195,13 +195,16 @@ class _Proposed:
         return propose_here(*both, compare_sensitive=self.compare_sensitive, limits=self.limits)
 
 
-def _read(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple[ResolvedConfig, Inputs]:
-    """Read and check tables that are at hand.
+def _read(
+    resolved: ResolvedConfig, memory: int | None, tables: Tables, *, checks: bool = True
+) -> tuple[ResolvedConfig, Inputs]:
+    """Read tables that are at hand, with what only the `checks` before an attack need or without.
 
     Without a limit that was set, what counts is the memory of this machine, not of the one that planned.
     """
     resolved = resolved.within(memory or usual_memory())
-    return resolved, read_tables(tables["original"], tables["protected"], resolved, tables.get("control"))
+    both = tables["original"], tables["protected"]
+    return resolved, read_tables(*both, resolved, tables.get("control"), checks=checks)
 
 
 def _check_can_run(resolved: ResolvedConfig, tables: Mapping[str, ClusterSource]) -> None:

@@ -1,0 +1,289 @@
+"""The option for a Spark cluster: what it needs, what it refuses, and that nothing else of the package needs Spark."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from cvpl.attack.attacker import Attacker
+from cvpl.cli.main import run
+from cvpl.errors import ExitCode, InputError, InternalError, LimitError, Problem, UsageError
+from cvpl.operators.blocking import Blocking, Key, Lsh
+from cvpl.search.levers import Levers
+from cvpl.spark import session
+from cvpl.spark.attack_searches import can_be_searched
+from cvpl.spark.cluster import _failure, _setting
+from cvpl.spark.densities import _Together, read_densities
+from cvpl.spark.guarding import Guarded, guarded
+from cvpl.spark.one_task import _Sent, _Task, temporary_files_of_the_executor
+from cvpl.spark.session import check_java, check_packages
+from cvpl.spark.sources import is_spark_frame
+from cvpl.tables.connection import connected
+from cvpl.tables.own_parquet import OwnParquet
+from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source import open_source
+
+AUDIT = ["audit", "people", "released", "--engine", "spark"]
+
+
+def versions(monkeypatch, **installed):
+    """Only these packages are installed, in these versions."""
+
+    def version(name):
+        found = installed.get(name.replace("-", "_"))
+        if found is None:
+            raise PackageNotFoundError(name)
+        return found
+
+    monkeypatch.setattr(session, "version", version)
+
+
+@pytest.mark.parametrize(
+    ("installed", "said"),
+    [
+        ({}, "needs PySpark, which is not installed"),
+        ({"pyspark": "3.5.1", "pandas": "2.2.3"}, "PySpark 3.5 is installed; allowed is 4"),
+        ({"pyspark": "4.0.0"}, "no pandas is installed"),
+        ({"pyspark": "4.0.0", "pandas": "2.1.4"}, "pandas 2.1 is installed"),
+        ({"pyspark_client": "4.1.0", "pandas": "3.0.0"}, "pandas 3.0 is installed"),
+    ],
+)
+def test_what_is_not_installed_is_named_and_the_command_exits_with_2(installed, said, monkeypatch, capsys):
+    versions(monkeypatch, **installed)
+    assert run(AUDIT) == ExitCode.USAGE
+    told = " ".join(capsys.readouterr().err.split())
+    assert said in told and "pip install 'cvpl[spark]'" in told
+
+
+def test_what_is_needed_is_enough(monkeypatch):
+    versions(monkeypatch, pyspark="4.1.0", pandas="2.2.0")
+    check_packages()
+
+
+def java(folder, version):
+    """A program that says that it is a Java of this version."""
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2024-01-01' >&2\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.mark.parametrize(("version", "fits"), [("1.8.0_392", False), ("11.0.2", False), ("17.0.9", True), ("21", True)])
+def test_java_must_be_17_or_later(version, fits, monkeypatch, tmp_path):
+    java(tmp_path, version)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    if fits:
+        check_java()
+        return
+    with pytest.raises(UsageError, match=r"needs Java 17 or later, and Java (8|11) is installed"):
+        check_java()
+
+
+def test_without_java_the_message_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match=r"JAVA_HOME names a folder without bin/java.*openjdk-17-jre-headless"):
+        check_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="no Java is on the PATH"):
+        check_java()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--engine", "spark", "--plan"], "--plan is not there for tables in a cluster"),
+        (["--engine", "spark", "--save-projection", "p.json"], "--save-projection is not there"),
+        (["--master", "local[2]"], "Add --engine spark"),
+        (["--engine", "flink"], "flink"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options, said, capsys):
+    assert run(["audit", "people", "released", *options]) == ExitCode.USAGE
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_nothing_of_the_package_imports_spark():
+    """Not even where the engine lives: only a session does."""
+    code = (
+        "import sys, cvpl, cvpl.cli.main, cvpl.workflows.cluster_audit, cvpl.spark.session, cvpl.spark.search\n"
+        "print([name for name in sys.modules if name.split('.')[0] == 'pyspark'])"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    assert done.stdout.strip() == "[]"
+
+
+def test_frames_of_spark_are_known_by_their_class():
+    classic = type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})
+    assert is_spark_frame(classic()) and is_spark_frame(type("Own", (classic,), {})())
+    assert not is_spark_frame(pd.DataFrame()) and not is_spark_frame("people")
+
+
+@pytest.mark.parametrize(
+    ("settings", "able"),
+    [
+        ({"blocking": Blocking()}, True),
+        ({"blocking": Blocking(any_of=((Key(column="age"),),))}, True),
+        ({"blocking": Blocking(any_of=((Key(column="age"),), (Key(column="sex"),)))}, False),
+        ({"blocking": Blocking(match="compatible", any_of=((Key(column="age"),),))}, False),
+        ({"blocking": Blocking(any_of=(Lsh.model_validate({"lsh": {"bits": 4}}),))}, False),
+        ({"errors": 0.1}, False),
+    ],
+)
+def test_tasks_search_where_blocks_are_of_equal_keys(settings, able):
+    attacker = Attacker(**settings)
+    assert can_be_searched(attacker, Levers()) is able
+    assert not can_be_searched(attacker, Levers(sample=0.5))
+
+
+def test_densities_of_pieces_are_the_density_of_all():
+    """Log of the mean of exp(score) over all candidates, from the logarithms of the sums of three pieces."""
+    rng = np.random.default_rng(1)
+    scores = [rng.normal(scale=20, size=(50, size)) for size in (3, 7, 1)]
+    places = rng.permutation(np.tile(np.arange(50), 3))
+    totals = np.empty(150)
+    for query in range(50):
+        totals[places == query] = rng.permutation([np.log(np.exp(part[query]).sum()) for part in scores])
+    found = _Together(11)(pa.table({"place": places, "total": totals}))
+    expected = np.log(np.exp(np.concatenate(scores, axis=1)).mean(axis=1))
+    assert np.array_equal(found.column("place").to_numpy(), np.arange(50))
+    np.testing.assert_allclose(found.column("density").to_numpy(), expected, rtol=1e-12)
+
+
+def test_densities_are_read_by_their_places(tmp_path):
+    file = tmp_path / "densities.parquet"
+    parquet.write_table(pa.table({"place": [2, 0, 1], "density": [2.5, 0.5, 1.5]}), file)
+    assert read_densities(file).tolist() == [0.5, 1.5, 2.5]
+
+
+def both():
+    """The records of two tables as they arrive: in any order, with a field for each column of either."""
+    return pa.table(
+        {
+            "f0_0": ["a", "x", "b", None],
+            "f1_0": pa.array([1, None, 2, None], pa.int64()),
+            "table": pa.array([0, 1, 0, 1], pa.int32()),
+        }
+    ).to_batches()
+
+
+SENT = (_Sent("original", "people", ("f0_0", "f1_0"), ("name", "age")), _Sent("protected", "out", ("f0_0",), ("name",)))
+
+
+def answer(question):
+    """What a task says, and what it refuses."""
+    return _Task(SENT, question)._answer(iter(both()))
+
+
+def test_a_task_has_the_tables_by_their_roles_and_names():
+    def question(tables):
+        return {role: (table.name, parquet.read_table(table.path).to_pydict()) for role, table in tables.items()}
+
+    said, refused = answer(question)
+    assert refused is None
+    assert said == {
+        "original": ("people", {"name": ["a", "b"], "age": [1, 2]}),
+        "protected": ("out", {"name": ["x", None]}),
+    }
+
+
+def test_nothing_stays_of_the_tables_of_a_task(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path},/nowhere")
+    seen = []
+
+    def question(tables):
+        seen.extend(table.path for table in tables.values())
+
+    with temporary_files_of_the_executor():
+        answer(question)
+    assert all(path.is_relative_to(tmp_path) for path in seen) and len(seen) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "said"),
+    [
+        (InputError([Problem("people", "it has no rows", "Add some.", "age")]), InputError, "people, column 'age'"),
+        (UsageError("not so"), UsageError, "not so"),
+        (MemoryError(), LimitError, "spark.executor.memoryOverhead"),
+        (ValueError("Anna, 34"), InternalError, "ValueError at tests.test_engine_spark:"),
+    ],
+)
+def test_what_a_task_refuses_comes_back_without_a_cell(raised, kind, said):
+    def question(tables):
+        raise raised
+
+    found, refused = answer(question)
+    assert found is None and type(refused) is kind
+    assert said in str(refused) and "Anna" not in str(refused)
+
+
+def test_a_stream_without_a_record_is_refused():
+    said, refused = _Task(SENT, lambda tables: 1)._answer(iter([]))
+    assert said is None and isinstance(refused, InputError)
+
+
+def test_an_input_error_from_another_process_has_its_problems():
+    error = InputError([Problem("people", "what", "cure", "age", 3, 2)])
+    kind, arguments = error.__reduce__()
+    assert kind(*arguments).problems == error.problems
+
+
+def test_the_error_of_a_task_tells_its_place_and_no_cell(monkeypatch):
+    def fail(*_):
+        raise ValueError("Anna, 34")
+
+    def batches(_):
+        yield from ()
+        fail()
+
+    for failing in (lambda: guarded(fail, None), lambda: list(Guarded(batches)(iter([])))):
+        with pytest.raises(
+            InternalError, match=r"a task failed \(ValueError at tests.test_engine_spark:\d+\)"
+        ) as caught:
+            failing()
+        assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    monkeypatch.setenv("CVPL_DEBUG", "1")
+    with pytest.raises(ValueError, match="Anna"):
+        guarded(fail, None)
+
+
+def test_a_job_that_spark_gave_up_is_told_without_its_text():
+    inside = _failure(
+        RuntimeError("Traceback ... InternalError: a task failed (KeyError at cvpl.tables.x:12) Anna, 34")
+    )
+    outside = _failure(RuntimeError("ExecutorLostFailure (executor 3 exited) Anna, 34"))
+    assert isinstance(inside, InternalError) and "KeyError at cvpl.tables.x:12" in str(inside)
+    assert isinstance(outside, LimitError) and "memoryOverhead" in str(outside)
+    assert "Anna" not in f"{inside}{outside}"
+
+
+def test_a_file_of_our_own_has_the_name_of_its_table_and_no_fingerprint(tmp_path):
+    file = tmp_path / "0.parquet"
+    parquet.write_table(pa.table({"a": ["x"] * 100_000}), file)
+    with connected() as con:
+        source = open_source(con, OwnParquet(file, "lake.people"), "original", Reading())
+        assert (source.name, source.rows, source.fingerprint, source.state) == ("lake.people", 100_000, None, None)
+        assert list(source.types) == ["a"]
+
+
+def test_settings_of_the_session_are_whole_numbers():
+    def of(text):
+        conf = SimpleNamespace(get=lambda name, usual: text)
+        return _setting(SimpleNamespace(conf=conf), "spark.cvpl.rowsPerTask", 7)
+
+    assert of(None) == 7 and of("12") == 12
+    for wrong in ("0", "-3", "many", "1e5"):
+        with pytest.raises(UsageError, match=r"spark.cvpl.rowsPerTask is .*; allowed is a whole number above 0"):
+            of(wrong)
