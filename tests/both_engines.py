@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+
+from pyarrow import parquet
 
 import cvpl
 from test_same_bytes import differences
 
-SETTINGS = {
-    "usual": {},
-    "shared": {"spark.cvpl.manyPairs": "1", "spark.cvpl.rowsPerTask": "100"},
-}
-"""How work is shared: small searches by the task that evaluates, or every search by all tasks, and blocks in pieces."""
+PIECES = 4
+"""Into so many pieces a table is cut where every search is shared."""
 
 
 def same_on_both(
-    session: Any, tables: dict[str, Any], frames: dict[str, Any], config: Any, sharing: str = "usual", **options: Any
+    session: Any,
+    files: dict[str, Path],
+    config: Any,
+    *,
+    frames: dict[str, Any] | None = None,
+    shared: bool = False,
+    **options: Any,
 ) -> dict[str, Any]:
-    """The result in a cluster, and that it is the one of one machine; `frames` are the tables there, by role."""
+    """The result in a cluster, and that it is the one of one machine.
+
+    `frames` are the tables there, by role; without them the cluster reads the Parquet `files`. With `shared`, every
+    search is done by all tasks, and blocks in pieces; else the task that evaluates does the small ones.
+    """
+    tables = {role: str(file) for role, file in files.items()}
     expected = cvpl.audit(tables["original"], tables["protected"], config, control=tables.get("control"), **options)
-    for name, value in SETTINGS[sharing].items():
+    rows = parquet.read_metadata(files["original"]).num_rows
+    settings = {"spark.cvpl.manyPairs": "1", "spark.cvpl.rowsPerTask": str(-(-rows // PIECES))} if shared else {}
+    for name, value in settings.items():
         session.conf.set(name, value)
+    there = frames or tables
     try:
-        found = cvpl.audit(frames["original"], frames["protected"], config, control=frames.get("control"), **options)
+        found = cvpl.audit(
+            there["original"], there["protected"], config, control=there.get("control"), engine="spark", **options
+        )
     finally:
-        for name in SETTINGS[sharing]:
+        for name in settings:
             session.conf.unset(name)
     # A frame has no name of its own, and goes by its role, as do the files here.
     one, other = (json.loads(result.to_json().replace(".parquet", "")) for result in (expected, found))

@@ -112,6 +112,25 @@ def test_a_shift_is_the_distance_of_the_means_in_units_of_the_spread():
     assert found.covariance_distance == pytest.approx(0, abs=1e-9)
 
 
+def test_a_column_that_is_constant_in_the_release_has_no_correlations_there():
+    """Its variance is a rounding error, whose correlations would be noise, other noise on another processor."""
+    rng = np.random.default_rng(5)
+    original = {name: rng.normal(size=300) for name in "abcd"}
+    original["b"] += original["a"]
+    original["d"] -= original["c"]
+    released = {name: values + rng.normal(size=300) * 0.3 for name, values in original.items()}
+    for number in (0.1, 7.7, 123.4):
+        pair = make_pair(
+            dict.fromkeys("abcde", NUMBER),
+            {name: values.tolist() for name, values in (original | {"e": rng.normal(100, 40, size=300)}).items()},
+            {name: values.tolist() for name, values in (released | {"e": np.full(300, number)}).items()},
+        )
+        found = validity(attack(pair, Attacker()), None, np.random.default_rng(0))
+        off = np.triu_indices(4, 1)
+        left, right = (np.corrcoef(list(table.values()))[off] for table in (original, released))
+        assert found.correlation_preservation == pytest.approx(np.corrcoef(left, right)[0, 1])
+
+
 def test_the_own_match_left_out_takes_the_controls_place():
     """Without a control the base rate is the false link rate, as the oracle has it."""
     rng = np.random.default_rng(9)

@@ -2,48 +2,141 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import duckdb
+import pandas as pd
 import pytest
 import yaml
 
 from both_engines import same_on_both
 from cvpl.cli.demo import CONFIG
 from cvpl.config.family import FAMILY
+from cvpl.config.loading import ConfigWithBase
+from cvpl.config.manifest import read_manifests
+from cvpl.experiments.cells import VARIANTS
+from cvpl.experiments.world import CONFIG as PAPER
+from cvpl.experiments.world import CONFIGURATIONS, OUTLIER_RATES, SEEDS, people, release
 from examples import TIMES
 from test_same_bytes import tables
 
-PAIRS = range(100) if TIMES > 1 else (0, 5, 6)
+FULL = TIMES > 1
 PARTITIONS = (1, 8, 200)
-MEMBERS = list(FAMILY)
-RELEASES = {
-    "stroke": ("stroke.csv", "stroke_k10.csv", None),
-}
+MEMBERS = [name for name in FAMILY if not name.startswith("contained")]
+WITHOUT_CONTROL = [name for name in MEMBERS if not name.endswith(("reference", "density"))]
+
+PAIRS = range(100) if FULL else (0, 5)
+GRID = [(name, outliers) for name in CONFIGURATIONS for outliers in OUTLIER_RATES]
+VARIED = [(kind, name) for kind, variants in VARIANTS.items() for name in variants if name not in ("default", "UMAP")]
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data"
+MANIFESTS = sorted((ROOT / "benchmarks" / "manifests").glob("*.yaml"))
+ENTRIES = (
+    {f"{made.name} {entry.name}": entry for made in read_manifests(MANIFESTS, DATA) for entry in made.entries}
+    if DATA.is_dir()
+    else {}
+)
+RELEASES = list(ENTRIES) if FULL else list(ENTRIES)[-1:]
 
 
-def sent(session, frames, partitions, folder):
-    """The tables as Parquet, and as frames of the cluster, divided by the content of their rows."""
-    files = {role: str(folder / f"{role}.parquet") for role in frames}
+def some(members, number):
+    """Three members of a family, others for each number."""
+    return list(dict.fromkeys(members[(number * 5 + step * 3) % len(members)] for step in range(3)))
+
+
+def divided(session, number):
+    """Adaptive execution on or off, and the number of partitions."""
+    session.conf.set("spark.sql.adaptive.enabled", "true" if number % 2 else "false")
+    return PARTITIONS[number % 3] if FULL else PARTITIONS[number % 2]
+
+
+def written(frames, folder):
+    """The tables as Parquet, by role."""
+    files = {role: folder / f"{role}.parquet" for role in frames}
     for role, frame in frames.items():
         frame.to_parquet(files[role])
-    there = {role: session.read.parquet(file) for role, file in files.items()}
-    return files, {role: frame.repartition(partitions, frame.columns[1]) for role, frame in there.items()}
+    return files
+
+
+def parted(session, files, partitions):
+    """The tables as frames of the cluster, divided by the content of their rows."""
+    there = {role: session.read.parquet(str(file)) for role, file in files.items()}
+    return {role: frame.repartition(partitions, frame.columns[-1]) for role, frame in there.items()}
 
 
 @pytest.mark.parametrize("number", PAIRS)
 def test_random_pairs(session, number, tmp_path):
     """Every third pair runs the whole family, and the others some members whose every search is shared by all tasks."""
-    frames = tables(number)
+    tried = tables(number)
     if number % 4 == 3:
-        del frames["control"]
-    adaptive = "true" if number % 2 else "false"
-    session.conf.set("spark.sql.adaptive.enabled", adaptive)
+        del tried["control"]
+    files = written(tried, tmp_path)
+    frames = parted(session, files, divided(session, number))
     config = yaml.safe_load(CONFIG) | {"seed": number}
-    partitions = PARTITIONS[number % 3] if TIMES > 1 else (1, 8)[number % 2]
-    files, there = sent(session, frames, partitions, tmp_path)
     if number % 3 == 0:
-        same_on_both(session, files, there, config)
+        same_on_both(session, files, config, frames=frames)
         return
-    able = [name for name in MEMBERS if name not in ("contained", "contained_margin")]
-    if "control" not in frames:
-        able = [name for name in able if not name.endswith(("reference", "density"))]
-    chosen = [able[(number * 5 + step * 3) % len(able)] for step in range(3)]
-    same_on_both(session, files, there, config, "shared", attackers=list(dict.fromkeys(chosen)))
+    members = some(MEMBERS if "control" in tried else WITHOUT_CONTROL, number)
+    same_on_both(session, files, config, frames=frames, shared=True, attackers=members)
+
+
+@pytest.mark.parametrize("number", range(len(GRID)) if FULL else [4])
+def test_the_grid_of_the_paper(session, number, tmp_path):
+    """Each of its nineteen protections at each rate of outliers, for 2,000 people."""
+    name, outliers = GRID[number]
+    original = people(2000, outliers, SEEDS[0], "people")
+    made = {
+        "original": original,
+        "protected": release(CONFIGURATIONS[name], original, SEEDS[0]),
+        "control": people(2000, outliers, SEEDS[0], "control"),
+    }
+    files = written({role: pd.DataFrame(table.to_columns()) for role, table in made.items()}, tmp_path)
+    frames = parted(session, files, divided(session, number))
+    same_on_both(session, files, PAPER, frames=frames, shared=True)
+
+
+@pytest.mark.parametrize("number", range(len(VARIED)) if FULL else [2])
+def test_the_attackers_of_the_paper_s_ablations(session, number, tmp_path):
+    kind, name = VARIED[number]
+    files = written(tables(4), tmp_path)
+    frames = parted(session, files, divided(session, number))
+    config = {**PAPER, "attacker": VARIANTS[kind][name]}
+    same_on_both(session, files, config, frames=frames, shared=True)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_tables_made_by_others(session, name, tmp_path):
+    """The files themselves, as Parquet; the first release of each set has the whole family."""
+    entry = ENTRIES[name]
+    based = entry.config
+    sources = {"original": entry.original, "protected": entry.file}
+    control = based.config.control
+    if control is not None and control.file is not None:
+        sources["control"] = DATA / control.file
+    config = based.config.model_copy(update={"control": None})
+    numbered = set()
+    if config.truth is not None and config.truth.original == "row_number":
+        # Rows in a cluster have no order, so the number of each is a column.
+        columns = {column: role for column, role in config.columns.items() if column}
+        truth = config.truth.model_copy(update={"original": "index"})
+        config = config.model_copy(update={"columns": columns, "truth": truth})
+        numbered = {"original"}
+    files = {role: as_parquet(file, tmp_path / f"{role}.parquet", role in numbered) for role, file in sources.items()}
+    number = list(ENTRIES).index(name)
+    frames = parted(session, files, divided(session, number))
+    first = number == [key.split()[0] for key in ENTRIES].index(name.split()[0])
+    members = None if FULL and first else some(MEMBERS if "control" in files else WITHOUT_CONTROL, number)
+    ready = ConfigWithBase(config, based.base, based.name)
+    same_on_both(session, files, ready, frames=frames, shared=members is not None, attackers=members)
+
+
+def as_parquet(source, file, numbered):
+    """A CSV file as Parquet, every cell as it is written, with the number of each row or without."""
+    with duckdb.connect() as con:
+        con.sql("SET threads = 1")
+        read = con.read_csv(str(source), all_varchar=True, header=True)
+        kept = ", ".join(f'"{name}"' for name in read.columns if name and not name.startswith("column0"))
+        number = "row_number() OVER () - 1 AS index, " if numbered else ""
+        read.project(number + kept).write_parquet(str(file))
+    return file

@@ -33,6 +33,10 @@ SHIFTED = 0.6
 """The distance of the tables' mean embeddings, in units of their pooled spread, from which they count as shifted."""
 _SAMPLE = 20_000
 _RELEASED = 100_000
+_NO_VARIANCE = 1e-12
+"""Variance below this share of a feature's mean square counts as rounding error."""
+_SAME = 1e-9
+"""Correlations whose spread is at most this differ only by rounding."""
 """The most released records that are compared with each other."""
 
 
@@ -215,24 +219,26 @@ def _covariances(attack: Attack, rng: np.random.Generator) -> tuple[float | None
     space = attack.representation.space
     if not space.width:
         return None, None
-    found = []
+    found, squares = [], np.zeros(space.width)
     for table in (attack.original, attack.protected):
         some = table if table.rows <= _SAMPLE else table.take(rng.choice(table.rows, _SAMPLE, replace=False))
         total, first, second = space(some).moments(space.neutral)
         mean = first / total
         found.append(second / total - np.outer(mean, mean))
+        squares = np.maximum(squares, np.diag(second) / total)
     norm = float(np.linalg.norm(found[0]))
     distance = float(np.linalg.norm(found[1] - found[0])) / norm if norm > 0 else None
     off = np.triu_indices(space.width, 1)
-    correlations = [_correlation(covariance)[off] for covariance in found]
+    correlations = [_correlation(covariance, squares)[off] for covariance in found]
     both = np.isfinite(correlations[0]) & np.isfinite(correlations[1])
     left, right = (values[both] for values in correlations)
-    if len(left) < 2 or left.std() == 0 or right.std() == 0:
+    if len(left) < 2 or min(left.std(), right.std()) <= _SAME:
         return distance, None
     return distance, float(np.corrcoef(left, right)[0, 1])
 
 
-def _correlation(covariance: Floats) -> Floats:
-    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    deviation = np.where(deviation > 1e-12, deviation, np.nan)
+def _correlation(covariance: Floats, squares: Floats) -> Floats:
+    """The correlations, NaN for features whose variance is but a rounding error of their mean squares."""
+    variance = np.diag(covariance)
+    deviation = np.sqrt(np.where(variance > _NO_VARIANCE * squares, variance, np.nan))
     return np.asarray(covariance / np.outer(deviation, deviation))
