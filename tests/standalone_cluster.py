@@ -81,11 +81,11 @@ class StandaloneCluster:
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": os.pathsep.join(sys.path),
         }
-        log = (self.folder / f"{name}.log").open("wb")
         call = [str(home / "bin" / "spark-class"), kind, "--webui-port", "0", *options]
-        self.processes.append(
-            subprocess.Popen(call, env=environment, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - Spark's own script
-        )
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes.append(
+                subprocess.Popen(call, env=environment, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - Spark's own script
+            )
 
 
 @contextmanager
