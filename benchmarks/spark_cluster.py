@@ -33,7 +33,7 @@ from cvpl.laboratory.simulation import Touchpoints
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from standalone_cluster import HOST, standalone_cluster
 
-PART = 1_000_000
+PART = 250_000
 KINDS = {
     "driver (Java)": "org.apache.spark.deploy.SparkSubmit",
     "executor (Java)": "CoarseGrainedExecutorBackend",
@@ -42,7 +42,7 @@ KINDS = {
 
 
 def make(folder: Path, records: int, controls: int) -> Path:
-    """Originals, a lightly perturbed release and a control, in files of at most a million people each."""
+    """Originals, a lightly perturbed release and a control, in files of at most 250,000 people each."""
     place = folder / f"spark_{records}_{controls}"
     if (place / "done").exists():
         return place
@@ -103,7 +103,11 @@ def one(place: Path, attacker: str, attackers: str | None, master: str | None, m
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
         builder = SparkSession.builder.master(master).config("spark.executor.memory", "4g")
-        builder = builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "16")
+        builder = (
+            builder.config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.sql.shuffle.partitions", "16")
+        )
         builder.getOrCreate().sparkContext.setLogLevel("ERROR")
     else:
         files = {role: _joined(Path(file)) for role, file in files.items()}

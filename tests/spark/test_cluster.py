@@ -72,7 +72,7 @@ def test_tables_are_read_as_on_one_machine(session, plan, partitions, adaptive):
         }
         facts = column_facts(frames, resolved.specs, resolved.reading)
         for role, frame in frames.items():
-            found, said = read_table(cluster, role, frame, resolved.specs, resolved.reading, facts)
+            found, said = read_table(cluster, role, frame, resolved.specs, resolved.reading, facts, frame.count())
             mine = getattr(inputs.pair, role)
             places, table = found.layout.read(found.frame.toArrow().sort_by("place"))
             assert found.rows == mine.rows and np.array_equal(places, np.arange(mine.rows)) and not said.problems

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
 from cvpl.spark.arrow_tables import PLACE, Layout
-from cvpl.spark.chunks import chunks, of_each_chunk
+from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster import Cluster
 from cvpl.spark.cluster_table import ClusterTable
 from cvpl.spark.guarding import Guarded
-from cvpl.tables.column_facts import ColumnFacts, LabelFacts, NumberFacts, TimeFacts
+from cvpl.tables.column_facts import ColumnFacts, LabelFacts
 from cvpl.tables.columns import ColumnSpec, Table
 from cvpl.tables.connection import connected
 from cvpl.tables.measured_notice import MeasuredNotice
@@ -37,74 +37,72 @@ Facts = Mapping[str, ColumnFacts]
 
 
 def column_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], reading: Reading) -> Facts:
-    """The facts of whole tables that say what the cells of each column mean; `frames` begins with the original."""
+    """The facts of whole tables that say what the cells of each column mean; `frames` begins with the original.
+
+    Labels are refused, before they leave the cluster, if there are too many.
+    """
+    from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - part of an extra
+
     found: dict[str, Any] = {}
+    distinct: dict[str, dict[str, list[str]]] = {spec.name: {} for spec in specs if spec.type == "category"}
     for table, frame in frames.items():
-        for answer in of_each_chunk(frame, _PartFacts(table, specs, reading)):
-            for name, facts in answer.items():
-                found[name] = found[name].joined(facts) if name in found else facts
-    return {**found, **_label_facts(frames, [spec for spec in specs if spec.type == "category"], reading)}
-
-
-@dataclass(frozen=True)
-class _PartFacts:
-    """Asks a chunk for its facts."""
-
-    table: str
-    specs: Sequence[ColumnSpec]
-    reading: Reading
-
-    def __call__(self, chunk: pa.Table) -> dict[str, NumberFacts | TimeFacts]:
-        with connected() as con:
-            source = open_source(con, chunk, self.table, self.reading)
-            reader = ColumnReader(con, self.reading, [], [])
-            found = {spec.name: reader.facts(spec, source) for spec in self.specs}
-        return {name: facts for name, facts in found.items() if facts is not None}
-
-
-def _label_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], reading: Reading) -> Facts:
-    """The distinct labels of each table; refused, before they leave the cluster, if there are too many."""
-    distinct: dict[str, dict[str, list[str]]] = {spec.name: {} for spec in specs}
-    for table, frame in frames.items():
-        if not specs:
-            break
-        labels = (
-            frame.mapInArrow(Guarded(_PartLabels(table, specs, reading)), "spec int, label string").distinct().persist()
-        )
+        for labels in distinct.values():
+            labels[table] = []
+        task = _PartFacts(table, tuple(specs), reading)
+        said = frame.mapInArrow(Guarded(task), "spec int, label string, facts binary").distinct().persist()
         try:
-            for row in labels.groupBy("spec").count().collect():
+            for row in said.where("facts is null").groupBy("spec").count().collect():
                 reading.limits.check_labels(row["count"], table, specs[row.spec].name)
-            for spec in specs:
-                distinct[spec.name][table] = []
-            for row in labels.collect():
-                distinct[specs[row.spec].name][table].append(row.label)
+            for row in said.collect():
+                name = specs[row.spec].name
+                if row.facts is None:
+                    distinct[name][table].append(row.label)
+                    continue
+                facts = CPickleSerializer().loads(bytes(row.facts))
+                found[name] = found[name].joined(facts) if name in found else facts
         finally:
-            labels.unpersist()
+            said.unpersist()
+    specs_of = {spec.name: spec for spec in specs}
     return {
-        spec.name: LabelFacts(spec, {table: tuple(sorted(found)) for table, found in distinct[spec.name].items()})
-        for spec in specs
+        **found,
+        **{
+            name: LabelFacts(specs_of[name], {table: tuple(sorted(labels)) for table, labels in of_tables.items()})
+            for name, of_tables in distinct.items()
+        },
     }
 
 
 @dataclass(frozen=True)
-class _PartLabels:
-    """Lists the distinct labels of a chunk."""
+class _PartFacts:
+    """Lists the distinct labels of a chunk, and the facts of its other columns, each with the number of the column."""
 
     table: str
-    specs: Sequence[ColumnSpec]
+    specs: tuple[ColumnSpec, ...]
     reading: Reading
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415 - part of an extra
+        from pyspark.serializers import CPickleSerializer  # noqa: PLC0415
 
         for chunk in chunks(batches):
             with connected() as con:
                 source = open_source(con, chunk, self.table, self.reading)
                 reader = ColumnReader(con, self.reading, [], [])
                 for number, spec in enumerate(self.specs):
-                    labels = reader.distinct(source, spec.name)
-                    numbers = np.full(len(labels), number, dtype=np.int32)
-                    yield pa.RecordBatch.from_pydict({"spec": numbers, "label": pa.array(labels, pa.string())})
+                    labels: list[str] = []
+                    facts: list[bytes] = []
+                    if spec.type == "category":
+                        labels = reader.distinct(source, spec.name)
+                    elif (of_part := reader.facts(spec, source)) is not None:
+                        facts = [CPickleSerializer().dumps(of_part)]
+                    said = max(len(labels), len(facts))
+                    yield pa.RecordBatch.from_pydict(
+                        {
+                            "spec": np.full(said, number, dtype=np.int32),
+                            "label": pa.array(labels, pa.string()) if labels else pa.nulls(said, pa.string()),
+                            "facts": pa.array(facts, pa.binary()) if facts else pa.nulls(said, pa.binary()),
+                        }
+                    )
 
 
 @dataclass(frozen=True)
@@ -138,15 +136,20 @@ class Said:
 
 
 def read_table(
-    cluster: Cluster, table: str, frame: DataFrame, specs: Sequence[ColumnSpec], reading: Reading, facts: Facts
+    cluster: Cluster,
+    table: str,
+    frame: DataFrame,
+    specs: Sequence[ColumnSpec],
+    reading: Reading,
+    facts: Facts,
+    rows: int,
 ) -> tuple[ClusterTable, Said]:
-    """A table in record order, kept in the cluster, and what reading said of it.
+    """A table of so many `rows` in record order, kept in the cluster, and what reading said of it.
 
     Raises InputError if not every record of the frame was read.
     """
     from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - part of an extra
 
-    rows = frame.count()
     bits = max(0, (rows // cluster.rows).bit_length())
     labels = {name: item.labels for name, item in facts.items() if isinstance(item, LabelFacts)}
     layout = Layout.declared(table, specs, labels)

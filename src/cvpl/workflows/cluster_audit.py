@@ -114,7 +114,7 @@ def _search(
     frames = {role: source.frame for role, source in sources.items()}
     facts = column_facts(frames, ordered.specs, resolved.reading)
     tables = {
-        role: read_table(cluster, role, frame, ordered.specs, resolved.reading, facts)[0]
+        role: read_table(cluster, role, frame, ordered.specs, resolved.reading, facts, rows[role])[0]
         for role, frame in frames.items()
     }
     found: dict[Step, Any] = {}
