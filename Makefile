@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SPARK_VENV := .venv-spark
 SPARK_READY := $(SPARK_VENV)/.ready
+SPARK_TESTS = PYTHONPATH=tests $(SPARK_VENV)/bin/python -m pytest --confcutdir=tests/spark tests/spark
 
 # Where the benchmarks keep their tables and the peers their environments, and the largest table.
 BENCH := .bench
@@ -16,7 +17,7 @@ SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $
 TESTS := -n auto --dist loadfile --no-loadscope-reorder
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test test-full test-spark oracle lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
+.PHONY: demo test test-full test-spark test-spark-sample oracle lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -30,9 +31,13 @@ test-full: $(READY)
 	$(MAKE) --jobs 2 lint compiled
 	CVPL_EXAMPLES=20 $(BIN)/python -m pytest $(TESTS)
 
-# Tables in a Spark cluster on this machine, in an environment of its own; it needs Java 17.
+# Tables in a Spark cluster on this machine, in an environment of its own; it needs Java 17, and takes hours.
 test-spark: $(SPARK_READY)
-	PYTHONPATH=tests $(SPARK_VENV)/bin/python -m pytest --confcutdir=tests/spark tests/spark
+	CVPL_EXAMPLES=20 $(SPARK_TESTS)
+
+# A sample of these tests, in minutes.
+test-spark-sample: $(SPARK_READY)
+	$(SPARK_TESTS)
 
 # Whole audits of 2,000 random worlds against the second implementation; it takes an hour or so. Stopped, it goes on
 # where it was; changed code begins anew.

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from types import SimpleNamespace
 
@@ -227,6 +228,16 @@ def test_what_a_task_refuses_comes_back_without_a_cell(raised, kind, said):
     found, refused = answer(question)
     assert found is None and type(refused) is kind
     assert said in str(refused) and "Anna" not in str(refused)
+
+
+def test_records_that_did_not_arrive_are_noticed():
+    """The number that was counted is held against the number that arrived."""
+    counted = (replace(SENT[0], rows=2), replace(SENT[1], rows=3))
+    said, refused = _Task(counted, lambda tables: 1)._answer(iter(both()))
+    assert said is None and isinstance(refused, InputError)
+    assert "out: 3 records were counted, and 2 arrived" in str(refused) and "people" not in str(refused)
+    counted = (replace(SENT[0], rows=2), replace(SENT[1], rows=2))
+    assert _Task(counted, lambda tables: 1)._answer(iter(both())) == (1, None)
 
 
 def test_a_stream_without_a_record_is_refused():

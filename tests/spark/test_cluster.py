@@ -23,6 +23,7 @@ from cvpl.spark.search import search
 from cvpl.spark.summaries import fit_space
 from cvpl.spark.vectors import ClusterVectors
 from cvpl.workflows.reading import read_plan
+from examples import examples_apart
 
 PEOPLE = 600
 ROLES = ("original", "protected", "control")
@@ -61,7 +62,7 @@ def pair(session, plan):
         yield [ClusterTable.of(cluster, table) for table in (tables.original, tables.protected)]
 
 
-@pytest.mark.parametrize(("partitions", "adaptive"), [(1, "true"), (5, "false")])
+@pytest.mark.parametrize(("partitions", "adaptive"), [(5, "false"), (1, "true")][:: examples_apart(2)])
 def test_tables_are_read_as_on_one_machine(session, plan, partitions, adaptive):
     files, resolved, inputs = plan
     session.conf.set("spark.sql.adaptive.enabled", adaptive)
@@ -104,8 +105,8 @@ def test_features_are_fitted_as_on_one_machine(plan, pair, change):
         np.testing.assert_allclose(fitted[1].centre, fitted[0].centre, atol=1e-10)
 
 
-@pytest.mark.parametrize("attacker", ATTACKERS)
-@pytest.mark.parametrize("rows", [150, 100_000])
+@pytest.mark.parametrize("attacker", list(ATTACKERS)[:: examples_apart(3)])
+@pytest.mark.parametrize("rows", [150, 100_000][:: examples_apart(2)])
 def test_candidates_are_found_as_on_one_machine(session, plan, attacker, rows):
     _, resolved, inputs = plan
     done = attack(inputs.pair, resolved.attackers[attacker], seed=1)

@@ -35,12 +35,16 @@ _ROW_GROUP = 122_880
 
 @dataclass(frozen=True)
 class _Sent:
-    """How the columns of a table are named on their way, and what they are called in the table."""
+    """How the columns of a table are named on their way, what they are called in the table, and how many records go.
+
+    The number is None if nobody counted them.
+    """
 
     role: str
     name: str
     fields: tuple[str, ...]
     columns: tuple[str, ...]
+    rows: int | None = None
 
 
 def ask_at_once(tables: Mapping[str, ClusterSource], question: Question) -> Any:
@@ -71,7 +75,7 @@ def _together(tables: Mapping[str, ClusterSource]) -> tuple[tuple[_Sent, ...], D
             of_kind = kinds.setdefault(kind, len(kinds))
             used[of_kind] = used.get(of_kind, -1) + 1
             fields.append(f"f{of_kind}_{used[of_kind]}")
-        sent.append(_Sent(role, table.name, tuple(fields), tuple(table.frame.columns)))
+        sent.append(_Sent(role, table.name, tuple(fields), tuple(table.frame.columns), table.rows))
         frames.append(table.frame.toDF(*fields).withColumn(_TABLE, sql.lit(number)))
     joined = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
     # One partition: the order of records in it changes nothing, since they are sorted by their content.
@@ -113,10 +117,11 @@ class _Task:
             return None, InternalError(f"Internal error in the cluster ({where}). This is a bug in cvpl.")
 
     def _received(self, batches: Iterator[pa.RecordBatch], folder: Path) -> dict[str, OwnParquet]:
-        """Write the records of every table to a file."""
+        """Write the records of every table to a file; refuse if not all of them arrive."""
         from pyarrow import compute, parquet  # noqa: PLC0415 - part of an extra
 
         found: dict[str, OwnParquet] = {}
+        arrived = dict.fromkeys((table.role for table in self.sent), 0)
         with ExitStack() as stack:
             writers: dict[str, parquet.ParquetWriter] = {}
             for chunk in chunks(batches, _ROW_GROUP):
@@ -129,9 +134,21 @@ class _Task:
                         found[table.role] = OwnParquet(file, table.name)
                     if records.num_rows:
                         writers[table.role].write_table(records)
+                        arrived[table.role] += records.num_rows
         if not found:
             what = "no table has a row"
             raise InputError([Problem(self.sent[0].name, what, "A rate needs at least one record in each table.")])
+        problems = [
+            Problem(
+                table.name,
+                f"{table.rows:,} records were counted, and {arrived[table.role]:,} arrived",
+                "The table may have changed. Run the audit on one that does not change.",
+            )
+            for table in self.sent
+            if table.rows is not None and table.rows != arrived[table.role]
+        ]
+        if problems:
+            raise InputError(problems)
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,15 @@ _CURE = "Name a table of the session's catalog, a Parquet file or folder, or pas
 
 @dataclass(frozen=True, eq=False)
 class ClusterSource:
-    """A table of the cluster as it is, before it is read, and its name in messages."""
+    """A table of the cluster as it is, before it is read, its name in messages and, once counted, its records."""
 
     name: str
     frame: DataFrame
+    rows: int | None = None
+
+    def counted(self) -> ClusterSource:
+        """The same, with its number of records."""
+        return replace(self, rows=self.frame.count())
 
 
 def is_spark_frame(data: object) -> bool:

@@ -61,13 +61,13 @@ def audit_in_cluster(
     The session is that of a frame among them, else the active one, else a new one with the URL `master`.
     """
     with session_for(master, _session_of(tables)) as session, on_cluster(session) as cluster:
-        sources = {role: source_of(session, table, role) for role, table in tables.items()}
+        sources = {role: source_of(session, table, role).counted() for role, table in tables.items()}
         config = settings.config or ask_at_once(
             {role: sources[role] for role in ("original", "protected")}, _Proposed(True, settings.limits)
         )
         resolved = settle_plan(config, settings.memory, with_control="control" in tables, **settings.asked)
         if resolved.control is not None and "control" not in tables:
-            sources["control"] = source_of(session, resolved.control, "control")
+            sources["control"] = source_of(session, resolved.control, "control").counted()
         _check_can_run(resolved, sources)
         memory = settings.memory or resolved.config.search.memory
         assumptions = config.assumptions if isinstance(config, Proposal) else None
@@ -102,7 +102,7 @@ def _search(
     progress: ProgressCallback,
 ) -> dict[Step, Any]:
     """What the searches of many pairs found, as frames that are kept in the cluster."""
-    rows = {role: source.frame.count() for role, source in sources.items()}
+    rows = {role: source.rows or 0 for role, source in sources.items()}
     # Originals who are absent from the release become the control only after their matches are known.
     if resolved.quick or resolved.control_is_absent or rows["original"] * rows["protected"] < cluster.many:
         return {}
