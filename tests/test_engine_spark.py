@@ -290,11 +290,13 @@ def test_a_file_of_our_own_has_the_name_of_its_table_and_no_fingerprint(tmp_path
 
 
 def test_settings_of_the_session_are_whole_numbers():
-    def of(text):
+    def of(text, **least):
         conf = SimpleNamespace(get=lambda name, usual: text)
-        return _setting(SimpleNamespace(conf=conf), "spark.cvpl.rowsPerTask", 7)
+        return _setting(SimpleNamespace(conf=conf), "spark.cvpl.rowsPerTask", 7, **least)
 
-    assert of(None) == 7 and of("12") == 12
+    assert of(None) == 7 and of("12") == 12 and of("0", least=0) == 0
     for wrong in ("0", "-3", "many", "1e5"):
-        with pytest.raises(UsageError, match=r"spark.cvpl.rowsPerTask is .*; allowed is a whole number above 0"):
+        with pytest.raises(
+            UsageError, match=r"rowsPerTask is .*; allowed is a whole number from 1, such as 7"
+        ):
             of(wrong)

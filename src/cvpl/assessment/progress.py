@@ -23,7 +23,6 @@ class Phase(StrEnum):
     """What an audit is doing, as its callback is told; phases of one of several attackers also have its name."""
 
     READING = "reading"
-    FITTING = "fitting attackers in the cluster"
     IN_CLUSTER = "auditing in the cluster"
     CHECKING = "checking the tables"
     SEARCHING = "searching"

@@ -144,6 +144,12 @@ class Work:
             steps.append(self._step(Phase.HEADLINE, checked))
         return steps
 
+    def searches(self, attackers: Mapping[str, Attacker]) -> dict[str, float]:
+        """The seconds of one core that each attacker searches, in the release and for the control."""
+        steps = self.attackers(attackers)
+        searched = [(steps[at], steps[at + 1]) for at in range(0, len(steps), 3)]
+        return {name: sum(step.processor for step in both) for name, both in zip(attackers, searched, strict=True)}
+
     def diagnostics(self) -> list[Step]:
         """The steps after the attackers."""
         running = list(self._resolved.able(self._costs.control, self._inputs.pair).values())

@@ -21,14 +21,14 @@ _TASK_FAILED = re.compile(r"a task failed \(([\w.]+ at [\w.:]+)\)")
 class Cluster:
     """A running session, how work is shared, and the frames that are kept.
 
-    A task has at most `rows` records of a side. A search of fewer than `many` pairs is over sooner than tasks are
-    started for it, so the task that evaluates does it. The session's settings `spark.cvpl.rowsPerTask` and
-    `spark.cvpl.manyPairs` change both; what is found does not depend on them.
+    A task has at most `rows` records of a side. Searches that should take at least `long` seconds of one core are
+    shared by all tasks; shorter ones are over sooner than the records are dealt out for them. The session's settings
+    `spark.cvpl.rowsPerTask` and `spark.cvpl.longSearch` change both; what is found does not depend on them.
     """
 
     session: SparkSession
     rows: int = 250_000
-    many: int = 100_000_000
+    long: int = 60
     kept: list[DataFrame] = field(default_factory=list)
 
     def keep(self, frame: DataFrame) -> DataFrame:
@@ -60,7 +60,7 @@ def on_cluster(session: SparkSession, rows: int | None = None) -> Iterator[Clust
     from pyspark.errors import PySparkException  # noqa: PLC0415 - part of an extra
 
     rows = rows or _setting(session, "spark.cvpl.rowsPerTask", Cluster.rows)
-    cluster = Cluster(session, rows, _setting(session, "spark.cvpl.manyPairs", Cluster.many))
+    cluster = Cluster(session, rows, _setting(session, "spark.cvpl.longSearch", Cluster.long, least=0))
     tag = f"cvpl-{secrets.token_hex(8)}"
     session.addTag(tag)
     try:
@@ -75,13 +75,14 @@ def on_cluster(session: SparkSession, rows: int | None = None) -> Iterator[Clust
         cluster.release()
 
 
-def _setting(session: SparkSession, name: str, usual: int) -> int:
-    """A setting of the session that is a whole number above 0."""
+def _setting(session: SparkSession, name: str, usual: int, least: int = 1) -> int:
+    """A setting of the session that is a whole number from `least`."""
     text = session.conf.get(name, None)
     if text is None:
         return usual
-    if not text.isdecimal() or not int(text):
-        raise UsageError(f"Spark's setting {name} is '{text}'; allowed is a whole number above 0, such as {usual}.")
+    if not text.isdecimal() or int(text) < least:
+        allowed = f"a whole number from {least}, such as {usual}"
+        raise UsageError(f"Spark's setting {name} is '{text}'; allowed is {allowed}.")
     return int(text)
 
 

@@ -1,8 +1,8 @@
 """An audit where the data is: the tables stay in a Spark cluster, and the result comes out.
 
-It takes up to four steps, of which the first three are for large tables only:
+One task has all records: it reads and checks them, and runs the audit as on one machine. Only if a search should take
+long, it fits the attackers with long searches instead, and three more steps follow:
 
-    fit       one task has all records: it reads and checks them, and fits every attacker that searches many pairs
     read      all tasks read the columns that are compared, and put the records in the order of one machine
     search    all tasks search as these attackers do, each some blocks, or a piece of a large one
     evaluate  one task has all records and what was found: it runs the audit as on one machine, but for these searches
@@ -18,6 +18,7 @@ from typing import Any
 
 from cvpl import result as out
 from cvpl.assessment.progress import Phase, ProgressCallback, WholeProgress, ignore_progress
+from cvpl.assessment.work import Work
 from cvpl.attack.prepared_attack import prepare
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.limits import LimitsLike
@@ -35,6 +36,7 @@ from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.identity import ROW_NUMBER
 from cvpl.tables.own_parquet import OwnParquet
 from cvpl.tables.pair import Inputs
+from cvpl.tables.reading_settings import Reading
 from cvpl.workflows.planned_audit import PlannedAudit
 from cvpl.workflows.proposal import Proposal, propose_here
 from cvpl.workflows.reading import PlanOptions, read_tables, settle_plan
@@ -72,11 +74,7 @@ def audit_in_cluster(
         memory = settings.memory or resolved.config.search.memory
         assumptions = config.assumptions if isinstance(config, Proposal) else None
         planned = PlannedAudit(resolved, settings.fail_above, settings.asked.get("draw_seed"), assumptions)
-        found = _search(cluster, sources, resolved, memory, progress)
-        progress(Phase.IN_CLUSTER, None)
-        names = {f"found {number}": step for number, step in enumerate(found)}
-        sent = {name: ClusterSource(name, found[step]) for name, step in names.items()}
-        said = ask_at_once({**sources, **sent}, _Audited(planned, memory, names))
+        said = _audit(cluster, sources, planned, memory, progress)
     return out.AuditResult.model_validate_json(said)
 
 
@@ -94,28 +92,39 @@ def _session_of(tables: Mapping[str, Any]) -> Any:
     return next((table.sparkSession for table in tables.values() if is_spark_frame(table)), None)
 
 
+def _audit(
+    cluster: Cluster,
+    sources: Mapping[str, ClusterSource],
+    planned: PlannedAudit,
+    memory: int | None,
+    progress: ProgressCallback,
+) -> str:
+    """The result as JSON: of one task if no search is long, else with the long ones shared by all tasks."""
+    progress(Phase.IN_CLUSTER, None)
+    begun: str | _Orders = ask_at_once(sources, _Begun(planned, memory, cluster.long))
+    if isinstance(begun, str):
+        return begun
+    found = _search(cluster, sources, begun, planned.resolved.reading, progress)
+    progress(Phase.IN_CLUSTER, None)
+    names = {f"found {number}": step for number, step in enumerate(found)}
+    sent = {name: ClusterSource(name, found[step]) for name, step in names.items()}
+    said: str = ask_at_once({**sources, **sent}, _Audited(planned, memory, names))
+    return said
+
+
 def _search(
     cluster: Cluster,
     sources: Mapping[str, ClusterSource],
-    resolved: ResolvedConfig,
-    memory: int | None,
+    ordered: _Orders,
+    reading: Reading,
     progress: ProgressCallback,
 ) -> dict[Step, Any]:
-    """What the searches of many pairs found, as frames that are kept in the cluster."""
-    rows = {role: source.rows or 0 for role, source in sources.items()}
-    # Originals who are absent from the release become the control only after their matches are known.
-    if resolved.quick or resolved.control_is_absent or rows["original"] * rows["protected"] < cluster.many:
-        return {}
-    progress(Phase.FITTING, None)
-    ordered: _Orders = ask_at_once(sources, _Ordered(resolved, memory, cluster.many))
-    if not ordered.orders:
-        return {}
+    """What the searches that were ordered found, as frames that are kept in the cluster."""
     progress(Phase.READING, None)
-    frames = {role: source.frame for role, source in sources.items()}
-    facts = column_facts(frames, ordered.specs, resolved.reading)
+    facts = column_facts({role: source.frame for role, source in sources.items()}, ordered.specs, reading)
     tables = {
-        role: read_table(cluster, role, frame, ordered.specs, resolved.reading, facts, rows[role])[0]
-        for role, frame in frames.items()
+        role: read_table(cluster, role, source.frame, ordered.specs, reading, facts, source.rows or 0)[0]
+        for role, source in sources.items()
     }
     found: dict[Step, Any] = {}
     for number, order in enumerate(ordered.orders):
@@ -127,34 +136,34 @@ def _search(
 
 @dataclass(frozen=True, eq=False)
 class _Orders:
-    """The columns that are compared, and the searches of many pairs."""
+    """The columns that are compared, and the long searches."""
 
     specs: tuple[ColumnSpec, ...]
     orders: Sequence[SearchOrder]
 
 
 @dataclass(frozen=True)
-class _Ordered:
-    """Fits the attackers whose searches compare at least `many` pairs, on tables that are at hand."""
+class _Begun:
+    """Runs the audit of tables that are at hand, or fits the attackers whose searches take `long` seconds or more."""
 
-    resolved: ResolvedConfig
+    planned: PlannedAudit
     memory: int | None
-    many: int
+    long: int
 
-    def __call__(self, tables: Tables) -> _Orders:
-        resolved, inputs = _read(self.resolved, self.memory, tables, checks=False)
+    def __call__(self, tables: Tables) -> str | _Orders:
+        resolved, inputs = _read(self.planned.resolved, self.memory, tables)
         pair, shared = inputs.pair, SharedWork()
         controls = 0 if pair.control is None else pair.control.rows
-        most = {
-            name: resolved.most_asked(attacker, pair.protected.rows)
-            for name, attacker in resolved.able(controls, pair).items()
-        }
+        # Originals who are absent from the release become the control only after their matches are known.
+        able = {} if resolved.quick or resolved.control_is_absent else resolved.able(controls, pair)
+        seconds = Work(resolved, inputs).searches(able)
         large = [
-            (resolved.attackers[name], asked)
-            for name, asked in most.items()
-            if can_be_searched(resolved.attackers[name], resolved.levers)
-            and min(pair.original.rows, asked or pair.original.rows) * pair.protected.rows >= self.many
+            (attacker, resolved.most_asked(attacker, pair.protected.rows))
+            for name, attacker in able.items()
+            if can_be_searched(attacker, resolved.levers) and seconds[name] >= self.long
         ]
+        if not large:
+            return _result(replace(self.planned, resolved=resolved), inputs, shared)
         orders = []
         for number, (attacker, asked) in enumerate(large, start=1):
             ready = prepare(
@@ -178,9 +187,13 @@ class _Audited:
         shared = SharedWork()
         for name, step in self.searched.items():
             shared.hand_over(*step, read_step(step, tables[name].path))
-        planned = replace(self.planned, resolved=resolved)
-        result, _ = planned.run(inputs, WholeProgress(ignore_progress), shared=shared)
-        return result.to_json()
+        return _result(replace(self.planned, resolved=resolved), inputs, shared)
+
+
+def _result(planned: PlannedAudit, inputs: Inputs, shared: SharedWork) -> str:
+    """The result as JSON."""
+    result, _ = planned.run(inputs, WholeProgress(ignore_progress), shared=shared)
+    return result.to_json()
 
 
 @dataclass(frozen=True)
@@ -195,16 +208,13 @@ class _Proposed:
         return propose_here(*both, compare_sensitive=self.compare_sensitive, limits=self.limits)
 
 
-def _read(
-    resolved: ResolvedConfig, memory: int | None, tables: Tables, *, checks: bool = True
-) -> tuple[ResolvedConfig, Inputs]:
-    """Read tables that are at hand, with what only the `checks` before an attack need or without.
+def _read(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple[ResolvedConfig, Inputs]:
+    """Read and check tables that are at hand.
 
     Without a limit that was set, what counts is the memory of this machine, not of the one that planned.
     """
     resolved = resolved.within(memory or usual_memory())
-    both = tables["original"], tables["protected"]
-    return resolved, read_tables(*both, resolved, tables.get("control"), checks=checks)
+    return resolved, read_tables(tables["original"], tables["protected"], resolved, tables.get("control"))
 
 
 def _check_can_run(resolved: ResolvedConfig, tables: Mapping[str, ClusterSource]) -> None:
