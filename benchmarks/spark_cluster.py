@@ -1,9 +1,10 @@
 """Audits in a Spark cluster on this machine, beside the same audits in one process: seconds, and peak memory.
 
-    python benchmarks/spark_cluster.py FOLDER RECORDS [--control N] [--attacker default] [--workers 1 2] [--cores 1]
+    python benchmarks/spark_cluster.py FOLDER RECORDS [--control N] [--attacker default] [--workers 1 2] [--share]
 
 The cluster has one master and as many workers as named, each with so many cores, and is started anew for each number
-of workers. Tables are folders of Parquet files. With `--workers` alone and `--no-process` nothing runs in one process.
+of workers. Tables are folders of Parquet files. With `--share` every search is shared by all tasks, not only long ones.
+With `--no-process` nothing runs in one process.
 Memory is the largest that a process of each kind had resident, as the system counts it (VmHWM).
 """
 
@@ -93,10 +94,10 @@ class PeakMemory(threading.Thread):
                 self.peaks[kind] = max(self.peaks[kind], int(peak.split()[1]) / 1e6)
 
 
-def one(place: Path, attacker: str, attackers: str | None, master: str | None, memory: int | None) -> None:
+def one(place: Path, given: argparse.Namespace) -> None:
     """One audit in this process or by a cluster; prints the seconds of each step and the peak memory as JSON."""
-    config = place / f"{attacker}.yaml"
-    config.write_text(tables.CONFIG.replace("attacker: paper", f"attacker: {attacker}"), encoding="utf-8")
+    config, master = place / f"{given.attacker}.yaml", given.master
+    config.write_text(tables.CONFIG.replace("attacker: paper", f"attacker: {given.attacker}"), encoding="utf-8")
     files = {role: str(place / role) for role in ("original", "protected", "control")}
     if master is not None:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - only for a cluster
@@ -108,6 +109,8 @@ def one(place: Path, attacker: str, attackers: str | None, master: str | None, m
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "16")
         )
+        if given.share:
+            builder = builder.config("spark.cvpl.longSearch", "0")
         builder.getOrCreate().sparkContext.setLogLevel("ERROR")
     else:
         files = {role: _joined(Path(file)) for role, file in files.items()}
@@ -125,8 +128,8 @@ def one(place: Path, attacker: str, attackers: str | None, master: str | None, m
         str(config),
         control=files["control"],
         engine=None if master is None else "spark",
-        attackers=None if attackers is None else attackers.split(","),
-        memory=memory,
+        attackers=None if given.attackers is None else given.attackers.split(","),
+        memory=given.memory,
         progress=note,
     )
     seconds: dict[str, float] = {}
@@ -155,6 +158,7 @@ def run(place: Path, given: argparse.Namespace, master: str | None) -> dict[str,
     call += [] if given.attackers is None else ["--attackers", given.attackers]
     call += [] if given.memory is None else ["--memory", str(given.memory)]
     call += [] if master is None else ["--master", master]
+    call += ["--share"] if given.share else []
     watched = PeakMemory({**KINDS, "driver (Python)": "--master"} if master else {})
     watched.start()
     environment = os.environ | {"SPARK_LOCAL_IP": HOST, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -174,12 +178,13 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--memory", type=int, default=None)
+    parser.add_argument("--share", action="store_true")
     parser.add_argument("--no-process", action="store_true")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--master", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one is not None:
-        one(given.one, given.attacker, given.attackers, given.master, given.memory)
+        one(given.one, given)
         return
     place = make(given.folder, given.records, given.control or given.records)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")

@@ -296,7 +296,5 @@ def test_settings_of_the_session_are_whole_numbers():
 
     assert of(None) == 7 and of("12") == 12 and of("0", least=0) == 0
     for wrong in ("0", "-3", "many", "1e5"):
-        with pytest.raises(
-            UsageError, match=r"rowsPerTask is .*; allowed is a whole number from 1, such as 7"
-        ):
+        with pytest.raises(UsageError, match=r"rowsPerTask is .*; allowed is a whole number from 1, such as 7"):
             of(wrong)

@@ -25,7 +25,7 @@ PARTITIONS = (1, 8, 200)
 MEMBERS = [name for name in FAMILY if not name.startswith("contained")]
 WITHOUT_CONTROL = [name for name in MEMBERS if not name.endswith(("reference", "density"))]
 
-PAIRS = range(100) if FULL else (0, 5)
+PAIRS = range(100) if FULL else (0, 10)
 GRID = [(name, outliers) for name in CONFIGURATIONS for outliers in OUTLIER_RATES]
 VARIED = [(kind, name) for kind, variants in VARIANTS.items() for name in variants if name not in ("default", "UMAP")]
 
@@ -41,8 +41,8 @@ RELEASES = list(ENTRIES) if FULL else list(ENTRIES)[-1:]
 
 
 def some(members, number):
-    """Three members of a family, others for each number."""
-    return list(dict.fromkeys(members[(number * 5 + step * 3) % len(members)] for step in range(3)))
+    """Three members of a family, others for each number; one of them in a sample."""
+    return list(dict.fromkeys(members[(number * 5 + step * 3) % len(members)] for step in range(3 if FULL else 1)))
 
 
 def divided(session, number):
