@@ -18,6 +18,7 @@ from pyarrow import parquet
 
 from cvpl.attack.attacker import Attacker
 from cvpl.cli.main import run
+from cvpl.config.loading import load
 from cvpl.errors import ExitCode, InputError, InternalError, LimitError, Problem, UsageError
 from cvpl.operators.blocking import Blocking, Key, Lsh
 from cvpl.search.levers import Levers
@@ -33,6 +34,8 @@ from cvpl.tables.connection import connected
 from cvpl.tables.own_parquet import OwnParquet
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import open_source
+from cvpl.workflows.planned_audit import check_tables
+from cvpl.workflows.reading import read_tables
 
 AUDIT = ["audit", "people", "released", "--engine", "spark"]
 
@@ -298,3 +301,20 @@ def test_settings_of_the_session_are_whole_numbers():
     for wrong in ("0", "-3", "many", "1e5"):
         with pytest.raises(UsageError, match=r"rowsPerTask is .*; allowed is a whole number from 1, such as 7"):
             of(wrong)
+
+
+def test_the_order_of_rows_says_nothing_of_tables_in_a_cluster(tmp_path):
+    """Records of both tables may arrive in one order by the way they were dealt."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.normal(size=300), "size": rng.normal(size=300)})
+    columns = {name: {"role": "attribute", "type": "numeric"} for name in frame}
+    config = {"columns": columns, "attacker": "paper"}
+    files = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    for file in files:
+        frame.to_parquet(file)
+    checks = []
+    for tables in (files, [OwnParquet(file, file.stem) for file in files]):
+        resolved = load(config)
+        inputs = read_tables(*tables, resolved, None)
+        checks.append([finding.check for finding in check_tables(resolved, inputs)[1]])
+    assert "order_kept" in checks[0] and "order_kept" not in checks[1]

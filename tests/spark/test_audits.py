@@ -132,11 +132,16 @@ def test_tables_made_by_others(session, name, tmp_path):
 
 
 def as_parquet(source, file, numbered):
-    """A CSV file as Parquet, every cell as it is written, with the number of each row or without."""
+    """A CSV file as Parquet, every cell as it is written, with the number of each row or without.
+
+    Rows are shuffled: in a cluster they have no order, so that nothing is said of it.
+    """
     with duckdb.connect() as con:
         con.sql("SET threads = 1")
         read = con.read_csv(str(source), all_varchar=True, header=True)
         kept = ", ".join(f'"{name}"' for name in read.columns if name and not name.startswith("column0"))
         number = "row_number() OVER () - 1 AS index, " if numbered else ""
-        read.project(number + kept).write_parquet(str(file))
+        read.project(f"{number}{kept}, hash(row_number() OVER ()) AS shuffled").order("shuffled").project(
+            "* EXCLUDE (shuffled)"
+        ).write_parquet(str(file))
     return file

@@ -20,6 +20,7 @@ from cvpl.tables.file_problems import damaged_parquet, disk_trouble
 from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
 from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, undeclared, without_values
 from cvpl.tables.measured_notice import MeasuredNotice
+from cvpl.tables.own_parquet import OwnParquet
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.released_columns import released_columns
@@ -54,7 +55,8 @@ class InputDescription:
 class Inputs:
     """The tables as read: the pair for the attacker and, separately, the data that only evaluation reads.
 
-    `order` has the row numbers in the files, where records are kept in another order (`record_order`).
+    `order` has the row numbers in the files, where records are kept in another order (`record_order`). Without
+    `rows_have_order`, these numbers mean nothing: tables in a cluster have rows in no order.
     """
 
     pair: Pair
@@ -62,6 +64,7 @@ class Inputs:
     descriptions: dict[str, InputDescription]
     whole: WholeTableFacts
     order: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    rows_have_order: bool = True
 
 
 @within_memory
@@ -165,6 +168,7 @@ def read_inputs(
         EvaluationOnly(matches, unit, columns, released, hidden),
         _descriptions(tables, sources),
         whole,
+        rows_have_order=not any(isinstance(table, OwnParquet) for table in tables.values()),
     )
 
 

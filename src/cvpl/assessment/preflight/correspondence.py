@@ -38,7 +38,7 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure
     """Findings on a kept row order, and on the share of unchanged values by column."""
     pair, matches = inputs.pair, inputs.evaluation.matches
     by_row = rows_in_order(inputs)
-    ordered = order_kept(pair, *by_row)
+    ordered = inputs.rows_have_order and order_kept(pair, *by_row)
     found = []
     declared = matches is not None and len(matches.original) > 0
     if ordered:
