@@ -142,7 +142,7 @@ def test_every_weight_of_agreement_is_the_oracles(seed):
     world = cell_world(1_000 + seed)
     m = (0.9, 0.6)[seed % 2]
     done = attacked(world.columns, world.frames, {"similarity": {"agreement": {"m": m}}})
-    cells = containment.columns_with_cells(world.original, world.protected, world.columns)
+    cells = containment.columns_with_cells(world.original, world.protected, world.columns, world.control)
     u = {name: fellegi_sunter.chance(world.original[name], world.protected[name]) for name in world.columns}
 
     def weight(a, i, b, j):

@@ -128,8 +128,8 @@ def masks(mask, label, of_one_length):
     return all(one in ("*", other) for one, other in zip(mask, label, strict=False))
 
 
-def generalized(cell, spelled, separator):
-    """Whether a released value is a cell that allows several values, by its spelling."""
+def generalized(cell, spelled, separator, anywhere):
+    """Whether a released value is a cell that allows several values, by its spelling and the labels of all tables."""
     if isinstance(cell, tuple):
         return math.nextafter(cell[0], math.inf) < cell[1] if isinstance(cell[0], float) else cell[0] < cell[1]
     if not isinstance(cell, str):
@@ -140,12 +140,15 @@ def generalized(cell, spelled, separator):
         return True
     if cell in spelled:
         return False
+    if separator is not None and cell.split(separator)[-1] == "*":
+        # A group such as "N/*" that has no label in any table is a value like others.
+        return any(label != cell and below(cell.split(separator), label.split(separator)) for label in anywhere)
     if span(cell) is not None:
         return any(amount(label) is not None for label in spelled)
     return "*" in cell or parts(cell, spelled) is not None
 
 
-def columns_with_cells(original, protected, columns):
+def columns_with_cells(original, protected, columns, control=None):
     """The columns in which some released cell allows several values."""
     found = {}
     for name, column in columns.items():
@@ -154,8 +157,9 @@ def columns_with_cells(original, protected, columns):
         known = [value for value in original[name] if value is not None]
         spelled, separator = set(known) if column["type"] == "category" else set(), column.get("separator")
         released = [cell for cell in protected[name] if cell is not None]
-        if any(generalized(cell, spelled, separator) for cell in released):
-            plain = [cell for cell in released if not generalized(cell, spelled, separator)]
+        anywhere = {*spelled, *released, *((control or {}).get(name) or ())} - {None}
+        if any(generalized(cell, spelled, separator, anywhere) for cell in released):
+            plain = [cell for cell in released if not generalized(cell, spelled, separator, anywhere)]
             lengths = {len(label) for label in known + plain} if column["type"] == "category" else set()
             found[name] = Cells(known, separator, spelled, lengths)
     return found
@@ -204,7 +208,7 @@ class Weights:
 def fit(tables, names, columns, m, width=None):
     """Shares among the originals, frequencies in the release, tolerances from the release unless `width` is given."""
     used = {name: columns[name] for name in names}
-    cells = columns_with_cells(tables["original"], tables["protected"], used)
+    cells = columns_with_cells(tables["original"], tables["protected"], used, tables.get("control"))
     known = {
         name: [value for value in tables["protected"][name] if value is not None] for name in names if name not in cells
     }

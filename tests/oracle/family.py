@@ -107,7 +107,7 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
             tables["control"] = control
         how = written.get("aligned", True)
         if aligned is not None and how:
-            kept = columns_with_cells(original, protected, columns) if how == "but cells" else {}
+            kept = columns_with_cells(original, protected, columns, control) if how == "but cells" else {}
             tables = {
                 table: values if table == "protected" else aligned(values) | {name: values[name] for name in kept}
                 for table, values in tables.items()
