@@ -5,7 +5,8 @@
 The cluster has one master and as many workers as named, each with so many cores, and is started anew for each number
 of workers. Tables are folders of Parquet files. With `--share` every search is shared by all tasks, not only long ones.
 With `--no-process` nothing runs in one process.
-Memory is the largest that a process of each kind had resident, as the system counts it (VmHWM).
+Memory is the largest that a process of each kind had resident, as the system counts it (VmHWM), and how much of it was
+its own and not pages of files, looked at once a second (RssAnon).
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class PeakMemory(threading.Thread):
 
     def __init__(self, kinds: dict[str, str]) -> None:
         super().__init__(daemon=True)
-        self.kinds, self.peaks, self.over = kinds, dict.fromkeys(kinds, 0.0), threading.Event()
+        self.kinds, self.over = kinds, threading.Event()
+        self.peaks = dict.fromkeys(kinds, (0.0, 0.0))
 
     def run(self) -> None:
         """Look once a second."""
@@ -86,12 +88,13 @@ class PeakMemory(threading.Thread):
     def _look(self, process: Path) -> None:
         try:
             words = (process / "cmdline").read_bytes().decode(errors="replace")
-            peak = next(line for line in (process / "status").read_text().splitlines() if line.startswith("VmHWM"))
-        except (OSError, StopIteration):
+            lines = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines())
+            now = [int(lines[name].split()[0]) / 1e6 for name in ("VmHWM", "RssAnon")]
+        except (OSError, KeyError):
             return
         for kind, word in self.kinds.items():
             if word in words:
-                self.peaks[kind] = max(self.peaks[kind], int(peak.split()[1]) / 1e6)
+                self.peaks[kind] = tuple(max(pair) for pair in zip(self.peaks[kind], now, strict=True))
 
 
 def one(place: Path, given: argparse.Namespace) -> None:
@@ -110,7 +113,7 @@ def one(place: Path, given: argparse.Namespace) -> None:
             .config("spark.sql.shuffle.partitions", "16")
         )
         if given.share:
-            builder = builder.config("spark.cvpl.longSearch", "0")
+            builder = builder.config("spark.cvpl.shareSearches", "all")
         builder.getOrCreate().sparkContext.setLogLevel("ERROR")
     else:
         files = {role: _joined(Path(file)) for role, file in files.items()}
@@ -164,7 +167,9 @@ def run(place: Path, given: argparse.Namespace, master: str | None) -> dict[str,
     environment = os.environ | {"SPARK_LOCAL_IP": HOST, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(call, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     watched.over.set()
-    return json.loads(done.stdout.splitlines()[-1]) | {"peaks": {k: round(v, 2) for k, v in watched.peaks.items()}}
+    return json.loads(done.stdout.splitlines()[-1]) | {
+        "peaks": {kind: [round(size, 2) for size in sizes] for kind, sizes in watched.peaks.items()}
+    }
 
 
 def main() -> None:

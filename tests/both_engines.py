@@ -32,7 +32,7 @@ def same_on_both(
     tables = {role: str(file) for role, file in files.items()}
     expected = cvpl.audit(tables["original"], tables["protected"], config, control=tables.get("control"), **options)
     rows = parquet.read_metadata(files["original"]).num_rows
-    settings = {"spark.cvpl.longSearch": "0", "spark.cvpl.rowsPerTask": str(-(-rows // PIECES))} if shared else {}
+    settings = {"spark.cvpl.shareSearches": "all", "spark.cvpl.rowsPerTask": str(-(-rows // PIECES))} if shared else {}
     for name, value in settings.items():
         session.conf.set(name, value)
     there = frames or tables

@@ -14,7 +14,6 @@ from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, scheme_co
 from cvpl.search.best import BestCandidates, ScoredPairs
 from cvpl.spark.dealing import BlockCounts, Dealing
 from cvpl.spark.merging import merge_parts
-from cvpl.spark.order_statistics import order_statistics
 from cvpl.tables.column_facts import LabelFacts, NumberFacts, TimeFacts
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 
@@ -59,19 +58,6 @@ def test_only_queries_whose_ties_are_not_settled_are_unsure():
         best, np.arange(4), np.array([0.5, 0.1, 0.4, 0.1]), np.arange(4) + 10, np.full(4, 9), np.array([3, 1, 1, 2])
     )
     assert merge_parts(np.array([0, 0, 1, 1]), parts).unsure.tolist() == [True, False]
-
-
-@given(st.lists(st.floats(allow_nan=False, width=64), min_size=1, max_size=40), st.integers(1, 4))
-def test_numbers_of_a_rank_are_found_from_counts(values, parts):
-    array = np.array(values)
-    pieces = [Table("t", len(piece), (), {"x": piece}) for piece in np.array_split(array, parts)]
-
-    def numbers(records):
-        return records.columns["x"]
-
-    ranks = sorted({0, len(array) // 2, len(array) - 1})
-    found = order_statistics([(numbers, ranks), (numbers, [])], lambda question: [question(piece) for piece in pieces])
-    assert found == [list(np.sort(array)[ranks]), []]
 
 
 def kinds(rng, rows):

@@ -24,11 +24,13 @@ from cvpl.operators.blocking import Blocking, Key, Lsh
 from cvpl.search.levers import Levers
 from cvpl.spark import session
 from cvpl.spark.attack_searches import can_be_searched
-from cvpl.spark.cluster import _failure, _setting
+from cvpl.spark.chunks import chunks
+from cvpl.spark.cluster import _failure, _rows_per_task, _wanted_shares
 from cvpl.spark.densities import _Together, read_densities
 from cvpl.spark.guarding import Guarded, guarded
-from cvpl.spark.one_task import _Sent, _Task, temporary_files_of_the_executor
+from cvpl.spark.one_task import _Packed, _Sent, _Task, temporary_files_of_the_executor
 from cvpl.spark.session import check_java, check_packages
+from cvpl.spark.sharing import Sharing
 from cvpl.spark.sources import is_spark_frame
 from cvpl.tables.connection import connected
 from cvpl.tables.own_parquet import OwnParquet
@@ -171,35 +173,44 @@ def test_densities_are_read_by_their_places(tmp_path):
     assert read_densities(file).tolist() == [0.5, 1.5, 2.5]
 
 
+SENT = (_Sent("original", "people"), _Sent("protected", "out"))
+
+
 def both():
-    """The records of two tables as they arrive: in any order, with a field for each column of either."""
-    return pa.table(
-        {
-            "f0_0": ["a", "x", "b", None],
-            "f1_0": pa.array([1, None, 2, None], pa.int64()),
-            "table": pa.array([0, 1, 0, 1], pa.int32()),
-        }
-    ).to_batches()
-
-
-SENT = (_Sent("original", "people", ("f0_0", "f1_0"), ("name", "age")), _Sent("protected", "out", ("f0_0",), ("name",)))
+    """The records of two tables as they arrive: pieces in any order."""
+    pieces = [
+        (0, {"c0": ["a"], "c1": pa.array([1])}, ("name", "age")),
+        (1, {"c0": pa.array(["x", None])}, ("name",)),
+        (0, {"c0": ["b", "c"], "c1": pa.array([2, 3])}, ("name", "age")),
+    ]
+    for number, columns, names in pieces:
+        yield from _Packed(number, names)(iter(pa.table(columns).to_batches()))
 
 
 def answer(question):
     """What a task says, and what it refuses."""
-    return _Task(SENT, question)._answer(iter(both()))
+    return _Task(SENT, question)._answer(both())
 
 
 def test_a_task_has_the_tables_by_their_roles_and_names():
     def question(tables):
-        return {role: (table.name, parquet.read_table(table.path).to_pydict()) for role, table in tables.items()}
+        with connected() as con:
+            sources = [open_source(con, table, role, Reading()) for role, table in tables.items()]
+            rows = [con.table(source.table).order(source.position).fetchall() for source in sources]
+        return [(source.name, list(source.types), source.rows) for source in sources], rows
 
     said, refused = answer(question)
     assert refused is None
-    assert said == {
-        "original": ("people", {"name": ["a", "b"], "age": [1, 2]}),
-        "protected": ("out", {"name": ["x", None]}),
-    }
+    sources, rows = said
+    assert sources == [("people", ["name", "age"], 3), ("out", ["name"], 2)]
+    assert rows == [[("a", 1, 0), ("b", 2, 1), ("c", 3, 2)], [("x", 0), (None, 1)]]
+
+
+def test_pieces_have_so_many_records_or_bytes(monkeypatch):
+    batches = pa.table({"c0": ["long text"] * 100}).to_batches(max_chunksize=10)
+    assert [table.num_rows for table in chunks(iter(batches), 25)] == [30, 30, 30, 10]
+    monkeypatch.setattr("cvpl.spark.chunks.BYTES", 2 * batches[0].nbytes)
+    assert [table.num_rows for table in chunks(iter(batches), 25)] == [20] * 5
 
 
 def test_nothing_stays_of_the_tables_of_a_task(tmp_path, monkeypatch):
@@ -207,7 +218,7 @@ def test_nothing_stays_of_the_tables_of_a_task(tmp_path, monkeypatch):
     seen = []
 
     def question(tables):
-        seen.extend(table.path for table in tables.values())
+        seen.extend(table.folder for table in tables.values())
 
     with temporary_files_of_the_executor():
         answer(question)
@@ -235,17 +246,18 @@ def test_what_a_task_refuses_comes_back_without_a_cell(raised, kind, said):
 
 def test_records_that_did_not_arrive_are_noticed():
     """The number that was counted is held against the number that arrived."""
-    counted = (replace(SENT[0], rows=2), replace(SENT[1], rows=3))
-    said, refused = _Task(counted, lambda tables: 1)._answer(iter(both()))
+    counted = (replace(SENT[0], rows=3), replace(SENT[1], rows=3))
+    said, refused = _Task(counted, lambda tables: 1)._answer(both())
     assert said is None and isinstance(refused, InputError)
     assert "out: 3 records were counted, and 2 arrived" in str(refused) and "people" not in str(refused)
-    counted = (replace(SENT[0], rows=2), replace(SENT[1], rows=2))
-    assert _Task(counted, lambda tables: 1)._answer(iter(both())) == (1, None)
+    counted = (replace(SENT[0], rows=3), replace(SENT[1], rows=2))
+    assert _Task(counted, lambda tables: 1)._answer(both()) == (1, None)
 
 
-def test_a_stream_without_a_record_is_refused():
-    said, refused = _Task(SENT, lambda tables: 1)._answer(iter([]))
+def test_a_table_without_a_record_is_refused():
+    said, refused = _Task((*SENT, _Sent("control", "others", 0)), lambda tables: 1)._answer(both())
     assert said is None and isinstance(refused, InputError)
+    assert "others: the table has no rows" in str(refused) and "people" not in str(refused)
 
 
 def test_an_input_error_from_another_process_has_its_problems():
@@ -284,23 +296,40 @@ def test_a_job_that_spark_gave_up_is_told_without_its_text():
 
 
 def test_a_file_of_our_own_has_the_name_of_its_table_and_no_fingerprint(tmp_path):
-    file = tmp_path / "0.parquet"
-    parquet.write_table(pa.table({"a": ["x"] * 100_000}), file)
+    parquet.write_table(pa.table({"a": ["x"] * 100_000}), tmp_path / "0.parquet")
     with connected() as con:
-        source = open_source(con, OwnParquet(file, "lake.people"), "original", Reading())
+        source = open_source(con, OwnParquet(tmp_path, "lake.people"), "original", Reading())
         assert (source.name, source.rows, source.fingerprint, source.state) == ("lake.people", 100_000, None, None)
         assert list(source.types) == ["a"]
 
 
-def test_settings_of_the_session_are_whole_numbers():
-    def of(text, **least):
-        conf = SimpleNamespace(get=lambda name, usual: text)
-        return _setting(SimpleNamespace(conf=conf), "spark.cvpl.rowsPerTask", 7, **least)
+def test_settings_of_the_session():
+    def set_to(text):
+        return SimpleNamespace(conf=SimpleNamespace(get=lambda name, usual: text))
 
-    assert of(None) == 7 and of("12") == 12 and of("0", least=0) == 0
+    assert _rows_per_task(set_to(None)) == 250_000 and _rows_per_task(set_to("12")) == 12
     for wrong in ("0", "-3", "many", "1e5"):
-        with pytest.raises(UsageError, match=r"rowsPerTask is .*; allowed is a whole number from 1, such as 7"):
-            of(wrong)
+        with pytest.raises(UsageError, match=r"rowsPerTask is .*; allowed is a whole number from 1, such as 250000"):
+            _rows_per_task(set_to(wrong))
+    assert [_wanted_shares(set_to(text)) for text in (None, "auto", "all", "none")] == ["auto", "auto", "all", "none"]
+    with pytest.raises(UsageError, match=r"shareSearches is 'yes'; allowed are auto, all and none"):
+        _wanted_shares(set_to("yes"))
+
+
+def test_searches_are_shared_where_that_saves_time():
+    """A search of 1,000 seconds and one of 0.1, of a million records; one task has four cores."""
+    seconds, records = {"long": 1000.0, "short": 0.1}, 1_000_000
+    for wanted, cores, shared in [
+        ("auto", 100, ["long"]),
+        ("auto", 8, ["long"]),
+        ("auto", 4, []),  # as many cores as one task has
+        ("auto", 1, []),  # through Spark Connect, which does not tell
+        ("all", 1, ["long", "short"]),
+        ("none", 100, []),
+    ]:
+        assert Sharing(wanted, cores).shared(seconds, records, 4) == shared, (wanted, cores)
+    # Reading and sending a hundred times as many records takes longer than the search.
+    assert Sharing("auto", 100).shared(seconds, 100 * records, 4) == []
 
 
 def test_the_order_of_rows_says_nothing_of_tables_in_a_cluster(tmp_path):
@@ -309,11 +338,12 @@ def test_the_order_of_rows_says_nothing_of_tables_in_a_cluster(tmp_path):
     frame = pd.DataFrame({"age": rng.normal(size=300), "size": rng.normal(size=300)})
     columns = {name: {"role": "attribute", "type": "numeric"} for name in frame}
     config = {"columns": columns, "attacker": "paper"}
-    files = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    files = [tmp_path / name / "0.parquet" for name in ("one", "two")]
     for file in files:
+        file.parent.mkdir()
         frame.to_parquet(file)
     checks = []
-    for tables in (files, [OwnParquet(file, file.stem) for file in files]):
+    for tables in (files, [OwnParquet(file.parent, file.parent.name) for file in files]):
         resolved = load(config)
         inputs = read_tables(*tables, resolved, None)
         checks.append([finding.check for finding in check_tables(resolved, inputs)[1]])

@@ -1,8 +1,6 @@
-"""Tables in a cluster give what they give on one machine: columns, order, features, projections and candidates."""
+"""Tables in a cluster give what they give on one machine: columns, order and candidates."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,15 +11,10 @@ from cvpl.attack.attack import attack
 from cvpl.cli.demo import CONFIG
 from cvpl.laboratory.mechanisms import Mondrian, Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.operators.feature_vectors import FittingVectors
-from cvpl.operators.projection import Pca, RobustPca
-from cvpl.randomness import stream
 from cvpl.spark.cluster import on_cluster
 from cvpl.spark.cluster_table import ClusterTable
 from cvpl.spark.reading import column_facts, read_table
 from cvpl.spark.search import search
-from cvpl.spark.summaries import fit_space
-from cvpl.spark.vectors import ClusterVectors
 from cvpl.workflows.reading import read_plan
 from examples import examples_apart
 
@@ -54,14 +47,6 @@ def plan(request, tmp_path_factory):
     return files, resolved, inputs
 
 
-@pytest.fixture
-def pair(session, plan):
-    """The two tables, sent to a cluster as they were read."""
-    tables = plan[2].pair
-    with on_cluster(session, 150) as cluster:
-        yield [ClusterTable.of(cluster, table) for table in (tables.original, tables.protected)]
-
-
 @pytest.mark.parametrize(("partitions", "adaptive"), [(5, "false"), (1, "true")][:: examples_apart(2)])
 def test_tables_are_read_as_on_one_machine(session, plan, partitions, adaptive):
     files, resolved, inputs = plan
@@ -83,26 +68,6 @@ def test_tables_are_read_as_on_one_machine(session, plan, partitions, adaptive):
                 assert all(np.array_equal(*ends) for ends in zip(one.bits(), other.bits(), strict=True)), spec.name
         assert cluster.kept
     assert not cluster.kept and not session.sparkContext._jsc.getPersistentRDDs()
-
-
-@pytest.mark.parametrize("change", [{}, {"scale": "robust", "encode": "frequency", "missing": "indicator"}])
-def test_features_are_fitted_as_on_one_machine(plan, pair, change):
-    tables = plan[2].pair
-    vectorization = plan[1].attackers["paper"].vectorization.model_copy(update=change)
-    one, other = vectorization.fit([tables.original, tables.protected]), fit_space(vectorization, pair)
-    for mine, theirs in zip(one.parts, other.parts, strict=True):
-        for name in ("centre", "factor", "neutral", "median", "table", "mean"):
-            np.testing.assert_allclose(getattr(theirs, name, 0.0), getattr(mine, name, 0.0), rtol=1e-12, atol=1e-12)
-    for operator in (Pca(), RobustPca()):
-        fitted = [
-            operator.fit(FittingVectors(vectors, one.neutral, partial(stream, 1))).linear
-            for vectors in (
-                {table.name: one(table) for table in (tables.original, tables.protected)},
-                {table.name: ClusterVectors(one, table) for table in pair},
-            )
-        ]
-        np.testing.assert_allclose(fitted[1].loadings, fitted[0].loadings, atol=1e-10)
-        np.testing.assert_allclose(fitted[1].centre, fitted[0].centre, atol=1e-10)
 
 
 @pytest.mark.parametrize("attacker", list(ATTACKERS)[:: examples_apart(3)])

@@ -77,7 +77,7 @@ def test_folders_with_partitions_have_the_columns_of_their_partitions(session, f
 
 def test_nothing_is_kept_after_an_audit_or_an_error(session, files, expected, monkeypatch):
     """An error after some searches, and one of a table that cannot be read."""
-    session.conf.set("spark.cvpl.longSearch", "0")
+    session.conf.set("spark.cvpl.shareSearches", "all")
     kept = []
 
     def fail(*arguments):
@@ -93,7 +93,7 @@ def test_nothing_is_kept_after_an_audit_or_an_error(session, files, expected, mo
         with pytest.raises(RuntimeError):
             audited(*frames)
     finally:
-        session.conf.unset("spark.cvpl.longSearch")
+        session.conf.unset("spark.cvpl.shareSearches")
     assert kept[0] > 0 and not session.sparkContext._jsc.getPersistentRDDs()
     with pytest.raises(InputError, match="age"):
         audited(frames[0].drop("age"), frames[1].drop("age"), None)

@@ -50,7 +50,7 @@ def cluster(tmp_path):
             .config("spark.executor.memory", "700m")
             .config("spark.ui.enabled", "false")
             .config("spark.sql.shuffle.partitions", "4")
-            .config("spark.cvpl.longSearch", "0")
+            .config("spark.cvpl.shareSearches", "all")
             .config("spark.cvpl.rowsPerTask", "150")
             .getOrCreate()
         )

@@ -102,17 +102,6 @@ class Layout:
         """The names of the fields."""
         return [PLACE, *dict.fromkeys(field for column in self.columns for field, _ in column.fields.values())]
 
-    def nobody(self) -> Table:
-        """A table of no records that is stored so."""
-        empty = {"f": np.float64, "i": np.int32, "M": "datetime64[us]"}
-        columns = {
-            column.spec.name: column.make(
-                **{part: np.zeros(0, empty[kind]) for part, (_, kind) in column.fields.items()}
-            )
-            for column in self.columns
-        }
-        return Table(self.table, 0, tuple(column.spec for column in self.columns), columns)
-
     def write(self, table: Table, places: Ints) -> pa.Table:
         """Some records, at these places, as an Arrow table."""
         import pyarrow as pa  # noqa: PLC0415 - part of an extra

@@ -104,9 +104,9 @@ def search_all(
     return found
 
 
-def read_step(step: Step, file: Path) -> BestCandidates | Floats:
-    """What a search found, from a Parquet file with its frame."""
-    return read_densities(file) if step[0].startswith(DENSITY) else read_found(file)
+def read_step(step: Step, folder: Path) -> BestCandidates | Floats:
+    """What a search found, from Parquet files with its frame."""
+    return read_densities(folder) if step[0].startswith(DENSITY) else read_found(folder)
 
 
 def _some(table: ClusterTable, order: SearchOrder, rows: Ints | None) -> ClusterTable:

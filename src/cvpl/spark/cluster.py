@@ -7,9 +7,12 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast, get_args
 
 from cvpl.errors import CvplError, InternalError, LimitError, UsageError
+from cvpl.spark.chunks import ROWS
+from cvpl.spark.sharing import Share, Sharing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,14 +24,13 @@ _TASK_FAILED = re.compile(r"a task failed \(([\w.]+ at [\w.:]+)\)")
 class Cluster:
     """A running session, how work is shared, and the frames that are kept.
 
-    A task has at most `rows` records of a side. Searches that should take at least `long` seconds of one core are
-    shared by all tasks; shorter ones are over sooner than the records are dealt out for them. The session's settings
-    `spark.cvpl.rowsPerTask` and `spark.cvpl.longSearch` change both; what is found does not depend on them.
+    A task has at most `rows` records of a side. The session's settings `spark.cvpl.rowsPerTask` and
+    `spark.cvpl.shareSearches` change both; what is found does not depend on them.
     """
 
     session: SparkSession
     rows: int = 250_000
-    long: int = 60
+    sharing: Sharing = field(default_factory=partial(Sharing, "auto", 1))
     kept: list[DataFrame] = field(default_factory=list)
 
     def keep(self, frame: DataFrame) -> DataFrame:
@@ -38,6 +40,13 @@ class Cluster:
         kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
         self.kept.append(kept)
         return kept
+
+    def gathered(self, frame: DataFrame, records: int) -> DataFrame:
+        """A frame of so many records without very small partitions: a task costs more than the work on a few records.
+
+        Partitions are joined as they are, so no record is sent anywhere.
+        """
+        return frame.coalesce(max(self.sharing.cores, records // ROWS))
 
     def let_go(self, frame: DataFrame) -> None:
         """Let go of one frame that is kept."""
@@ -59,8 +68,8 @@ def on_cluster(session: SparkSession, rows: int | None = None) -> Iterator[Clust
     """
     from pyspark.errors import PySparkException  # noqa: PLC0415 - part of an extra
 
-    rows = rows or _setting(session, "spark.cvpl.rowsPerTask", Cluster.rows)
-    cluster = Cluster(session, rows, _setting(session, "spark.cvpl.longSearch", Cluster.long, least=0))
+    rows = rows or _rows_per_task(session)
+    cluster = Cluster(session, rows, Sharing(_wanted_shares(session), _cores(session)))
     tag = f"cvpl-{secrets.token_hex(8)}"
     session.addTag(tag)
     try:
@@ -75,15 +84,34 @@ def on_cluster(session: SparkSession, rows: int | None = None) -> Iterator[Clust
         cluster.release()
 
 
-def _setting(session: SparkSession, name: str, usual: int, least: int = 1) -> int:
-    """A setting of the session that is a whole number from `least`."""
-    text = session.conf.get(name, None)
+def _rows_per_task(session: SparkSession) -> int:
+    """The records of a side that a task has at most, from the session's settings."""
+    text = session.conf.get("spark.cvpl.rowsPerTask", None)
     if text is None:
-        return usual
-    if not text.isdecimal() or int(text) < least:
-        allowed = f"a whole number from {least}, such as {usual}"
-        raise UsageError(f"Spark's setting {name} is '{text}'; allowed is {allowed}.")
+        return Cluster.rows
+    if not text.isdecimal() or int(text) < 1:
+        allowed = f"a whole number from 1, such as {Cluster.rows}"
+        raise UsageError(f"Spark's setting spark.cvpl.rowsPerTask is '{text}'; allowed is {allowed}.")
     return int(text)
+
+
+def _wanted_shares(session: SparkSession) -> Share:
+    """Which searches all tasks share, from the session's settings."""
+    text = session.conf.get("spark.cvpl.shareSearches", None) or "auto"
+    for known in get_args(Share):
+        if text == known:
+            return cast("Share", known)
+    raise UsageError(f"Spark's setting spark.cvpl.shareSearches is '{text}'; allowed are auto, all and none.")
+
+
+def _cores(session: SparkSession) -> int:
+    """The cores of all executors together; 1 if the session does not tell them, as through Spark Connect."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - part of an extra
+
+    try:
+        return int(session.sparkContext.defaultParallelism)
+    except PySparkException:
+        return 1
 
 
 def _failure(error: Exception) -> CvplError:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.spark.arrow_tables import PLACE, Layout
-from cvpl.spark.chunks import of_each_chunk
 from cvpl.spark.cluster import Cluster
 from cvpl.spark.guarding import Guarded
 from cvpl.tables.columns import ColumnData, ColumnSpec, Place, Table
@@ -70,17 +69,6 @@ class Reader:
         return places, table.only(tuple(spec.name for spec in self.specs))
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Asks some records a question."""
-
-    reader: Reader
-    question: Callable[[Table], Any]
-
-    def __call__(self, batch: pa.Table) -> Any:
-        return self.question(self.reader(batch)[1])
-
-
 @dataclass(frozen=True, eq=False)
 class ClusterTable(Table):
     """Records in a cluster: a frame with a row for each, stored by `layout`, and the steps that change them."""
@@ -107,21 +95,6 @@ class ClusterTable(Table):
     def reader(self) -> Reader:
         """What a task needs to read the records."""
         return Reader(self.layout, self.name, self.specs, self.steps)
-
-    @property
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """The labels of every category."""
-        nobody = self.layout.nobody()
-        for step in self.steps:
-            nobody = step(nobody)
-        return {name: column.label_texts() for name, column in nobody.columns.items()}
-
-    def answers(self, question: Callable[[Table], Any]) -> list[Any]:
-        """The small answers of all parts of the table to a question, in this process.
-
-        An answer follows from the records of its part alone; how many parts there are, and their order, is Spark's.
-        """
-        return of_each_chunk(self.frame, _Asked(self.reader, question))
 
     def only(self, names: tuple[str, ...]) -> ClusterTable:
         """Return the table with some of its columns, in their original order."""

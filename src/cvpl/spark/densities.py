@@ -56,11 +56,11 @@ def densities(representation: Representation, queries: ClusterTable, candidates:
     return found
 
 
-def read_densities(file: Path) -> Floats:
-    """The density of every query, from a Parquet file with its frame."""
+def read_densities(folder: Path) -> Floats:
+    """The density of every query, from Parquet files with its frame."""
     from pyarrow import parquet  # noqa: PLC0415 - part of an extra
 
-    rows = parquet.read_table(file)
+    rows = parquet.read_table(folder)
     found = np.empty(rows.num_rows)
     found[rows.column(PLACE).to_numpy()] = rows.column("density").to_numpy()
     return found

@@ -1,7 +1,8 @@
 """A question that needs the records of whole tables: one task gets them all, and only its answer leaves the cluster.
 
-The tables arrive in one stream. The task writes each to a Parquet file in a private folder of the executor's own disk,
-where nothing stays when the task ends, and asks its question of the files.
+All tasks pack their records as Parquet, some at a time, and the one task receives what they packed, so no record is
+handled there. It writes the pieces to a private folder of the executor's own disk, where nothing stays when the task
+ends, and asks its question of these files.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -28,22 +29,17 @@ if TYPE_CHECKING:
 
 Question = Callable[[Mapping[str, OwnParquet]], Any]
 
-_TABLE = "table"
-_ROW_GROUP = 122_880
-"""Records of a row group: DuckDB reads each with a thread of its own."""
+_PIECE = 122_880
+"""Records of a piece, or a few more: DuckDB reads so many with one thread."""
+_PIECES = "table int, records long, packed binary"
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """How the columns of a table are named on their way, what they are called in the table, and how many records go.
-
-    The number is None if nobody counted them.
-    """
+    """A table on its way: its role, its name, and its number of records, None if nobody counted them."""
 
     role: str
     name: str
-    fields: tuple[str, ...]
-    columns: tuple[str, ...]
     rows: int | None = None
 
 
@@ -63,23 +59,41 @@ def ask_at_once(tables: Mapping[str, ClusterSource], question: Question) -> Any:
 
 
 def _together(tables: Mapping[str, ClusterSource]) -> tuple[tuple[_Sent, ...], DataFrame]:
-    """All records in one partition, whatever their table; columns of one type share a field."""
-    from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
-
-    kinds: dict[str, int] = {}
-    sent, frames = [], []
-    for number, (role, table) in enumerate(tables.items()):
-        used: dict[int, int] = {}
-        fields = []
-        for _, kind in table.frame.dtypes:
-            of_kind = kinds.setdefault(kind, len(kinds))
-            used[of_kind] = used.get(of_kind, -1) + 1
-            fields.append(f"f{of_kind}_{used[of_kind]}")
-        sent.append(_Sent(role, table.name, tuple(fields), tuple(table.frame.columns), table.rows))
-        frames.append(table.frame.toDF(*fields).withColumn(_TABLE, sql.lit(number)))
-    joined = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+    """All records in one partition, in pieces, whatever their table."""
+    frames = []
+    for number, source in enumerate(tables.values()):
+        # Names that Spark could not tell apart are told apart by the task that reads the table.
+        frame = source.frame.toDF(*(f"c{at}" for at in range(len(source.frame.columns))))
+        if source.rows is not None:
+            frame = frame.coalesce(max(1, source.rows // _PIECE))
+        packed = _Packed(number, tuple(source.frame.columns))
+        frames.append(frame.mapInArrow(Guarded(packed), _PIECES))
+    sent = tuple(_Sent(role, source.name, source.rows) for role, source in tables.items())
     # One partition: the order of records in it changes nothing, since they are sorted by their content.
-    return tuple(sent), joined.repartition(1)
+    return sent, reduce(lambda one, other: one.unionAll(other), frames).repartition(1)
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """Packs the records of a table as Parquet files, each in a row with the number of the table."""
+
+    table: int
+    columns: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+        from pyarrow import parquet  # noqa: PLC0415
+
+        for chunk in chunks(batches, _PIECE):
+            file = pa.BufferOutputStream()
+            parquet.write_table(chunk.rename_columns(list(self.columns)), file)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "table": pa.array([self.table], pa.int32()),
+                    "records": [chunk.num_rows],
+                    "packed": pa.array([file.getvalue().to_pybytes()], pa.binary()),
+                }
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,39 +131,28 @@ class _Task:
             return None, InternalError(f"Internal error in the cluster ({where}). This is a bug in cvpl.")
 
     def _received(self, batches: Iterator[pa.RecordBatch], folder: Path) -> dict[str, OwnParquet]:
-        """Write the records of every table to a file; refuse if not all of them arrive."""
-        from pyarrow import compute, parquet  # noqa: PLC0415 - part of an extra
-
-        found: dict[str, OwnParquet] = {}
-        arrived = dict.fromkeys((table.role for table in self.sent), 0)
-        with ExitStack() as stack:
-            writers: dict[str, parquet.ParquetWriter] = {}
-            for chunk in chunks(batches, _ROW_GROUP):
-                for number, table in enumerate(self.sent):
-                    records = chunk.filter(compute.equal(chunk.column(_TABLE), number))
-                    records = records.select(list(table.fields)).rename_columns(list(table.columns))
-                    if table.role not in writers:
-                        file = folder / f"{number}.parquet"
-                        writers[table.role] = stack.enter_context(parquet.ParquetWriter(file, records.schema))
-                        found[table.role] = OwnParquet(file, table.name)
-                    if records.num_rows:
-                        writers[table.role].write_table(records)
-                        arrived[table.role] += records.num_rows
-        if not found:
-            what = "no table has a row"
-            raise InputError([Problem(self.sent[0].name, what, "A rate needs at least one record in each table.")])
-        problems = [
-            Problem(
-                table.name,
-                f"{table.rows:,} records were counted, and {arrived[table.role]:,} arrived",
-                "The table may have changed. Run the audit on one that does not change.",
-            )
-            for table in self.sent
-            if table.rows is not None and table.rows != arrived[table.role]
-        ]
+        """Write the pieces of every table to files; refuse if not all records arrive."""
+        arrived = [0] * len(self.sent)
+        for batch in batches:
+            pieces = zip(batch.column("table"), batch.column("records"), batch.column("packed"), strict=True)
+            for table, records, packed in pieces:
+                number = table.as_py()
+                file = folder / str(number) / f"{arrived[number]}.parquet"
+                file.parent.mkdir(exist_ok=True)
+                file.write_bytes(packed.as_buffer())
+                arrived[number] += records.as_py()
+        problems = []
+        for table, count in zip(self.sent, arrived, strict=True):
+            if table.rows is not None and table.rows != count:
+                what = f"{table.rows:,} records were counted, and {count:,} arrived"
+                cure = "The table may have changed. Run the audit on one that does not change."
+                problems.append(Problem(table.name, what, cure))
+            elif not count:
+                cure = "A rate needs at least one record in each table."
+                problems.append(Problem(table.name, "the table has no rows", cure))
         if problems:
             raise InputError(problems)
-        return found
+        return {table.role: OwnParquet(folder / str(number), table.name) for number, table in enumerate(self.sent)}
 
 
 @contextmanager

@@ -51,11 +51,11 @@ class Found:
         return _from_arrow(self.frame.toArrow(), queries)
 
 
-def read_found(file: Path) -> BestCandidates:
-    """What a search found for every query, from a Parquet file with its frame."""
+def read_found(folder: Path) -> BestCandidates:
+    """What a search found for every query, from Parquet files with its frame."""
     from pyarrow import parquet  # noqa: PLC0415 - part of an extra
 
-    rows = parquet.read_table(file)
+    rows = parquet.read_table(folder)
     return _from_arrow(rows, rows.num_rows)
 
 

@@ -1,4 +1,4 @@
-"""A Parquet file that this program wrote for itself, under the name of the table that is in it."""
+"""A table that this program wrote for itself as Parquet files, under the name of the table that is in them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class OwnParquet:
-    """A file, and the name of its table in messages and results. It has no fingerprint: its bytes are of no interest.
+    """A folder of files, and the name of its table in messages and results.
 
-    The order of its rows means nothing.
+    A file is named by the number of its first record in the table: 0.parquet, 122880.parquet and so on. It has no
+    fingerprint, since its bytes are of no interest, and the order of its records means nothing.
     """
 
-    path: Path
+    folder: Path
     name: str
+
+    @property
+    def files(self) -> list[Path]:
+        """The files in the order of their records."""
+        return sorted(self.folder.glob("*.parquet"), key=lambda file: int(file.stem))

@@ -120,7 +120,7 @@ def open_source(
             raise
         state.check()
     elif isinstance(data, OwnParquet):
-        columns = _load_parquet(con, data.path, role, reading.limits, name)
+        columns = _load_parquet(con, data.files, role, reading.limits, name)
     else:
         columns = _load_frame(con, data, role, reading.limits, name)
     described, count = _described(con, role, name)
@@ -162,7 +162,7 @@ def _load_file(
 ) -> Sequence[str]:
     if is_parquet(path):
         _check_expansion(con, path, reading.limits, name)
-        return _load_parquet(con, path, role, reading.limits, name)
+        return _load_parquet(con, [path], role, reading.limits, name)
     if is_csv(path):
         return load_csv(con, path, role, reading, name)
     if path.suffix.lower() == ".duckdb":
@@ -234,18 +234,28 @@ def _aliases(columns: Sequence[str]) -> str:
     return ", ".join(f"c{number}" for number in range(len(columns)))
 
 
-def _load_parquet(con: duckdb.DuckDBPyConnection, path: Path, role: str, limits: Limits, name: str) -> Sequence[str]:
+def _load_parquet(
+    con: duckdb.DuckDBPyConnection, files: Sequence[Path], role: str, limits: Limits, name: str
+) -> Sequence[str]:
+    """Show Parquet files of one schema as a table. Of several, each is named by the number of its first record."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
+    listed = ", ".join(only_file(file) for file in files)
+    several = len(files) > 1
     try:
-        schema = con.execute(f"SELECT name, num_children FROM parquet_schema({only_file(path)})").fetchall()
+        schema = con.execute(f"SELECT name, num_children FROM parquet_schema({only_file(files[0])})").fetchall()
         outermost = _outermost(schema)
         limits.check_columns(len(outermost), name)
         columns = checked_names(outermost, name, "columns")
-        # A view: each column is read from the file on demand, so the file may be larger than memory.
-        table = f"read_parquet({only_file(path)}, hive_partitioning=false, file_row_number=true)"
-        aliases = f"{_aliases(columns)}, {POSITION}"
-        con.execute(f"CREATE VIEW {quoted(role)} AS SELECT * FROM {table} AS t({aliases})")
+        # A view: each column is read from the files on demand, so they may be larger than memory.
+        which = ", filename='the file of a record'" if several else ""
+        table = f"read_parquet([{listed}], hive_partitioning=false, file_row_number=true{which})"
+        fields = f"{_aliases(columns)}, place" + (", file" if several else "")
+        position = "CAST(parse_filename(file, true) AS BIGINT) + place" if several else "place"
+        con.execute(
+            f"CREATE VIEW {quoted(role)} AS SELECT {_aliases(columns)}, {position} AS {POSITION} "
+            f"FROM {table} AS t({fields})"
+        )
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error:

@@ -1,7 +1,7 @@
 """An audit where the data is: the tables stay in a Spark cluster, and the result comes out.
 
-One task has all records: it reads and checks them, and runs the audit as on one machine. Only if a search should take
-long, it fits the attackers with long searches instead, and three more steps follow:
+One task has all records: it reads and checks them, and runs the audit as on one machine. Only if time is saved when all
+tasks share some of the searches, it fits the attackers of these instead, and three more steps follow:
 
     read      all tasks read the columns that are compared, and put the records in the order of one machine
     search    all tasks search as these attackers do, each some blocks, or a piece of a large one
@@ -31,6 +31,7 @@ from cvpl.spark.cluster import Cluster, on_cluster
 from cvpl.spark.one_task import ask_at_once
 from cvpl.spark.reading import column_facts, read_table
 from cvpl.spark.session import session_for
+from cvpl.spark.sharing import Sharing
 from cvpl.spark.sources import ClusterSource, is_spark_frame, source_of
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.identity import ROW_NUMBER
@@ -82,7 +83,7 @@ def propose_in_cluster(original: Any, released: Any, *, compare_sensitive: bool,
     """What `propose_here` guesses from two tables of a cluster."""
     both = {"original": original, "protected": released}
     with session_for(running=_session_of(both)) as session, on_cluster(session):
-        tables = {role: source_of(session, table, role) for role, table in both.items()}
+        tables = {role: source_of(session, table, role).counted() for role, table in both.items()}
         found: Proposal = ask_at_once(tables, _Proposed(compare_sensitive, limits))
     return found
 
@@ -99,9 +100,9 @@ def _audit(
     memory: int | None,
     progress: ProgressCallback,
 ) -> str:
-    """The result as JSON: of one task if no search is long, else with the long ones shared by all tasks."""
+    """The result as JSON: of one task, or with some of the searches shared by all tasks."""
     progress(Phase.IN_CLUSTER, None)
-    begun: str | _Orders = ask_at_once(sources, _Begun(planned, memory, cluster.long))
+    begun: str | _Orders = ask_at_once(sources, _Begun(planned, memory, cluster.sharing))
     if isinstance(begun, str):
         return begun
     found = _search(cluster, sources, begun, planned.resolved.reading, progress)
@@ -121,10 +122,12 @@ def _search(
 ) -> dict[Step, Any]:
     """What the searches that were ordered found, as frames that are kept in the cluster."""
     progress(Phase.READING, None)
-    facts = column_facts({role: source.frame for role, source in sources.items()}, ordered.specs, reading)
+    rows = {role: source.rows or 0 for role, source in sources.items()}
+    frames = {role: cluster.gathered(source.frame, rows[role]) for role, source in sources.items()}
+    facts = column_facts(frames, ordered.specs, reading)
     tables = {
-        role: read_table(cluster, role, source.frame, ordered.specs, reading, facts, source.rows or 0)[0]
-        for role, source in sources.items()
+        role: read_table(cluster, role, frame, ordered.specs, reading, facts, rows[role])[0]
+        for role, frame in frames.items()
     }
     found: dict[Step, Any] = {}
     for number, order in enumerate(ordered.orders):
@@ -136,7 +139,7 @@ def _search(
 
 @dataclass(frozen=True, eq=False)
 class _Orders:
-    """The columns that are compared, and the long searches."""
+    """The columns that are compared, and the searches to share."""
 
     specs: tuple[ColumnSpec, ...]
     orders: Sequence[SearchOrder]
@@ -144,11 +147,11 @@ class _Orders:
 
 @dataclass(frozen=True)
 class _Begun:
-    """Runs the audit of tables that are at hand, or fits the attackers whose searches take `long` seconds or more."""
+    """Runs the audit of tables that are at hand, or fits the attackers whose searches all tasks should share."""
 
     planned: PlannedAudit
     memory: int | None
-    long: int
+    sharing: Sharing
 
     def __call__(self, tables: Tables) -> str | _Orders:
         resolved, inputs = _read(self.planned.resolved, self.memory, tables)
@@ -156,11 +159,15 @@ class _Begun:
         controls = 0 if pair.control is None else pair.control.rows
         # Originals who are absent from the release become the control only after their matches are known.
         able = {} if resolved.quick or resolved.control_is_absent else resolved.able(controls, pair)
-        seconds = Work(resolved, inputs).searches(able)
+        seconds = {
+            name: taken
+            for name, taken in Work(resolved, inputs).searches(able).items()
+            if can_be_searched(able[name], resolved.levers)
+        }
+        records = pair.original.rows + pair.protected.rows + controls
         large = [
-            (attacker, resolved.most_asked(attacker, pair.protected.rows))
-            for name, attacker in able.items()
-            if can_be_searched(attacker, resolved.levers) and seconds[name] >= self.long
+            (able[name], resolved.most_asked(able[name], pair.protected.rows))
+            for name in self.sharing.shared(seconds, records, resolved.budget.workers)
         ]
         if not large:
             return _result(replace(self.planned, resolved=resolved), inputs, shared)
@@ -186,7 +193,7 @@ class _Audited:
         resolved, inputs = _read(self.planned.resolved, self.memory, tables)
         shared = SharedWork()
         for name, step in self.searched.items():
-            shared.hand_over(*step, read_step(step, tables[name].path))
+            shared.hand_over(*step, read_step(step, tables[name].folder))
         return _result(replace(self.planned, resolved=resolved), inputs, shared)
 
 
