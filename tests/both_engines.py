@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from pyarrow import parquet
 
 import cvpl
@@ -13,6 +15,14 @@ from test_same_bytes import differences
 
 PIECES = 4
 """Into so many pieces a table is cut where every search is shared."""
+
+
+def written(frames: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Path]:
+    """Tables as Parquet files, by role."""
+    files = {role: folder / f"{role}.parquet" for role in frames}
+    for role, frame in frames.items():
+        frame.to_parquet(files[role])
+    return files
 
 
 def same_on_both(

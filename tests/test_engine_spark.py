@@ -17,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from cvpl.attack.attacker import Attacker
+from cvpl.cli.engine import same_engine
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.errors import ExitCode, InputError, InternalError, LimitError, Problem, UsageError
@@ -117,6 +118,12 @@ def test_without_java_the_message_says_what_to_install(monkeypatch, tmp_path):
 def test_options_that_do_not_go_together_are_refused(options, said, capsys):
     assert run(["audit", "people", "released", *options]) == ExitCode.USAGE
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_next_command_audits_in_the_same_place():
+    assert same_engine(None, None) == []
+    assert same_engine("spark", None) == ["--engine", "spark"]
+    assert same_engine("spark", "local[2]") == ["--engine", "spark", "--master", "local[2]"]
 
 
 def test_nothing_of_the_package_imports_spark():

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from both_engines import same_on_both
+from both_engines import same_on_both, written
 from cvpl.cli.demo import CONFIG
 from cvpl.config.family import FAMILY
 from cvpl.config.loading import ConfigWithBase
@@ -49,14 +49,6 @@ def divided(session, number):
     """Adaptive execution on or off, and the number of partitions."""
     session.conf.set("spark.sql.adaptive.enabled", "true" if number % 2 else "false")
     return PARTITIONS[number % 3] if FULL else PARTITIONS[number % 2]
-
-
-def written(frames, folder):
-    """The tables as Parquet, by role."""
-    files = {role: folder / f"{role}.parquet" for role in frames}
-    for role, frame in frames.items():
-        frame.to_parquet(files[role])
-    return files
 
 
 def parted(session, files, partitions):

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import cvpl
+from both_engines import written
 from cvpl.cli.demo import CONFIG
 from cvpl.errors import InputError, LimitError
 from cvpl.spark.attack_searches import search_all
@@ -22,12 +23,8 @@ OPTIONS = {"attackers": ["paper"]}
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Three tables as Parquet, by role."""
-    folder = tmp_path_factory.mktemp("tables")
-    found = {}
-    for role, frame in tables(4).items():
-        found[role] = str(folder / f"{role}.parquet")
-        frame.to_parquet(found[role])
-    return found
+    files = written(tables(4), tmp_path_factory.mktemp("tables"))
+    return {role: str(file) for role, file in files.items()}
 
 
 def audited(original, protected, control, **options):

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import cvpl
+from both_engines import written
 from cvpl.cli.demo import CONFIG
 from examples import TIMES
 from standalone_cluster import HOST, standalone_cluster
@@ -21,12 +22,8 @@ ATTACKERS = ["paper", "unblocked", "rarity_reference"] if TIMES > 1 else ["paper
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """The tables of an audit as Parquet, by role."""
-    folder = tmp_path_factory.mktemp("tables")
-    found = {}
-    for role, frame in tables(8).items():
-        found[role] = str(folder / f"{role}.parquet")
-        frame.to_parquet(found[role])
-    return found
+    files = written(tables(8), tmp_path_factory.mktemp("tables"))
+    return {role: str(file) for role, file in files.items()}
 
 
 @pytest.fixture(scope="module")

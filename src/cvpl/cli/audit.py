@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from cvpl.cli.dates import DATE, report_date
+from cvpl.cli.engine import ENGINE, MASTER, Engine, engine_for, same_engine, start_engine
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
 from cvpl.cli.summary import show_assumptions, show_within
 from cvpl.cli.values import DETAILS, LIMITS, ORIGINAL_HELP, OVERWRITE, finite_rate, given_limits, memory_bytes
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 FILES = ("result.json", "report.html")
 CONFIG = "audit.yaml"
 """The guessed configuration in the folder of the result."""
-
-
-class Engine(StrEnum):
-    """Where tables are audited, if not in this process."""
-
-    SPARK = "spark"
 
 
 EXIT_CODES = (
@@ -125,18 +119,8 @@ def command(
         help="The memory limit, such as 4GB; the work is split into pieces that fit, or refused with exit code 4.",
     ),
     limits: str | None = LIMITS,
-    engine: Engine | None = typer.Option(
-        None,
-        help="Audit tables where they are, in a Spark cluster; needs the extra `cvpl[spark]`. The tables are then "
-        "tables of Spark's catalog by name, or Parquet files or folders.",
-        show_default=False,
-    ),
-    master: str | None = typer.Option(
-        None,
-        metavar="URL",
-        help="With --engine spark: the cluster, such as spark://host:7077, yarn or local[4]. Without it Spark's own "
-        "settings name it, and else it is this machine.",
-    ),
+    engine: Engine | None = ENGINE,
+    master: str | None = MASTER,
     plan: bool = typer.Option(False, "--plan", help="Print blocks, pairs, memory and expected time, and stop."),
     date: str | None = DATE,
     overwrite: bool = OVERWRITE,
@@ -149,7 +133,7 @@ def command(
         raise UsageError(
             "--limits is for an audit without --config. Set `reading.limits` in the configuration instead."
         )
-    where = _engine(engine, master, plan=plan, saves=save_projection is not None)
+    where = engine_for(engine, master, plan=plan, saves=save_projection is not None)
     if out is not None:
         check_folder(out, "--out")
     if save_projection is not None:
@@ -166,7 +150,7 @@ def command(
     from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
     from cvpl.workflows.audit import ProjectionNotSavedError, audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
-    _start(where, master, context)
+    start_engine(where, master, context)
     guessed = None if config is not None else _guess(original, protected, most, where)
     used = 0 if guessed is None or as_json else show_assumptions(guessed, details=details)
     settings = guessed or _settings(config, policy)
@@ -221,7 +205,8 @@ def command(
         # How long an attack takes is part of a scenario. The result has no times: it is the same on every machine.
         told.append(f"The scenario {result.attacker_scenario.name} took {perf_counter() - started:.1f} s to run here.")
     if guessed is not None:
-        told.append(_next_command(original, protected, control, out))
+        more = [] if control is None else ["--control", control]
+        told.append(_next_command([original, protected], [*more, *same_engine(where, master)], out))
     _show(result, told, as_json=as_json, details=details, used=used)
     if unsaved is not None:
         tell(str(unsaved))
@@ -268,26 +253,6 @@ def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
     return WithPolicy(config, read_policy(policy))
 
 
-def _engine(engine: Engine | None, master: str | None, *, plan: bool, saves: bool) -> Literal["spark"] | None:
-    """The engine; raises UsageError for options that do not go with it."""
-    if engine is None:
-        if master is not None:
-            raise UsageError("--master is the URL of a Spark cluster. Add --engine spark.")
-        return None
-    if plan or saves:
-        refused = "--plan" if plan else "--save-projection"
-        raise UsageError(f"{refused} is not there for tables in a cluster. Leave it out, or leave out --engine.")
-    return "spark"
-
-
-def _start(engine: Literal["spark"] | None, master: str | None, context: typer.Context) -> None:
-    """Start Spark, if it is the engine, and stop it when the command ends."""
-    if engine is not None:
-        from cvpl.spark.session import session_for  # noqa: PLC0415 - only if needed
-
-        context.with_resource(session_for(master))
-
-
 def _guess(
     original: str, protected: str, limits: dict[str, int | str] | None, engine: Literal["spark"] | None
 ) -> Proposal:
@@ -324,10 +289,9 @@ def _write(result: AuditResult, out: Path, guessed: Proposal | None, day: Day) -
     return f"Written: {path}, and the page to share: {page_at}"
 
 
-def _next_command(original: str, protected: str, control: str | None, out: Path | None) -> str:
-    """How to go on after an audit with guessed roles."""
-    words = ["cvpl", "audit", original, protected]
-    more = [] if control is None else ["--control", control]
+def _next_command(tables: list[str], more: list[str], out: Path | None) -> str:
+    """How to go on after an audit of these tables, with more options, whose roles were guessed."""
+    words = ["cvpl", "audit", *tables]
     if out is None:
         return f"Keep the result and the guessed configuration: {shlex.join([*words, *more, '--out', 'DIR'])}"
     again = shlex.join([*words, "--config", str(out / CONFIG), *more, "--out", str(out), "--overwrite"])
