@@ -921,6 +921,15 @@ def test_a_parquet_file_without_rows_and_one_with_two_columns_of_one_name(tmp_pa
     assert [problem.what for problem in problems] == ["the table has no rows", "columns 1 and 2 have the same name"]
 
 
+def test_a_parquet_file_with_a_column_of_a_name_that_is_taken(tmp_path):
+    pq.write_table(pa.table({"x": [1, 2], "File_Row_Number": [3, 4]}), tmp_path / "t.parquet")
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "other.parquet")
+    problems = refused(tmp_path / "t.parquet", tmp_path / "other.parquet", [spec("x")])
+    assert [(problem.where, problem.column, problem.what) for problem in problems] == [
+        ("t.parquet", "File_Row_Number", "DuckDB, which reads the file, uses this name itself")
+    ]
+
+
 def test_nested_columns_of_parquet_do_not_shift_the_names(tmp_path):
     table = pa.table({"n": [{"x": 1, "y": [{"z": 1}]}], "x": ["own"], "m": [[1, 2]], "X": ["other"]})
     pq.write_table(table, tmp_path / "t.parquet")

@@ -247,6 +247,9 @@ def _load_parquet(
         outermost = _outermost(schema)
         limits.check_columns(len(outermost), name)
         columns = checked_names(outermost, name, "columns")
+        if taken := [column for column in columns if column.lower() == "file_row_number"]:
+            what = "DuckDB, which reads the file, uses this name itself"
+            raise InputError([Problem(name, what, "Give the column another name.", taken[0])])
         # A view: each column is read from the files on demand, so they may be larger than memory.
         which = ", filename='the file of a record'" if several else ""
         table = f"read_parquet([{listed}], hive_partitioning=false, file_row_number=true{which})"
