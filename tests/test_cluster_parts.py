@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, scheme_co
 from cvpl.search.best import BestCandidates, ScoredPairs
 from cvpl.spark.dealing import BlockCounts, Dealing
 from cvpl.spark.merging import merge_parts
+from cvpl.spark.packing import pack, unpack
 from cvpl.tables.column_facts import LabelFacts, NumberFacts, TimeFacts
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 
@@ -58,6 +60,20 @@ def test_only_queries_whose_ties_are_not_settled_are_unsure():
         best, np.arange(4), np.array([0.5, 0.1, 0.4, 0.1]), np.arange(4) + 10, np.full(4, 9), np.array([3, 1, 1, 2])
     )
     assert merge_parts(np.array([0, 0, 1, 1]), parts).unsure.tolist() == [True, False]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), max_size=40))
+def test_packed_records_are_unpacked_by_their_groups(groups):
+    """Every record is in the pack of its group, and in no other."""
+    records = pa.table({"place": np.arange(len(groups)), "x": np.linspace(0, 1, len(groups))})
+    sides = [np.array(side, dtype=np.int64) for side in zip(*groups, strict=True)] or [np.zeros(0, np.int64)] * 2
+    values, packed = pack(records, sides)
+    assert sorted(set(groups)) == list(zip(*(side.tolist() for side in values), strict=True))
+    for number, group in enumerate(sorted(set(groups))):
+        mine = [place for place, other in enumerate(groups) if other == group]
+        found = unpack(pa.chunked_array([packed[number : number + 1]]), records.schema)
+        assert found.equals(records.take(pa.array(mine, pa.int64())).combine_chunks())
+    assert unpack(pa.chunked_array([], pa.binary()), records.schema).num_rows == 0
 
 
 def kinds(rng, rows):

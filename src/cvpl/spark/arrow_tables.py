@@ -98,6 +98,15 @@ class Layout:
         return ", ".join([f"{PLACE} long", *(f"{field} {kind}" for field, kind in fields.items())])
 
     @property
+    def arrow_schema(self) -> pa.Schema:
+        """The fields and their types, as Arrow has them."""
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+
+        kinds = {"f": pa.float64(), "i": pa.int32(), "M": pa.int64()}
+        fields = {field: kinds[kind] for column in self.columns for field, kind in column.fields.values()}
+        return pa.schema({PLACE: pa.int64(), **fields})
+
+    @property
     def fields(self) -> list[str]:
         """The names of the fields."""
         return [PLACE, *dict.fromkeys(field for column in self.columns for field, _ in column.fields.values())]

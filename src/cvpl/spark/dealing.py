@@ -7,7 +7,7 @@ of its queries and q of its candidates, and each of the p q pairs of pieces is a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from cvpl.operators.block_words import block_words
 from cvpl.operators.blocking import Key
+from cvpl.spark.arrow_tables import PLACE
+from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster_table import ClusterTable, Reader
 from cvpl.spark.guarding import Guarded
+from cvpl.spark.packing import pack, unpack
 from cvpl.tables.columns import Table
 from cvpl.tables.row_hash import hash_columns
 
@@ -30,7 +33,8 @@ Side = Literal["queries", "candidates"]
 
 TASK = ("bucket", "query_piece", "candidate_piece")
 """The fields that name a task."""
-_TASK_SCHEMA = "bucket long, query_piece int, candidate_piece int"
+_DEALT = "bucket long, query_piece int, candidate_piece int, asks boolean, packed binary"
+"""Some records of one side of a task, as one value."""
 
 
 def block_numbers(scheme: tuple[Key, ...], table: Table) -> Ints:
@@ -140,14 +144,13 @@ class Dealing:
         return rows, bucket[rows], *(pieces if side == "queries" else pieces[::-1])
 
     def deal(self, scheme: tuple[Key, ...], table: ClusterTable, side: Side) -> DataFrame:
-        """The records of a table with the task of each."""
-        schema = f"{_TASK_SCHEMA}, {table.layout.schema}"
-        return table.frame.mapInArrow(Guarded(_Dealt(self, scheme, table.reader, side)), schema)
+        """The records of a table, in packs with the task of each."""
+        return table.frame.mapInArrow(Guarded(_Dealt(self, scheme, table.reader, side)), _DEALT)
 
 
 @dataclass(frozen=True, eq=False)
 class _Dealt:
-    """Repeats each record of a batch for every task that it is in."""
+    """Packs records for their tasks, each for every task that it is in."""
 
     dealing: Dealing
     scheme: tuple[Key, ...]
@@ -157,13 +160,31 @@ class _Dealt:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415 - part of an extra
 
-        for batch in batches:
-            stored = pa.Table.from_batches([batch]).select(self.reader.layout.fields)
-            stored = stored.sort_by("place")
+        schema = self.reader.layout.arrow_schema
+        for chunk in chunks(batches):
+            stored = chunk.select(schema.names).cast(schema).sort_by(PLACE)
             places, table = self.reader(stored)
             rows, *task = self.dealing.tasks(block_numbers(self.scheme, table), places, self.side)
-            found = stored.take(pa.array(rows))
-            kinds = pa.int64(), pa.int32(), pa.int32()
-            for number, (name, values, kind) in enumerate(zip(TASK, task, kinds, strict=True)):
-                found = found.add_column(number, name, pa.array(values).cast(kind))
-            yield from found.combine_chunks().to_batches()
+            (bucket, *pieces), packed = pack(stored.take(pa.array(rows)), task)
+            found = [bucket, *(part.astype(np.int32) for part in pieces), np.full(len(packed), self.side == "queries")]
+            yield pa.RecordBatch.from_arrays([*map(pa.array, found), packed], names=[*TASK, "asks", "packed"])
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """Unpacks the queries and the candidates of a task, and does it."""
+
+    task: Callable[[pa.Table, pa.Table], pa.Table]
+    queries: Reader
+    candidates: Reader
+
+    def __call__(self, packs: pa.Table) -> pa.Table:
+        """What the task makes of some packs."""
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+
+        asks = packs.column("asks").to_numpy()
+        sides = [
+            unpack(packs.column("packed").filter(pa.array(chosen)), reader.layout.arrow_schema)
+            for chosen, reader in ((asks, self.queries), (~asks, self.candidates))
+        ]
+        return self.task(*sides)

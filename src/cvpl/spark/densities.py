@@ -15,7 +15,7 @@ from cvpl.search.budget import Budget
 from cvpl.search.rare_values.log_means import log_means
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
-from cvpl.spark.dealing import Dealing, count_blocks
+from cvpl.spark.dealing import Dealing, Met, count_blocks
 from cvpl.spark.guarding import guarded
 from cvpl.spark.search import MEMORY, paired
 
@@ -41,7 +41,8 @@ def densities(representation: Representation, queries: ClusterTable, candidates:
     counts = count_blocks((), queries, candidates)
     dealing = Dealing.of(counts, queries.rows + candidates.rows)
     task = _Summed(representation.bare(), queries.reader, candidates.reader)
-    sums = paired(dealing.deal((), queries, "queries"), dealing.deal((), candidates, "candidates"), task, _SUMS)
+    asked, there = dealing.deal((), queries, "queries"), dealing.deal((), candidates, "candidates")
+    sums = paired(asked, there, Met(task, task.queries, task.candidates), _SUMS)
     groups = max(1, -(-queries.rows // queries.cluster.rows))
     together = _Together(candidates.rows)
 

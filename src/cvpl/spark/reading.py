@@ -20,6 +20,7 @@ from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster import Cluster
 from cvpl.spark.cluster_table import ClusterTable
 from cvpl.spark.guarding import Guarded
+from cvpl.spark.packing import pack, unpack
 from cvpl.tables.column_facts import ColumnFacts, LabelFacts
 from cvpl.tables.columns import ColumnSpec, Table
 from cvpl.tables.connection import connected
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Facts = Mapping[str, ColumnFacts]
+
+_KEY = "key"
+"""The field by which records are sorted."""
 
 
 def column_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], reading: Reading) -> Facts:
@@ -154,8 +158,9 @@ def read_table(
     labels = {name: item.labels for name, item in facts.items() if isinstance(item, LabelFacts)}
     layout = Layout.declared(table, specs, labels)
     task = _Read(table, tuple(specs), reading, facts, layout, bits)
-    read = cluster.keep(frame.mapInArrow(Guarded(task), f"part int, key long, said binary, {layout.schema}"))
-    counts = {row.part: row["count"] for row in read.where("said is null").groupBy("part").count().collect()}
+    read = cluster.keep(frame.mapInArrow(Guarded(task), "part int, records long, packed binary, said binary"))
+    packs = read.where("said is null").select("part", "records", "packed")
+    counts = {row.part: row[1] for row in packs.groupBy("part").agg({"records": "sum"}).collect()}
     if sum(counts.values()) != rows:
         what = f"{sum(counts.values()):,} of {rows:,} records were read"
         raise InputError(
@@ -167,9 +172,7 @@ def read_table(
     said = Said.together(answers, rows)
     layout = layout.plain([spec.name for spec in specs if spec.name not in said.ranges])
     starts = np.cumsum([0, *(counts.get(part, 0) for part in range(1 << bits))])
-    records = read.where("said is null").select("part", "key", *layout.fields[1:])
-    numbered = records.groupBy("part").applyInArrow(_numbering(starts, layout), layout.schema)
-    ordered = cluster.keep(numbered)
+    ordered = cluster.keep(packs.groupBy("part").applyInArrow(_numbering(starts, task.schema, layout), layout.schema))
     if ordered.count() != rows:
         raise InputError([Problem(table, "records were lost when they were sorted", "Run the audit again.")])
     cluster.let_go(read)
@@ -178,7 +181,7 @@ def read_table(
 
 @dataclass(frozen=True)
 class _Read:
-    """Reads the chunks of a partition: the columns of each record, its key, and once a chunk what reading said."""
+    """Reads the chunks of a partition: packs of records with their keys, and once a chunk what reading said."""
 
     table: str
     specs: tuple[ColumnSpec, ...]
@@ -200,31 +203,49 @@ class _Read:
                 columns = {spec.name: reader.read(spec, [source])[0] for spec in self.specs}
                 keys = record_keys(con, source)
             ranges = frozenset(name for name, column in columns.items() if not column.plain)
-            part = (
-                np.zeros(len(keys), np.int32) if not self.bits else (keys >> np.uint64(64 - self.bits)).astype(np.int32)
-            )
+            part = np.zeros(len(keys), np.int32)
+            if self.bits:
+                part = (keys >> np.uint64(64 - self.bits)).astype(np.int32)
             # A signed number that sorts as the unsigned key does.
             key = (keys ^ np.uint64(1 << 63)).view(np.int64)
-            written = self.layout.write(
-                Table(self.table, len(keys), self.specs, columns), np.zeros(len(keys), np.int64)
+            nowhere = np.zeros(len(keys), np.int64)
+            records = self.layout.write(Table(self.table, len(keys), self.specs, columns), nowhere)
+            (parts,), packed = pack(records.append_column(_KEY, pa.array(key)).cast(self.schema), [part])
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "part": parts,
+                    "records": np.unique(part, return_counts=True)[1],
+                    "packed": packed,
+                    "said": pa.nulls(len(parts), pa.binary()),
+                }
             )
-            head = {"part": pa.array(part), "key": pa.array(key), "said": pa.nulls(len(keys), pa.binary())}
-            written = pa.table(head | dict(zip(written.column_names, written.columns, strict=True)))
-            yield from written.combine_chunks().to_batches()
-            blank = {field.name: pa.nulls(1, field.type) for field in written.schema}
             answer = CPickleSerializer().dumps(Said(tuple(problems), tuple(notices), ranges))
-            yield pa.RecordBatch.from_pydict(blank | {"said": pa.array([answer], pa.binary())})
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "part": pa.nulls(1, pa.int32()),
+                    "records": pa.nulls(1, pa.int64()),
+                    "packed": pa.nulls(1, pa.binary()),
+                    "said": pa.array([answer], pa.binary()),
+                }
+            )
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The fields of packed records, and their types."""
+        import pyarrow as pa  # noqa: PLC0415 - part of an extra
+
+        return self.layout.arrow_schema.append(pa.field(_KEY, pa.int64()))
 
 
-def _numbering(starts: NDArray[np.int64], layout: Layout) -> Callable[[tuple[Any, ...], pa.Table], pa.Table]:
+def _numbering(starts: NDArray[np.int64], schema: pa.Schema, layout: Layout) -> Callable[..., pa.Table]:
     """Sorts the records of a part by their keys, and numbers them on from the records of the parts before it."""
 
-    def numbered(part: tuple[Any, ...], records: pa.Table) -> pa.Table:
+    def numbered(part: tuple[Any, ...], packs: pa.Table) -> pa.Table:
         import pyarrow as pa  # noqa: PLC0415 - part of an extra
 
         first = int(starts[part[0].as_py()])
-        ordered = records.sort_by("key").select(layout.fields[1:])
-        places = np.arange(first, first + records.num_rows, dtype=np.int64)
+        ordered = unpack(packs.column("packed"), schema).sort_by(_KEY).select(layout.fields[1:])
+        places = np.arange(first, first + ordered.num_rows, dtype=np.int64)
         return ordered.add_column(0, PLACE, pa.array(places))
 
     return numbered

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
-from cvpl.spark.dealing import TASK, BlockCounts, Dealing, count_blocks
+from cvpl.spark.dealing import TASK, BlockCounts, Dealing, Met, count_blocks
 from cvpl.spark.guarding import guarded
 from cvpl.spark.merging import merge_parts
 from cvpl.tables.columns import Table
@@ -82,7 +81,7 @@ def search(
     dealing = Dealing.of(counts, queries.rows + candidates.rows)
     task = _Task(representation.bare(), scheme, queries.reader, candidates.reader)
     asked, there = dealing.deal(scheme, queries, "queries"), dealing.deal(scheme, candidates, "candidates")
-    found = paired(asked, there, task, FOUND)
+    found = paired(asked, there, Met(task, task.queries, task.candidates), FOUND)
     if dealing.splits:
         merged = cluster.keep(_merge(found, queries))
         found = _count_again(merged, dealing, scheme, task, queries, candidates).select(*FIELDS)
@@ -91,15 +90,13 @@ def search(
     return Found(found, counts)
 
 
-def paired(
-    asked: DataFrame, there: DataFrame, task: Callable[[pa.Table, pa.Table], pa.Table], schema: str
-) -> DataFrame:
+def paired(asked: DataFrame, there: DataFrame, task: Met, schema: str) -> DataFrame:
     """What each task makes of its queries and its candidates."""
 
-    def run(queries: pa.Table, candidates: pa.Table) -> pa.Table:  # Spark counts the arguments of a plain function
-        return guarded(task, queries, candidates)
+    def run(packs: pa.Table) -> pa.Table:  # Spark counts the arguments of a plain function
+        return guarded(task, packs)
 
-    return asked.groupBy(*TASK).cogroup(there.groupBy(*TASK)).applyInArrow(run, schema)
+    return asked.unionAll(there).groupBy(*TASK).applyInArrow(run, schema)
 
 
 def _merge(parts: DataFrame, queries: ClusterTable) -> DataFrame:
@@ -143,7 +140,7 @@ def _count_again(
     some = _Counting(task, places, best - TIE)
     asked = dealing.deal(scheme, queries.at(places), "queries")
     there = dealing.deal(scheme, candidates, "candidates")
-    parts = paired(asked, there, some, f"{PLACE} long, tied long")
+    parts = paired(asked, there, Met(some, task.queries, task.candidates), f"{PLACE} long, tied long")
     counted = parts.groupBy(PLACE).agg(sql.sum("tied").alias("tied"))
     joined = merged.join(counted, PLACE, "left")
     return joined.withColumn("ties", sql.coalesce("tied", "ties"))
