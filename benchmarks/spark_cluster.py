@@ -3,7 +3,7 @@
     python benchmarks/spark_cluster.py FOLDER RECORDS [--control N] [--attacker default] [--workers 1 2] [--share]
 
 The cluster has one master and as many workers as named, each with so many cores, and is started anew for each number
-of workers. Tables are folders of Parquet files. With `--share` every search is shared by all tasks, not only long ones.
+of workers. Tables are folders of Parquet files. With `--share` every search is shared by all tasks.
 With `--no-process` nothing runs in one process.
 Memory is the largest that a process of each kind had resident, as the system counts it (VmHWM), and how much of it was
 its own and not pages of files, looked at once a second (RssAnon).

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 Share = Literal["auto", "all", "none"]
 Name = TypeVar("Name")
 
-# Seconds of one core for a record, measured by `benchmarks/spark_cluster.py --share all`.
+# Seconds of one core for a record, measured by `benchmarks/spark_cluster.py --share`.
 _READ = 25e-6
 _DEALT = 15e-6
 _SENT = 8e-6
