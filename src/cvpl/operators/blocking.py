@@ -300,10 +300,14 @@ def distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Code
 def compressed(codes: Codes, size: int) -> tuple[Codes, int]:
     """The same partition with codes 0 .. count-1, in the order of the old codes."""
     if size <= 4 * len(codes) + 1024:
-        present = np.bincount(codes, minlength=size) > 0
-        return (np.cumsum(present) - 1)[codes], int(present.sum())
+        present = np.zeros(size, dtype=np.bool_)
+        present[codes] = True
+        numbers = np.cumsum(present, dtype=np.int32 if size < 1 << 31 else np.int64)
+        numbered = numbers[codes].astype(np.int64)
+        numbered -= 1
+        return numbered, int(present.sum())
     found, inverse = np.unique(codes, return_inverse=True)
-    return inverse.astype(np.int64), len(found)
+    return inverse.astype(np.int64, copy=False), len(found)
 
 
 def _per_table(codes: Codes, tables: Sequence[Table]) -> list[Codes]:

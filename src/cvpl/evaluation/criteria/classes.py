@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.blocking import compressed
+
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
@@ -25,15 +27,12 @@ def combined_codes(columns: Sequence[Codes], rows: int) -> Ints:
     for codes in columns:
         values = int(codes.max(initial=-1)) + 2
         if size * values > _LARGEST:
-            keys = _dense(keys)
-            size = int(keys.max(initial=-1)) + 1
-        keys = keys * values + (codes + 1)
+            keys, size = compressed(keys, size)
+        keys *= values
+        keys += codes
+        keys += 1
         size *= values
-    return _dense(keys)
-
-
-def _dense(keys: Ints) -> Ints:
-    return np.unique(keys, return_inverse=True)[1].astype(np.int64).reshape(len(keys))
+    return compressed(keys, size)[0]
 
 
 @dataclass(frozen=True, eq=False)

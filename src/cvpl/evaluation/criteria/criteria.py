@@ -94,6 +94,9 @@ def release_criteria(
     more = more or {}
     if not released.rows or not (names or more):
         return None
+    before = None
+    if originals is not None and originals.rows and not more:
+        before = EquivalenceClasses.by([_codes(originals.columns[name]) for name in names], originals.rows)
     columns = [_codes(column) for column in (*(released.columns[name] for name in names), *more.values())]
     classes = EquivalenceClasses.by(columns, released.rows)
     own = weights is None and population is not None
@@ -110,9 +113,6 @@ def release_criteria(
     if population is not None and population >= released.rows:
         found = (estimate(classes.sizes, population) for estimate in (zayatz_uniques, pitman_uniques))
         estimates = PopulationEstimates(population, *found)
-    before = None
-    if originals is not None and originals.rows and not more:
-        before = EquivalenceClasses.by([_codes(originals.columns[name]) for name in names], originals.rows)
     sizes_as_any = compatible_sizes(columns, released.rows)
     return ReleaseCriteria(
         names=(*names, *more),

@@ -29,6 +29,9 @@ def compatible_sizes(columns: Sequence[Codes], rows: int) -> Ints | None:
     patterns = [np.flatnonzero(known == pattern) for pattern in range(int(known.max(initial=-1)) + 1)]
     if len(patterns) * rows > MOST_COMPARED:
         return None
+    if len(patterns) == 1:
+        keys = combined_codes([codes for codes in columns if codes[0] >= 0], rows)
+        return np.bincount(keys)[keys]
     sizes = np.zeros(rows, dtype=np.int64)
     for mine in patterns:
         for theirs in patterns:
