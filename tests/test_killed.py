@@ -143,10 +143,13 @@ def test_a_killed_run_leaves_whole_files_and_the_next_one_nothing_else(kill, num
 
 
 WAITING = """
-import sys, time
+import signal, sys, time
 from importlib import import_module
 from cvpl.cli.main import main
 from cvpl.files import private_folder
+
+# As in a terminal, also if the tests run under nohup.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 def waiting(*_, **__):
     with private_folder() as folder:
