@@ -41,13 +41,14 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     protected = _only(inputs.pair.protected, named)
     pair = Pair(_only(stays, named), protected, _only(control, named), inputs.pair.notices, inputs.pair.measured)
     whole = inputs.descriptions["original"]
-    return Inputs(
-        pair,
-        inputs.evaluation.parted(_renumbered(matches, there), present, absent),
-        inputs.descriptions
+    return replace(
+        inputs,
+        pair=pair,
+        evaluation=inputs.evaluation.parted(_renumbered(matches, there), present, absent),
+        descriptions=inputs.descriptions
         | {"original": replace(whole, rows=len(present)), "control": replace(whole, rows=len(absent))},
-        inputs.whole.parted(present, absent),
-        _parted_order(inputs.order, present, absent),
+        whole=inputs.whole.parted(present, absent),
+        order=_parted_order(inputs.order, present, absent),
     )
 
 

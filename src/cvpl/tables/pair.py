@@ -55,8 +55,8 @@ class InputDescription:
 class Inputs:
     """The tables as read: the pair for the attacker and, separately, the data that only evaluation reads.
 
-    `order` has the row numbers in the files, where records are kept in another order (`record_order`). Without
-    `rows_have_order`, these numbers mean nothing: tables in a cluster have rows in no order.
+    `order` has the row numbers in the files, where records are kept in another order (`record_order`). Tables in a
+    cluster have rows in no order: then `rows_have_order` is False, and `order` is empty.
     """
 
     pair: Pair

@@ -35,5 +35,5 @@ def in_record_order(inputs: Inputs) -> Inputs:
         ),
         evaluation=EvaluationOnly(matches, evaluation.unit.ordered(order), columns, released, secrets),
         whole=inputs.whole.ordered(order),
-        order=order,
+        order=order if inputs.rows_have_order else {},
     )

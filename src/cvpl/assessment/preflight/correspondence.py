@@ -37,11 +37,10 @@ MOST_ROWS = 200_000
 def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure: Disclosure) -> list[out.Finding]:
     """Findings on a kept row order, and on the share of unchanged values by column."""
     pair, matches = inputs.pair, inputs.evaluation.matches
-    by_row = rows_in_order(inputs)
-    ordered = inputs.rows_have_order and order_kept(pair, *by_row)
+    by_row = _rows_in_kept_order(inputs)
     found = []
     declared = matches is not None and len(matches.original) > 0
-    if ordered:
+    if by_row is not None:
         by_place = resolved.identity is not None and ROW_NUMBER in (
             resolved.identity.original,
             resolved.identity.protected,
@@ -63,9 +62,17 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure
             # Without a control the risk is based on these matches alone.
             found.append(out.Finding(check="truth_doubtful", closes_gate=pair.control is None, message=message))
         return found + _unchanged(pair, matches.original, matches.protected, disclosure)
-    if ordered:
+    if by_row is not None:
         return found + _unchanged(pair, *by_row, disclosure)
     return found
+
+
+def _rows_in_kept_order(inputs: Inputs) -> tuple[Ints, Ints] | None:
+    """The records of both tables in the order of their files; None if the release has another, or if they have none."""
+    if not inputs.rows_have_order:
+        return None
+    by_row = rows_in_order(inputs)
+    return by_row if order_kept(inputs.pair, *by_row) else None
 
 
 def rows_in_order(inputs: Inputs) -> tuple[Ints, Ints]:
