@@ -247,6 +247,21 @@ def test_a_column_that_was_replaced_says_nothing():
     assert found.agree[7] == pytest.approx(0.0, abs=0.3)
 
 
+@pytest.mark.parametrize("u", [{}, "values"])
+@pytest.mark.parametrize("kind", [LABEL, NUMBER])
+def test_a_column_may_be_empty_but_for_a_few_people(u, kind):
+    """Those who are compared with the release may have no value there; the other columns are estimated all the same."""
+    rng = np.random.default_rng(1)
+    original = people(rng, 2000)
+    released = flipped(rng, original, [0.9] * len(original.columns))
+    true = (original.to_numpy() == released.to_numpy()).mean(axis=0)
+    rare = {"rare": pd.array([7] + [None] * 1999, dtype="Int64")}
+    columns = dict.fromkeys(original.columns, LABEL) | {"rare": kind}
+    settings = {"m": "release", "u": u, "tolerance": "release"}
+    found = fitted(original.assign(**rare), released.assign(**rare), settings, columns)
+    assert [found.m[name] for name in original] == pytest.approx(true, abs=0.1)
+
+
 def test_large_releases_are_compared_with_fewer_originals():
     assert asked_originals(10, 1_000) == 10
     assert asked_originals(5_000, 1_000) == ASKED

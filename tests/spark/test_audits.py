@@ -103,10 +103,10 @@ def test_tables_made_by_others(session, name, tmp_path):
     entry = ENTRIES[name]
     based = entry.config
     sources = {"original": entry.original, "protected": entry.file}
-    control = based.config.control
-    if control is not None and control.file is not None:
-        sources["control"] = DATA / control.file
-    config = based.config.model_copy(update={"control": None})
+    config = based.config
+    if config.control is not None and config.control != "absent":
+        sources["control"] = DATA / config.control.file
+        config = config.model_copy(update={"control": None})
     numbered = set()
     if config.truth is not None and config.truth.original == "row_number":
         # Rows in a cluster have no order, so the number of each is a column.
@@ -118,7 +118,8 @@ def test_tables_made_by_others(session, name, tmp_path):
     number = list(ENTRIES).index(name)
     frames = parted(session, files, divided(session, number))
     first = number == [key.split()[0] for key in ENTRIES].index(name.split()[0])
-    members = None if FULL and first else some(MEMBERS if "control" in files else WITHOUT_CONTROL, number)
+    has_control = "control" in files or config.control == "absent"
+    members = None if FULL and first else some(MEMBERS if has_control else WITHOUT_CONTROL, number)
     ready = ConfigWithBase(config, based.base, based.name)
     same_on_both(session, files, ready, frames=frames, shared=members is not None, attackers=members)
 

@@ -9,6 +9,9 @@ from cvpl.operators.similarity.match_agreement import MatchAgreement, asked_orig
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Table
 
+UNKNOWN = 0.5
+"""The chance that a record agrees where a value is missing; it is not used."""
+
 
 def find_match_agreement(
     measure: AgreementMeasure, original: Table, protected: Table, rng: np.random.Generator, workers: int = 1
@@ -24,9 +27,10 @@ def find_match_agreement(
         if (equal := measure.compared_equal(column, some, protected)) is not None:
             within[len(compared)] = place
             compared.append(equal)
-    chances = np.empty((some.rows, len(compared)))
+    chances = np.full((some.rows, len(compared)), UNKNOWN)
     for place, (column, shares) in enumerate(compared):
-        chances[:, place] = measure.u[column.name] if shares is None else shares[np.maximum(column.queries, 0)]
+        has = column.queries >= 0  # none may have: a column can be empty but for a few people who are not in the sample
+        chances[has, place] = measure.u[column.name] if shares is None else shares[column.queries[has]]
     with threads(workers) as pool:
         each = map if workers == 1 else pool.map
         found = estimate_m([column for column, _ in compared], chances, within, each=each)
