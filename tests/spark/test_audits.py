@@ -107,13 +107,13 @@ def test_tables_made_by_others(session, name, tmp_path):
     if config.control is not None and config.control != "absent":
         sources["control"] = DATA / config.control.file
         config = config.model_copy(update={"control": None})
-    numbered = set()
-    if config.truth is not None and config.truth.original == "row_number":
+    sides = {} if config.truth is None else {"original": config.truth.original, "protected": config.truth.protected}
+    numbered = {role for role, key in sides.items() if key == "row_number"}
+    if config.truth is not None and numbered:
         # Rows in a cluster have no order, so the number of each is a column.
         columns = {column: role for column, role in config.columns.items() if column}
-        truth = config.truth.model_copy(update={"original": "index"})
+        truth = config.truth.model_copy(update=dict.fromkeys(numbered, "index"))
         config = config.model_copy(update={"columns": columns, "truth": truth})
-        numbered = {"original"}
     files = {role: as_parquet(file, tmp_path / f"{role}.parquet", role in numbered) for role, file in sources.items()}
     number = list(ENTRIES).index(name)
     frames = parted(session, files, divided(session, number))
@@ -127,14 +127,14 @@ def test_tables_made_by_others(session, name, tmp_path):
 def as_parquet(source, file, numbered):
     """A CSV file as Parquet, every cell as it is written, with the number of each row or without.
 
-    Rows are shuffled: in a cluster they have no order, so that nothing is said of it.
+    Rows are shuffled, those of each table in another way: in a cluster they have no order, and nothing is said of it.
     """
     with duckdb.connect() as con:
         con.sql("SET threads = 1")
         read = con.read_csv(str(source), all_varchar=True, header=True)
         kept = ", ".join(f'"{name}"' for name in read.columns if name and not name.startswith("column0"))
         number = "row_number() OVER () - 1 AS index, " if numbered else ""
-        read.project(f"{number}{kept}, hash(row_number() OVER ()) AS shuffled").order("shuffled").project(
-            "* EXCLUDE (shuffled)"
-        ).write_parquet(str(file))
+        read.project(f"{number}{kept}, hash(row_number() OVER (), '{file.stem}') AS shuffled").order(
+            "shuffled"
+        ).project("* EXCLUDE (shuffled)").write_parquet(str(file))
     return file
