@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cvpl.cli.demo import CONFIG
+from examples import examples_apart
 from test_same_bytes import tables
 
 PATIENCE = 120
@@ -52,12 +53,14 @@ def test_the_command_writes_the_result_and_the_page(folder, tmp_path):
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_a_command_that_is_stopped_ends_its_jobs(folder, tmp_path, sign):
-    """Exit code 5 and a sentence; nothing is written, and nothing of Spark goes on."""
+@pytest.mark.parametrize(
+    ("sign", "after"), [(signal.SIGINT, 6), (signal.SIGTERM, 6), (signal.SIGTERM, 0.2)][:: examples_apart(2)]
+)
+def test_a_command_that_is_stopped_ends_its_jobs(folder, tmp_path, sign, after):
+    """Exit code 5 and a sentence; nothing is written, and nothing of Spark goes on, even if it had just begun."""
     process = started(command(folder, "--out", str(tmp_path / "out")), start_new_session=True)
     java = wait_for_java(process)
-    time.sleep(6)
+    time.sleep(after)
     assert process.poll() is None
     process.send_signal(sign)
     _, said = process.communicate(timeout=PATIENCE)

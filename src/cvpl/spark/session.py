@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -97,11 +99,37 @@ def session_for(master: str | None = None, running: SparkSession | None = None) 
     builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
     if master is not None:
         builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
-    session = _started(builder, master)
+    session = None
     try:
+        with _signals_wait():
+            session = _started(builder, master)
         yield session
     finally:
-        session.stop()
+        if session is not None:
+            session.stop()
+
+
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Have signals that interrupt this process wait; Spark, interrupted while it starts Java, would leave that behind.
+
+    Spark's own handler, which would end the jobs of others too, does not stay.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = [item for item in signal.Signals if item.name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    handlers = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
+    came: list[int] = []
+    for number in handlers:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            handlers[signal.Signals(came[0])](came[0], None)
 
 
 def _started(builder: SparkSession.Builder, master: str | None) -> SparkSession:
