@@ -14,9 +14,9 @@ Share = Literal["auto", "all", "none"]
 Name = TypeVar("Name")
 
 # Seconds of one core for a record, measured by `benchmarks/spark_cluster.py --share`.
-_READ = 25e-6
-_DEALT = 15e-6
-_SENT = 8e-6
+_READ = 21e-6
+_DEALT = 16e-6
+_SENT = 11e-6
 """Sending is not spread: one task gets all records."""
 
 
