@@ -1,12 +1,18 @@
-"""Whether an error is an interruption: some libraries turn Ctrl-C into an error of their own."""
+"""What interrupts a run: the signals, and the errors of their own that some libraries turn Ctrl-C into."""
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
 _INTERRUPTED = "Query interrupted"
 """What DuckDB says in a RuntimeError if Ctrl-C ends a query."""
+
+
+def ending_signals() -> list[signal.Signals]:
+    """The signals that end a process and let it clean up; Windows has fewer."""
+    return [item for item in signal.Signals if item.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
 
 def is_interruption(error: BaseException) -> bool:

@@ -109,7 +109,7 @@ def test_tables_made_by_others(session, name, tmp_path):
         config = config.model_copy(update={"control": None})
     sides = {} if config.truth is None else {"original": config.truth.original, "protected": config.truth.protected}
     numbered = {role for role, key in sides.items() if key == "row_number"}
-    if config.truth is not None and numbered:
+    if numbered:
         # Rows in a cluster have no order, so the number of each is a column.
         columns = {column: role for column, role in config.columns.items() if column}
         truth = config.truth.model_copy(update=dict.fromkeys(numbered, "index"))

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cvpl.errors import ExitCode
+from cvpl.interruption import ending_signals
 
 _GRACE = 2.5
 """Seconds that a run has to end by itself after a signal."""
@@ -47,7 +48,7 @@ class Stopping:
         os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(read,), daemon=True, name="stopping").start()
-        for number in _ends():
+        for number in ending_signals():
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, self._interrupt)
 
@@ -63,7 +64,7 @@ class Stopping:
     def over(self) -> None:
         """The run has ended: later signals change nothing any more."""
         if self._listening:
-            for number in _ends():
+            for number in ending_signals():
                 signal.signal(number, signal.SIG_IGN)
 
     def _interrupt(self, *_: object) -> None:
@@ -74,7 +75,7 @@ class Stopping:
 
     def _watch(self, signals: int) -> None:
         """Wait for a signal, then for the run to end by itself, and end it if it does not."""
-        while os.read(signals, 1)[0] not in _ends():
+        while os.read(signals, 1)[0] not in ending_signals():
             pass
         time.sleep(_GRACE)
         from cvpl.files.temporary import remove_own  # noqa: PLC0415 - only if needed
@@ -87,11 +88,6 @@ class Stopping:
             self.say()
             sys.stderr.flush()
         os._exit(ExitCode.INTERRUPTED)
-
-
-def _ends() -> list[signal.Signals]:
-    """The signals that end a process and let it clean up; Windows has fewer."""
-    return [item for item in signal.Signals if item.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
 
 STOPPING = Stopping()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cvpl.errors import UsageError
+from cvpl.interruption import ending_signals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -118,8 +119,7 @@ def _signals_wait() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [item for item in signal.Signals if item.name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    handlers = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
+    handlers = {number: handler for number in ending_signals() if callable(handler := signal.getsignal(number))}
     came: list[int] = []
     for number in handlers:
         signal.signal(number, lambda number, _: came.append(number))
