@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.verdict import missing
+from cvpl.assessment.verdict import BLIND, missing
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.contradictions import (
     TOP1_ABOVE_ATTRIBUTABLE,
@@ -59,7 +59,7 @@ def gate(
     `findings` that closes the gate closes it for every policy. Figures are compared as they are published, rounded up.
     `tables` has the figures that no attacker gives.
     """
-    closing = [f"before the attack: {finding.message}" for finding in findings if finding.closes_gate]
+    closing = closing_reasons(findings)
     outcomes = []
     for one in _policies(policy, fail_above):
         exact, attacker, unknown = (
@@ -77,6 +77,15 @@ def gate(
         judged = judge(one.figure, one.bound, one.limit, value, found, unknown)
         outcomes.append(policy_outcome(one, judged, attacker))
     return sorted(outcomes, key=lambda outcome: outcome.met)
+
+
+def closing_reasons(findings: Sequence[out.Finding]) -> list[str]:
+    """The reasons of findings that close the gate; those on what attackers cannot see come after the attack."""
+    return [
+        finding.message if finding.check in BLIND else f"before the attack: {finding.message}"
+        for finding in findings
+        if finding.closes_gate
+    ]
 
 
 def policy_outcome(policy: PolicyConfig, judged: PolicyDecision, attacker: str | None) -> out.PolicyOutcome:

@@ -21,6 +21,9 @@ CONTROL_FAULTS = {
     "control_unlike": "the control is unlike the originals",
 }
 """Findings that invalidate a control: a risk that is indistinguishable from 0 then means nothing."""
+UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
+BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN)
+"""Findings on what the attackers cannot see, the most telling first: a low risk then means nothing."""
 COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value changed"}
 """The checks that look for rows of originals in the release, and what they found."""
 
@@ -67,6 +70,8 @@ def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosu
         missing=missing(ensemble),
         copies=copied_rows(findings, disclosure.k),
         control_fault=control_fault(findings),
+        blind=blind(findings),
+        coarse=next((finding.message for finding in findings if finding.check == COARSE), None),
         lower_bound=not ensemble.chosen.measured.attack.exact,
     )
     return out.verdict_of(figures)
@@ -82,6 +87,12 @@ def control_fault(findings: Sequence[out.Finding]) -> str | None:
     """Why the control is invalid, by the first finding that says so; None if it is valid."""
     found = {finding.check for finding in findings if finding.closes_gate}
     return next((words for check, words in CONTROL_FAULTS.items() if check in found), None)
+
+
+def blind(findings: Sequence[out.Finding]) -> str | None:
+    """What the attackers cannot see, by the first finding that says so; None if they see."""
+    found = {finding.check: finding.message for finding in findings if finding.closes_gate}
+    return next((found[check] for check in BLIND if check in found), None)
 
 
 def _copies(finding: out.Finding, k: int) -> str:

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.interpolation import betweenness, ordered_features
 from cvpl.attack.prepared_attack import prepare
 from cvpl.attack.representation import Representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
+from cvpl.attack.single_values import value_ratios
 from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
 from cvpl.errors import UsageError
-from cvpl.operators.alignment import Granularity
+from cvpl.operators.alignment import CommonForm
 from cvpl.operators.similarity import Source
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
@@ -36,8 +38,8 @@ class Attack:
     """The inputs and the result of an attack.
 
     `people` are the rows of the original table that the attacker has; `original` is the table of just these, and
-    `found` is in their order. An aligned attacker has generalized `original` and `control` to the release's
-    `granularity`; `held` and `held_control` are the tables before that. `reference` are people outside the release whom
+    `found` is in their order. An aligned attacker has brought `original`, `control` and `protected` to a
+    common `form`; `held` and `held_control` are its tables before that. `reference` are people outside the release whom
     the attacker knows: half of the control, if the evidence needs them; `control` is then the other half, the rows
     `control_rows` of it.
     """
@@ -59,7 +61,7 @@ class Attack:
     found: BestCandidates
     held: Table
     held_control: Table | None
-    granularity: Granularity | None
+    form: CommonForm | None
     keys: WorkKeys
     shared: SharedWork
 
@@ -124,16 +126,22 @@ class Attack:
             margin       s1 - s2                minus that of the second best
             reference    s1 - max s(x, r)       minus the best score among the reference people r
             density      log mean of exp s(x, y) over the release, minus the same over the reference people
+            values       log ratio of the shares of the release and of the reference that have x_c, summed over columns
+            between      -log of the least sine between x to a record and x to another person (`interpolation`)
 
         Without a second candidate, or without a reference person in the block, the lowest possible score is used.
         """
         if self.attacker.evidence == "best":
             return found.best
         supporting = found.best
+        if self.attacker.evidence == "between":
+            return self._between(table)
         if self.attacker.evidence == "margin":
             against = found.second
         elif self.reference is None:
             raise UsageError("evidence against reference people needs a control: half of it is used as the reference")
+        elif self.attacker.evidence == "values":
+            return value_ratios(self._asked(table), self.protected, self.reference)
         elif self.attacker.evidence == "density":
             supporting, against = self._density(table, self.protected), self._density(table, self.reference)
         else:
@@ -146,6 +154,16 @@ class Attack:
         asked = self.original if table == "original" else self.control
         assert asked is not None  # noqa: S101 - a control was searched
         return asked
+
+    def _between(self, table: str) -> Floats:
+        """How exactly released records lie between each record and another of the originals and controls."""
+        representation, pooled = self.representation, [self.original]
+        if self.control is not None:
+            pooled.append(self.control)
+        vectors = [ordered_features(representation, known) for known in pooled]
+        first = 0 if table == "original" else len(vectors[0])
+        own = np.arange(first, first + self._asked(table).rows)
+        return betweenness(np.vstack(vectors), own, ordered_features(representation, self.protected))
 
     def _among_reference(self, table: str, reference: Table) -> BestCandidates:
         def search() -> BestCandidates:
@@ -237,7 +255,7 @@ def attack(
         found=found,
         held=tables.held,
         held_control=strangers.held,
-        granularity=tables.granularity,
+        form=tables.form,
         keys=keys,
         shared=shared,
     )

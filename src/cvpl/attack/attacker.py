@@ -17,12 +17,14 @@ from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
-Alignment = Literal["none", "release", "cells"]
-"""What the attacker does with its own values: nothing; generalize them to the released ones; or generalize them only
-where the release has single values, and compare other cells by the values that they allow."""
-Evidence = Literal["best", "margin", "reference", "density"]
+Alignment = Literal["none", "release", "cells", "ranks", "differences"]
+"""What the attacker does with its own values: nothing; generalize them to the released ones; generalize them only where
+the release has single values, and compare other cells by the values that they allow; compare the ranks of numbers and
+times, and labels under their names in the release; or compare differences between times, and between numbers."""
+Evidence = Literal["best", "margin", "reference", "density", "values", "between"]
 """The evidence for a link: the best candidate's score, its lead over the second best or over the best reference person,
-or how much denser the release is around the record than the reference."""
+how much denser the release is around the record than the reference, how much more often the release has its single
+values than the reference, or how exactly a released record lies on the line between it and another person."""
 
 
 class Attacker(Settings):
@@ -35,7 +37,11 @@ class Attacker(Settings):
     group, set or mask agrees with every value that it allows; `none` is the paper. `evidence` is the score of a link:
     `best`, the score of its best candidate; `margin`, that minus the second best; `reference`, that minus its best
     score among reference people, half of the control, who are not in the release; `density`, the logarithm
-    of the mean of exp(score) over the whole release minus that over the reference people.
+    of the mean of exp(score) over the whole release minus that over the reference people; `values`, the sum over
+    columns of how much more often the release has its value than the reference; `between`, how exactly a released
+    record lies on the line between it and another known person (`attack.interpolation`). With `alignment` set to
+    `ranks` both tables are compared by rank scores, and labels by the names that they seem to have in the release
+    (`operators.recoding`); with `differences`, by the differences between times, and between numbers, of one record.
     """
 
     knows: tuple[str, ...] | None = None
@@ -62,6 +68,14 @@ class Attacker(Settings):
                 "cells are compared by the values that they allow; set `similarity: rarity` or `similarity: "
                 "agreement`, and `evidence: best` or `evidence: margin`"
             )
+        if self.evidence == "values" and not self.compares_values:
+            raise ValueError(
+                "evidence by single values counts values; set `similarity: rarity` or `similarity: agreement`"
+            )
+        if self.evidence == "between" and not (self.similarity == "euclidean" and self.projection == "identity"):
+            raise ValueError(
+                "points between two people are found by distances; set `similarity: euclidean`, `projection: identity`"
+            )
         if self.evidence == "density" and not (self.compares_values and self.blocking.compares_everybody):
             raise ValueError(
                 "evidence by density sums over every released record; set `similarity: rarity` or `similarity: "
@@ -72,7 +86,7 @@ class Attacker(Settings):
     @property
     def needs_reference(self) -> bool:
         """Whether it compares with people outside the release, who are half of the control."""
-        return self.evidence in ("reference", "density")
+        return self.evidence in ("reference", "density", "values")
 
     @property
     def on_scale(self) -> bool:

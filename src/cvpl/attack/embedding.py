@@ -116,7 +116,9 @@ def fit_embedding(
     original: Table, protected: Table, attacker: Attacker, seed: int, shared: SharedWork, keys: WorkKeys
 ) -> Embedding:
     """Fit vectorization on both tables, and the projection by its settings. Attackers with equal `keys` share it."""
-    space = shared.once("space", keys.space, lambda: attacker.vectorization.fit([original, protected]))
+    # The paper's attacker has a feature for every label; an aligned one for those that the release has.
+    released = None if attacker.alignment == "none" else protected
+    space = shared.once("space", keys.space, lambda: attacker.vectorization.fit([original, protected], released))
     operator, arranged = attacker.projection_operator, shared.cache("arranged vectors", keys.blocks)
     if attacker.projects and operator.saved_file is not None:
         space, saved = load_projection(operator.saved_file, space)

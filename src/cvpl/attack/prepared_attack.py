@@ -11,7 +11,8 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.errors_in_knowledge import with_errors
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.operators.alignment import Granularity, detect
+from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, detect
+from cvpl.operators.recoding import Recoding
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
@@ -23,6 +24,8 @@ Ints = NDArray[np.int64]
 FIRST = 500
 """What is estimated from the release without true matches comes from at most this many originals, the first that are
 drawn: attackers that ask different numbers of people then share the estimates."""
+MOST_KNOWN = 50_000
+"""How the release writes values is estimated from at most so many originals, and so many controls."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,7 @@ class AttackedTables:
     held: Table
     original: Table
     protected: Table
-    granularity: Granularity | None
+    form: CommonForm | None
     first: Ints
 
 
@@ -79,10 +82,44 @@ def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int
     protected = attacker.view(pair.protected)
     if attacker.alignment == "none":
         return AttackedTables(people, held, held, protected, None, first)
+    form = _common_form(pair, attacker, held, protected, seed)
+    return AttackedTables(people, held, form.apply(held), form.apply_released(protected), form, first)
+
+
+def _common_form(pair: Pair, attacker: Attacker, held: Table, protected: Table, seed: int) -> CommonForm:
+    """The form in which an aligned attacker compares its records with the release."""
     granularity = detect(held, protected)
     if attacker.alignment == "cells":
-        granularity = granularity.without(generalized_columns(held, protected))
-    return AttackedTables(people, held, granularity.apply(held), protected, granularity, first)
+        return granularity.without(generalized_columns(held, protected))
+    if attacker.alignment == "differences":
+        return DifferenceForm.of(granularity, held)
+    if attacker.alignment == "ranks":
+        control = None if pair.control is None else with_errors(attacker.view(pair.control), attacker.errors, seed)
+        return rank_form(held, protected, control, seed, granularity)
+    return granularity
+
+
+def rank_form(
+    held: Table, protected: Table, control: Table | None, seed: int, granularity: Granularity | None = None
+) -> RankForm:
+    """The ranks of both tables: originals and control, at the granularity of the release, are ranked together."""
+    granularity = granularity or detect(held, protected)
+    people = granularity.apply(_known_people_of(held, control))
+    return RankForm(granularity, Recoding.fit(people, protected, stream(seed, "recoding")))
+
+
+def _known_people_of(held: Table, control: Table | None) -> Table:
+    """Originals and control as one table, evenly spaced records of large ones.
+
+    What is estimated from both together treats them alike.
+    """
+    tables = [table for table in (held, control) if table is not None]
+    some = [table.take(np.linspace(0, table.rows - 1, min(table.rows, MOST_KNOWN)).astype(np.intp)) for table in tables]
+    if len(some) == 1:
+        return some[0]
+    one, other = some
+    columns = {spec.name: one.columns[spec.name].joined(other.columns[spec.name]) for spec in one.specs}
+    return Table("people", one.rows + other.rows, one.specs, columns)
 
 
 def _known_people(rows: int, share: float, most: int | None, seed: int) -> tuple[Ints, Ints]:
@@ -126,11 +163,11 @@ def _strangers(
     if most is not None and len(rows) > most:
         rows = _asked_control(halves, most, seed)
     held = control if len(rows) == control.rows else control.kept(rows)
-    granularity = tables.granularity
-    if granularity is None:
+    form = tables.form
+    if form is None:
         return Strangers(held, held, rows, reference, known)
-    reference = None if reference is None else granularity.apply(reference)
-    return Strangers(held, granularity.apply(held), rows, reference, known)
+    reference = None if reference is None else form.apply(reference)
+    return Strangers(held, form.apply(held), rows, reference, known)
 
 
 def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int) -> Ints:

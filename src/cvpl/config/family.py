@@ -19,6 +19,8 @@ _OPEN = {"alignment": "release", "blocking": "none"}
 _NEAREST = _OPEN | {"similarity": "euclidean", "threshold": "false_rate"}
 _RARITY = _OPEN | {"similarity": "rarity"}
 _ESTIMATED = _OPEN | {"similarity": {"agreement": {"m": "release", "u": "values", "tolerance": "release"}}}
+_RANKS = {"alignment": "ranks", "blocking": "none", "threshold": "false_rate"}
+_NEAREST_RANKS = _RANKS | {"projection": "identity", "similarity": "euclidean"}
 _CONTAINED = {"alignment": "cells", "blocking": "none", "similarity": {"rarity": {"m": 0.99}}}
 
 FAMILY: Mapping[str, Mapping[str, Any]] = {
@@ -41,6 +43,12 @@ FAMILY: Mapping[str, Mapping[str, Any]] = {
     "rarity_density": _RARITY | {"evidence": "density"},
     "contained": _CONTAINED,
     "contained_margin": _CONTAINED | {"evidence": "margin"},
+    "ranks": _NEAREST_RANKS,
+    "ranks_reference": _NEAREST_RANKS | {"evidence": "reference"},
+    "ranks_fellegi_sunter": _RANKS | _ESTIMATED | {"alignment": "ranks"},
+    "differences": _ESTIMATED | {"alignment": "differences"},
+    "between": _NEAREST | {"projection": "identity", "evidence": "between"},
+    "single_values": _RARITY | {"evidence": "values"},
 }
 
 _PROJECTIONS: tuple[Any, ...] = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.interpolation import FEWEST_FEATURES
 from cvpl.config import people_asked
 from cvpl.config.attackers import drawn_attackers
 from cvpl.config.family import FAMILY
@@ -17,6 +18,7 @@ from cvpl.config.written import AuditConfig, InferenceConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.population import population_size
+from cvpl.operators.alignment import compared_differences
 from cvpl.operators.similarity import generalized_columns
 from cvpl.operators.vectorization import Vectorization
 from cvpl.search.budget import Budget
@@ -143,15 +145,15 @@ class ResolvedConfig:
         """The attackers that can run on these tables with a control of this size: some need a reference sample from it.
 
         Members of the family are left out if the remaining half of the control is too small for an interval, and those
-        that compare cells if every released cell is a single value. Other attackers that need a reference sample raise
-        InputError.
+        that compare what the tables do not have: cells if every released cell is a single value, differences without
+        two columns of one unit, points between people without two numbers. Other attackers that need a reference sample
+        raise InputError.
         """
         asked = dict(self.attackers)
-        if self.is_family and any(attacker.alignment == "cells" for attacker in asked.values()):
-            cells = generalized_columns(pair.original, pair.protected)
-            asked = {name: attacker for name, attacker in asked.items() if cells or attacker.alignment != "cells"}
+        if self.is_family:
+            asked = {name: attacker for name, attacker in asked.items() if _has_what_is_compared(attacker, pair)}
             if not asked:
-                what = "the attackers compare released cells by the values that they allow, and every cell is one value"
+                what = "the attackers compare what these tables do not have: cells of several values, or differences"
                 raise InputError([Problem(WHERE, what, "Name other attackers, such as `rarity`.")])
         if control >= (FEWEST_WITH_REFERENCE if self.is_family else 2):
             return asked
@@ -215,3 +217,15 @@ class ResolvedConfig:
         """The same plan with attackers drawn by `seed` as well."""
         more = drawn_attackers(self.config, seed, reference=reference)
         return replace(self, attackers=self.attackers | more, drawn=tuple(more))
+
+
+def _has_what_is_compared(attacker: Attacker, pair: Pair) -> bool:
+    """Whether the tables have the cells, the pairs of columns or the numbers that an attacker compares."""
+    original, protected = (attacker.view(table) for table in (pair.original, pair.protected))
+    if attacker.alignment == "cells":
+        return bool(generalized_columns(original, protected))
+    if attacker.alignment == "differences":
+        return bool(compared_differences(original))
+    if attacker.evidence == "between":
+        return sum(spec.type != "category" for spec in original.specs) >= FEWEST_FEATURES
+    return True

@@ -4,7 +4,8 @@ The sentence is written only here, from the figures of a result. There are four 
 
 linkable                      the interval of the risk lies above 0
 indistinguishable_from_zero   the interval of the risk includes 0, and no other figure shows that people can be linked
-undetermined                  the risk has no interval: no control, too few controls, or a search that skipped pairs
+undetermined                  the risk has no interval: no control, too few controls, or a search that skipped pairs;
+                              or it is low, and the attackers could not have seen anybody
 not_assessable                no attacker is reliable, so a low figure would mean nothing
 """
 
@@ -104,7 +105,8 @@ class VerdictFigures(Section):
 
     `reasons` lists why the release is not assessable. `missing` states why the risk has no interval. `certain` is a
     risk at another false-positive rate, or of another attacker, whose corrected interval is above 0. `copies` states
-    which rows of originals are in the release beyond chance. `control_fault` states why the control is invalid.
+    which rows of originals are in the release beyond chance. `control_fault` states why the control is invalid, `blind`
+    what the attackers cannot see. `coarse` says that nobody could tell people apart in the release.
     `checked` is false if the checks before the attack were not run.
     """
 
@@ -115,6 +117,8 @@ class VerdictFigures(Section):
     missing: str = "there is no control"
     copies: str | None = None
     control_fault: str | None = None
+    blind: str | None = None
+    coarse: str | None = None
     checked: bool = True
     lower_bound: bool = False
 
@@ -122,8 +126,9 @@ class VerdictFigures(Section):
 def verdict_of(figures: VerdictFigures) -> Verdict:
     """The verdict from the figures.
 
-    The kind `indistinguishable_from_zero` is ruled out if `certain` is known, if the control has a fault, and if the
-    search left out pairs. The words "nothing shows" are also ruled out if the release contains copies of originals.
+    The kind `indistinguishable_from_zero` is ruled out if `certain` is known, if the control has a fault, if the
+    attackers are blind, and if the search left out pairs. The words "nothing shows" are also ruled out if the release
+    contains copies of originals.
     """
     if figures.reasons:
         reason = printable(figures.reasons[0])
@@ -141,17 +146,20 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
         return _undetermined(figures, LINKED_MORE_OFTEN)
     if figures.lower_bound:
         return _undetermined(figures, "the search skipped some pairs, so the figures are lower bounds")
+    if figures.blind is not None:
+        return _undetermined(figures, figures.blind)
     sentence = f"The risk of this release cannot be told from 0 (at most {share_in(risk.high)})"
     quiet = figures.checked and figures.copies is None
     margin = MARGIN if risk.high < MARGIN and quiet else None
     if margin is not None:
         sentence += f": nothing shows above a margin of {share_in(margin)}"
+    sentence += "" if figures.coarse is None else f"; {figures.coarse}"
     sentence += _copies(figures) + _right_person(figures)
     return Verdict(kind="indistinguishable_from_zero", sentence=f"{sentence}.", margin=margin, basis="control")
 
 
 def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
-    least = "At least about" if figures.lower_bound else "About"
+    least = "At least about" if figures.lower_bound or figures.blind is not None else "About"
     people = count_in(risk.estimate, risk.low, risk.high)
     sentence = f"{least} {people} can be linked because of this release"
     main = figures.risk
@@ -161,6 +169,7 @@ def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
             where = f", read by attacker '{printable(risk.attacker)}'"
         sentence += f"{where}; the strongest attacker at {main.false_rate:.0%} cannot tell the risk from 0"
         sentence += "" if main.high is None else f" (at most {share_in(main.high)})"
+    sentence += "" if figures.blind is None else f", and perhaps more: {figures.blind}"
     sentence += _copies(figures) + _right_person(figures)
     return Verdict(kind="linkable", sentence=f"{sentence}.", basis="control")
 

@@ -18,7 +18,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.prepared_attack import PreparedAttack
 from cvpl.attack.representation import Representation
 from cvpl.attack.shared_work import WorkKeys
-from cvpl.operators.alignment import Granularity
+from cvpl.operators.alignment import CommonForm
 from cvpl.operators.blocking import Key, Lsh
 from cvpl.search.best import BestCandidates
 from cvpl.search.levers import Levers
@@ -47,7 +47,7 @@ class SearchOrder:
     attacker: Attacker
     keys: WorkKeys
     representation: Representation
-    granularity: Granularity | None
+    form: CommonForm | None
     people: Ints | None
     control: Ints | None
     reference: Ints
@@ -60,7 +60,7 @@ class SearchOrder:
             attacker,
             ready.keys,
             ready.representation.bare(),
-            tables.granularity,
+            tables.form,
             None if len(tables.people) == originals else tables.people,
             None if len(strangers.rows) == controls else strangers.rows,
             strangers.reference_rows,
@@ -72,7 +72,8 @@ def can_be_searched(attacker: Attacker, levers: Levers) -> bool:
     blocking = attacker.blocking
     equal = blocking.compares_everybody or blocking.match == "equality"
     plain = len(blocking.any_of) == 1 and not isinstance(blocking.any_of[0], Lsh)
-    return equal and plain and not levers.used and not attacker.errors
+    as_it_is = attacker.alignment not in ("ranks", "differences")
+    return equal and plain and as_it_is and not levers.used and not attacker.errors
 
 
 def search_all(
@@ -112,7 +113,7 @@ def read_step(step: Step, folder: Path) -> BestCandidates | Floats:
 def _some(table: ClusterTable, order: SearchOrder, rows: Ints | None) -> ClusterTable:
     """Some of the records, at the granularity of the release if the attacker is aligned to it."""
     kept = table if rows is None else table.kept(rows)
-    return kept if order.granularity is None else replace(kept, steps=(*kept.steps, order.granularity.apply))
+    return kept if order.form is None else replace(kept, steps=(*kept.steps, order.form.apply))
 
 
 def _search(order: SearchOrder, queries: ClusterTable, candidates: ClusterTable) -> DataFrame:

@@ -15,8 +15,8 @@ from cvpl.wording import did_you_mean, nearest
 
 _FEW = 3
 """Up to this many columns have a problem of their own."""
-_MANY_TEXTS = 500
-"""A column with fewer labels is compared, whatever they are: it costs little."""
+_MANY_TEXTS = 200_000
+"""A column with fewer labels is compared, whatever they are: texts by their words."""
 _OWN_TEXT = 0.9
 """The least share of labels among the cells of a column that holds free text."""
 _RENAMED = 0.8

@@ -17,6 +17,7 @@ from cvpl.assessment.preflight import preflight
 from cvpl.assessment.progress import QUICK_LOOK, Phase, WholeProgress, prefix_progress
 from cvpl.assessment.screening import quick_look
 from cvpl.assessment.sections.audit import Assessment, audit_result, table_figures
+from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import verdict
 from cvpl.assessment.work import Work
 from cvpl.attack.shared_work import SharedWork
@@ -71,8 +72,10 @@ class PlannedAudit:
             if on_preflight is not None:
                 on_preflight(findings)
             if on_first_answer is not None and first is not None:
-                on_first_answer(verdict(first, findings, disclosure_of_attacks(resolved, inputs, first)))
+                known = with_sight(findings, first, resolved, inputs)
+                on_first_answer(verdict(first, known, disclosure_of_attacks(resolved, inputs, first)))
             ensemble = looked or run_attackers(resolved, inputs, progress, combining=True, shared=shared)
+            findings = with_sight(findings, ensemble, resolved, inputs)
             measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
             disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
             diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, progress, disclosure.k)

@@ -82,9 +82,9 @@ def _search_perturbed(attack: Attack, rng: np.random.Generator, most: int) -> tu
     table = attack.original
     rows = sampled_rows(table.rows, rng, most)
     copy = lightly_perturbed(attack.held, rng, noise=not attack.attacker.compares_values)
-    if attack.granularity is not None:
+    if attack.form is not None:
         # An aligned attacker coarsens whatever it compares, here as after any other protection.
-        copy = attack.granularity.apply(copy)
+        copy = attack.form.apply(copy)
     representation = replace(attack.representation, arranged={})
     representation.arrange(copy, attack.blocks.schemes[0].codes["original"])
     scorer = representation.scorer(table, copy, rows)

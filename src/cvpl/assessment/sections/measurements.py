@@ -164,10 +164,10 @@ def power(measured: Measurement, reading: float | None = None) -> list[out.Power
 
 def alignment(measured: Measurement, grid: Grid) -> list[out.AlignedColumn] | None:
     """The granularity to which the attacker aligned each column; null without alignment."""
-    granularity = measured.attack.granularity
-    if granularity is None:
+    form = measured.attack.form
+    if form is None:
         return None
-    return [out.AlignedColumn(column=column, grain=grain) for column, grain in granularity.describe(grid)]
+    return [out.AlignedColumn(column=column, grain=grain) for column, grain in form.describe(grid)]
 
 
 def attacker_row(

@@ -47,6 +47,10 @@ class Granularity:
         """
         return table.altered({name: grain.apply for name, grain in self.grains.items() if name in table.columns})
 
+    def apply_released(self, table: Table) -> Table:
+        """The released records, which have this granularity already."""
+        return table
+
     def without(self, names: Collection[str]) -> Granularity:
         """The same, except that some columns stay as they are."""
         return replace(self, grains={name: grain for name, grain in self.grains.items() if name not in names})

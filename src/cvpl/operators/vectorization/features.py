@@ -51,14 +51,16 @@ class NumberFeature:
 
 @dataclass(frozen=True, eq=False)
 class CategoryFeatures:
-    """The 0/1 features of one category column: row `code` of `table`, `mean` where the value is missing.
+    """The features of one category column, 0/1 except for words.
+
+    A record has row `code` of `table`, and `mean` where the value is missing.
 
     If a label does not show a level ("North/*"), its row of `table` holds the level's mean; `known` marks the entries
     that are 0/1 facts (None: all are). A label that the fitted tables lack has an all-zero row.
     """
 
     spec: ColumnSpec
-    encoding: Literal["one_hot", "hierarchical", "indicator"]
+    encoding: Literal["one_hot", "hierarchical", "indicator", "words"]
     start: int
     table: Floats
     mean: Floats

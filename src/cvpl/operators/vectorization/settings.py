@@ -18,6 +18,7 @@ from cvpl.operators.vectorization.features import (
 )
 from cvpl.operators.vectorization.space import FeatureSpace
 from cvpl.operators.vectorization.summaries import ColumnSummary, PooledColumn
+from cvpl.operators.words import is_text, word_features
 from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnSpec, Table, Type
 
@@ -49,9 +50,18 @@ class Vectorization(Settings):
         """The columns that are compared."""
         return [spec.name for spec in table.specs if self.columns.get(spec.name, ColumnChoice()).vectorize]
 
-    def fit(self, tables: Sequence[Table]) -> FeatureSpace:
-        """Learn labels, shares and scales from all `tables` together (the original and the protected)."""
-        return self.fit_columns(tables[0].specs, lambda name: PooledColumn([table.columns[name] for table in tables]))
+    def fit(self, tables: Sequence[Table], released: Table | None = None) -> FeatureSpace:
+        """Learn labels, shares and scales from all `tables` together (the original and the protected).
+
+        With `released`, one-hot features are those of the labels that occur in it. A label that only the attacker has
+        then has no feature, be it an original's or a control's: neither can be found by it.
+        """
+
+        def pooled(name: str) -> PooledColumn:
+            shown = None if released is None else released.columns[name]
+            return PooledColumn([table.columns[name] for table in tables], shown)
+
+        return self.fit_columns(tables[0].specs, pooled)
 
     def fit_columns(self, specs: Sequence[ColumnSpec], column: Callable[[str], ColumnSummary]) -> FeatureSpace:
         """The same as `fit`, from a summary of each column over all tables, looked up by name."""
@@ -90,11 +100,15 @@ class Vectorization(Settings):
     ) -> list[NumberFeature | CategoryFeatures]:
         encode = choice.encode or self.encode
         labels, counts = column.labels(), column.label_counts()
-        seen = counts > 0
+        seen = column.compared_labels()
         total = counts.sum()
         if encode == "frequency":
             shares = counts / total if total else counts
             return [self._scaled(NumberFeature(spec, None, start, shares=shares, labels=labels), column)]
+        if encode == "one_hot" and choice.encode is None and is_text(labels, counts):
+            table = word_features(labels, counts)
+            mean = counts @ table / total if total else np.zeros(table.shape[1])
+            return [CategoryFeatures(spec, "words", start, table, mean, labels)]
         if encode == "one_hot":
             check_width(spec, int(seen.sum()))
             table = np.eye(len(labels))[:, seen]

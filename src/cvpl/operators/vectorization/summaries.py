@@ -37,6 +37,9 @@ class ColumnSummary(Protocol):
     def labels(self) -> tuple[str, ...]:
         """The labels of a category."""
 
+    def compared_labels(self) -> NDArray[np.bool_]:
+        """Which labels have a feature."""
+
     def label_counts(self) -> Floats:
         """The number of records with each label."""
 
@@ -49,9 +52,13 @@ class ColumnSummary(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PooledColumn:
-    """One column of some tables, in this process; the columns are all of one kind."""
+    """One column of some tables, in this process; the columns are all of one kind.
+
+    With `released`, the release's column, a label that the release lacks has no feature.
+    """
 
     columns: Sequence[Any]
+    released: Any = None
 
     def has_missing(self) -> bool:
         """Whether some record has no value."""
@@ -66,6 +73,11 @@ class PooledColumn:
         """The number of records with each label."""
         counts: Floats = np.sum([column.counts() for column in self.columns], axis=0).astype(np.float64)
         return counts
+
+    def compared_labels(self) -> NDArray[np.bool_]:
+        """Which labels have a feature: those that occur, or those that occur in the release."""
+        counts = self.label_counts() if self.released is None else self.released.counts()
+        return np.asarray(counts > 0)
 
     def earliest(self) -> np.datetime64:
         """The first time in any table."""

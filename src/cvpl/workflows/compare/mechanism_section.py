@@ -9,8 +9,9 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.assessment.draw_policies import draw_policies
+from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.sections.intervals import interval_fields
-from cvpl.assessment.verdict import control_fault, copied_rows, risk_at
+from cvpl.assessment.verdict import blind, control_fault, copied_rows, risk_at
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.intervals import attributable_from_power
@@ -56,6 +57,7 @@ def over_draws(
         missing=f"no interval is offered ({reading.unread or 'unmeasured'})",
         copies=copied_rows(preflight, disclosure.k),
         control_fault=control_fault(preflight),
+        blind=blind(preflight),
         lower_bound=not exact,
     )
     section = first.section.model_copy(
@@ -84,7 +86,7 @@ def over_draws(
 def judged(found: ReleaseFigures, policies: tuple[PolicyConfig, ...]) -> ReleaseFigures:
     """The published figures of a mechanism with its policies, judged by them."""
     section = found.section
-    closing = tuple(f"before the attack: {finding.message}" for finding in section.preflight if finding.closes_gate)
+    closing = closing_reasons(section.preflight)
     doubts = (*closing, *section.reasons)
 
     def power_at(false_rate: float) -> out.Power | None:

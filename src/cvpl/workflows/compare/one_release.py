@@ -25,6 +25,7 @@ from cvpl.assessment.sections.compliance import have_one_match, promise_status
 from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.inference import inference, release_inference
 from cvpl.assessment.sections.singling_out import singling_out
+from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
@@ -72,8 +73,9 @@ class AttackedRelease:
 
     @cached_property
     def findings(self) -> list[out.Finding]:
-        """The findings of the checks before the attack."""
-        return preflight(self.resolved, self.inputs, self.likeness)
+        """The findings of the checks before the attack, and on what the attackers cannot see."""
+        found = preflight(self.resolved, self.inputs, self.likeness)
+        return with_sight(found, self.ensemble, self.resolved, self.inputs)
 
     @cached_property
     def utility(self) -> Utility:

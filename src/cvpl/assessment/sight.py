@@ -1,0 +1,197 @@
+"""Whether the attackers would have seen somebody: without proof of that, a low figure comforts for the wrong reason.
+
+Three things are asked of a release whose risk is based on a control:
+
+columns      is it known how the release writes each column that is compared (`operators.recoding`)? Values that match
+             nothing, or whose change is unknown, are unread.
+originals    do the attackers find the originals in their own table, well above chance? If not, the columns say too
+             little about anybody.
+change       originals are brought through the release's own column-wise change, as it is estimated, and planted among
+             the released records. Do the attackers that decide find them? If they find far fewer than an attacker who
+             looks for the changed rows themselves, they are blind. If such an attacker finds hardly anybody either, the
+             classes are too coarse to tell people apart, and that is protection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl import result as out
+from cvpl.assessment.combined import COMBINED
+from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.verdict import ALIKE, COARSE, UNREAD, UNSEEN
+from cvpl.attack.attack import attack
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.prepared_attack import rank_form
+from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.control import FALSE_RATE, attributable_rate, power_at
+from cvpl.operators.alignment import RankForm
+from cvpl.randomness import stream
+from cvpl.tables.columns import Pair, Table
+from cvpl.tables.pair import Inputs
+from cvpl.tables.row_keys import row_keys
+
+Floats = NDArray[np.float64]
+
+PLANTED = 300
+"""The most originals that are planted, ..."""
+CONTROLS = 600
+"""... the most controls that they are compared with, ..."""
+RELEASED = 10_000
+"""... and the most released records among which they are planted."""
+FEWEST = 50
+"""With fewer originals or controls nothing is planted."""
+WELL_ABOVE_CHANCE = 0.15
+"""People count as found if this share of them is, beyond the controls that are linked by mistake, ..."""
+HALF = 0.5
+"""... and at least this part of those whom an attacker finds who looks for the changed rows themselves."""
+TRIED = ("ranks", "fellegi_sunter_em", "nearest_unprojected", "contained", "rarity", "ranks_fellegi_sunter")
+"""The members to try after the headline; the first that finds the planted people is proof enough."""
+
+
+@dataclass(frozen=True)
+class PlantedPeople:
+    """The share of planted people whom an attacker finds beyond chance, and the share that can be found."""
+
+    attacker: str
+    found: float
+    attainable: float
+
+    @property
+    def seen(self) -> bool:
+        """Whether the attacker finds enough of those who can be found."""
+        return self.found >= max(WELL_ABOVE_CHANCE, HALF * self.attainable)
+
+    @property
+    def coarse(self) -> bool:
+        """Whether hardly anybody can be found by anybody."""
+        return self.attainable < WELL_ABOVE_CHANCE
+
+
+def with_sight(
+    findings: Sequence[out.Finding], ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs
+) -> list[out.Finding]:
+    """The findings of the checks before the attack, and those on what the attackers cannot see."""
+    found = [*findings, *sight_findings(ensemble, resolved, inputs)]
+    return sorted(found, key=lambda finding: not finding.closes_gate)
+
+
+def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+    """The findings on what the attackers cannot see; empty without a control, which a low figure needs."""
+    if ensemble.basis != "control" or inputs.pair.control is None:
+        return []
+    form = _form(ensemble, resolved, inputs.pair)
+    found = [*_unread(form), *_originals(ensemble)]
+    planted = planted_people(ensemble, form, resolved, inputs.pair)
+    if planted is not None and planted.coarse:
+        message = "even an attacker who knows how the columns were changed cannot tell people apart in it"
+        found.append(out.Finding(check=COARSE, closes_gate=False, message=message))
+    elif planted is not None and not planted.seen:
+        message = "the attackers do not find people whose rows were changed as the release changes its columns"
+        found.append(out.Finding(check=UNSEEN, closes_gate=True, message=message))
+    return found
+
+
+def _form(ensemble: EnsembleOutcome, resolved: ResolvedConfig, pair: Pair) -> RankForm:
+    """The estimated change of every column: that of an attacker by ranks, or estimated now."""
+    for outcome in ensemble.outcomes.values():
+        form = outcome.measured.attack.form
+        if isinstance(form, RankForm) and outcome.measured.attack.attacker.knows is None:
+            return form
+    tables = [
+        table if table is None or table.rows <= RELEASED else _some(table, RELEASED)
+        for table in (pair.original, pair.protected, pair.control)
+    ]
+    original, protected, control = tables
+    assert original is not None  # noqa: S101 - every pair has both
+    assert protected is not None  # noqa: S101
+    return rank_form(original, protected, control, resolved.config.seed)
+
+
+def _some(table: Table, most: int) -> Table:
+    return table.take(np.linspace(0, table.rows - 1, min(most, table.rows)).astype(np.intp))
+
+
+def _unread(form: RankForm) -> list[out.Finding]:
+    unread = [sight for sight in form.recoding.sights if sight.seen == "unread"]
+    if not unread:
+        return []
+    names = ", ".join(f"'{sight.column}'" for sight in unread)
+    which = f"column {names}" if len(unread) == 1 else f"columns {names}"
+    message = f"no attacker can read {which} of the release ({unread[0].why})"
+    return [out.Finding(check=UNREAD, closes_gate=True, message=message, count=len(unread))]
+
+
+def _originals(ensemble: EnsembleOutcome) -> list[out.Finding]:
+    """Whether the originals are found in their own table, by the attacker that finds most."""
+    known = [outcome.canaries for outcome in ensemble.qualified.values() if outcome.canaries is not None]
+    power = [one.identity.power for one in known if one.identity.power is not None]
+    if not power or (attributable_rate(max(power), FALSE_RATE) or 0.0) >= WELL_ABOVE_CHANCE:
+        return []
+    message = "the columns that are compared hardly tell people apart, even in the original itself"
+    return [out.Finding(check=ALIKE, closes_gate=True, message=message)]
+
+
+def planted_people(
+    ensemble: EnsembleOutcome, form: RankForm, resolved: ResolvedConfig, pair: Pair
+) -> PlantedPeople | None:
+    """The first attacker that finds the planted people, or the one that finds most; None if there are too few."""
+    assert pair.control is not None  # noqa: S101 - checked by the caller
+    rng = stream(resolved.config.seed, "planted people")
+    people, control = (_drawn(table, most, rng) for table, most in ((pair.original, PLANTED), (pair.control, CONTROLS)))
+    if min(people.rows, control.rows) < FEWEST:
+        return None
+    changed, others = (form.recoding.to_release(form.granularity.apply(table)) for table in (people, control))
+    rest = _drawn(pair.protected, RELEASED, rng)
+    released = _joined(changed, rest, rng)
+    attainable = _beyond_chance(*(_rarity(table, released) for table in (changed, others)))
+    best: PlantedPeople | None = None
+    for name, attacker in _deciding(ensemble):
+        if attacker.needs_reference and control.rows < 2 * FEWEST:
+            continue
+        done = attack(Pair(people, released, control), attacker, seed=resolved.config.seed, budget=resolved.budget)
+        base = done.search_control()
+        if base is None:
+            continue
+        found = PlantedPeople(name, _beyond_chance(done.scores, done.evidence("control", base)), attainable)
+        if best is None or found.found > best.found:
+            best = found
+        if found.seen or found.coarse:
+            break
+    return best
+
+
+def _deciding(ensemble: EnsembleOutcome) -> Sequence[tuple[str, Attacker]]:
+    """The attackers that count, the headline first, then those that see most kinds of change."""
+    names = [name for name in (ensemble.headline, *TRIED, *ensemble.counted) if name in ensemble.counted]
+    distinct = [name for name in dict.fromkeys(names) if name != COMBINED][: len(TRIED) + 1]
+    attackers = [(name, ensemble.outcomes[name].measured.attack.attacker) for name in distinct]
+    return [(name, one.model_copy(update={"errors": 0.0, "knows_people": 1.0})) for name, one in attackers]
+
+
+def _drawn(table: Table, most: int, rng: np.random.Generator) -> Table:
+    size = min(most, table.rows)
+    return table.take(np.sort(rng.choice(table.rows, size, replace=False)).astype(np.intp))
+
+
+def _joined(planted: Table, rest: Table, rng: np.random.Generator) -> Table:
+    """The planted records among the released ones, in no order."""
+    order = rng.permutation(planted.rows + rest.rows)
+    columns = {spec.name: planted.columns[spec.name].joined(rest.columns[spec.name]).take(order) for spec in rest.specs}
+    return Table("protected", len(order), rest.specs, columns)
+
+
+def _rarity(changed: Table, released: Table) -> Floats:
+    """One over the number of released records that are equal to each changed record; 0 if there is none."""
+    there, counts = np.unique(row_keys(released), return_counts=True)
+    mine = row_keys(changed)
+    place = np.minimum(np.searchsorted(there, mine), len(there) - 1)
+    return np.where(there[place] == mine, 1 / counts[place], 0.0)
+
+
+def _beyond_chance(originals: Floats, controls: Floats) -> float:
+    return attributable_rate(power_at(originals, controls, FALSE_RATE), FALSE_RATE) or 0.0

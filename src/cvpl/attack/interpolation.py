@@ -1,0 +1,80 @@
+"""Released records on the line between two people: SMOTE, averages of two, points between neighbours.
+
+If y = x + t (x' - x) with 0 < t < 1, then y lies on the line from x to x'. For a person x, the nearest released records
+y and, for each of these, the people x' nearest to y are tried; the evidence is
+
+    -log of the least sine of the angle between y - x and x' - x
+
+over all y and x' with y between them. People are originals and controls alike, so in a release that has nothing to do
+with the originals both find such lines by chance equally often.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.attack.embedding import Embedding
+from cvpl.operators.vectorization.features import NumberFeature
+from cvpl.tables.columns import Table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RECORDS = 15
+"""The number of released records near a person that are tried, ..."""
+PARTNERS = 15
+"""... and of people near each of these."""
+FEWEST_FEATURES = 2
+"""In fewer ordered features every record lies between two people."""
+EXACT = 1e-5
+"""Smaller sines are rounding."""
+_CHUNK = 256
+
+
+def ordered_features(embedding: Embedding, table: Table) -> Floats:
+    """The scaled numbers and times of a table's records."""
+    parts = [part for part in embedding.space.parts if isinstance(part, NumberFeature)]
+    columns = [part.values(table.columns[part.spec.name]) for part in parts]
+    return np.column_stack(columns) if columns else np.zeros((table.rows, 0))
+
+
+def betweenness(people: Floats, own: Ints, released: Floats) -> Floats:
+    """The evidence of the people in rows `own`; 0 with fewer than two features."""
+    result = np.zeros(len(own))
+    if people.shape[1] < FEWEST_FEATURES or not len(released) or len(people) < 2:
+        return result
+    near_records = _nearest(people[own], released, RECORDS)
+    used = np.unique(near_records)
+    partners = np.full((len(released), min(PARTNERS, len(people))), -1, dtype=np.int64)
+    partners[used] = _nearest(released[used], people, PARTNERS)
+    for start in range(0, len(own), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        result[rows] = _of_some(people, own[rows], released, near_records[rows], partners)
+    return result
+
+
+def _of_some(people: Floats, own: Ints, released: Floats, records: Ints, partners: Ints) -> Floats:
+    mine = people[own]
+    to_record = released[records] - mine[:, None, :]
+    others = partners[records]
+    to_other = people[others] - mine[:, None, None, :]
+    length = np.sqrt((to_record**2).sum(axis=2))[:, :, None] * np.sqrt((to_other**2).sum(axis=3))
+    inner = np.einsum("qrd,qrpd->qrp", to_record, to_other)
+    share = inner / np.maximum((to_other**2).sum(axis=3), 1e-300)
+    between = (share > EXACT) & (share < 1 - EXACT) & (length > 0) & (others != own[:, None, None])
+    cosine = np.where(between, inner / np.where(length > 0, length, 1.0), 0.0)
+    sine = np.sqrt(np.maximum(1 - np.clip(cosine, -1, 1) ** 2, 0.0))
+    return np.asarray(-np.log(np.maximum(np.where(between, sine, 1.0).min(axis=(1, 2)), EXACT)))
+
+
+def _nearest(queries: Floats, among: Floats, most: int) -> Ints:
+    """The rows of the nearest vectors of each query."""
+    count = min(most, len(among))
+    found = np.empty((len(queries), count), dtype=np.int64)
+    squares = (among**2).sum(axis=1)
+    for start in range(0, len(queries), _CHUNK):
+        part = queries[start : start + _CHUNK]
+        apart = squares - 2 * part @ among.T
+        found[start : start + _CHUNK] = np.argpartition(apart, count - 1, axis=1)[:, :count]
+    return found

@@ -1,0 +1,50 @@
+"""The ranks of a column's values among those of a table: the same for numbers in any unit, logged or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.tables.columns import ColumnData
+
+Floats = NDArray[np.float64]
+SPREAD = np.sqrt(12.0)
+"""One over the standard deviation of a number that is uniform between 0 and 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The sorted known values of a column, a range at its midpoint."""
+
+    values: Floats
+
+    @classmethod
+    def of(cls, column: ColumnData) -> Ranks:
+        """The values of a column."""
+        return cls(np.sort(column.ordinal()[column.known()]))
+
+    @property
+    def distinct(self) -> int:
+        """The number of distinct values."""
+        return 0 if not len(self.values) else 1 + int((np.diff(self.values) > 0).sum())
+
+    def shares(self, values: Floats) -> Floats:
+        """The share of the values below each value, and half of those equal to it; NaN for a missing one."""
+        below = np.searchsorted(self.values, values, side="left")
+        reached = np.searchsorted(self.values, values, side="right")
+        return np.where(np.isnan(values), np.nan, (below + reached) / (2 * max(1, len(self.values))))
+
+    def scores(self, values: Floats, direction: int = 1) -> Floats:
+        """The shares about 0, with the spread of a standard normal; turned around if `direction` is -1."""
+        return np.asarray(direction * SPREAD * (self.shares(values) - 0.5))
+
+    def at(self, shares: Floats) -> Floats:
+        """The value at each share: between two values where most differ, otherwise the nearest."""
+        if not len(self.values):
+            return np.full(len(shares), np.nan)
+        place = np.clip(shares * len(self.values) - 0.5, 0, len(self.values) - 1)
+        if self.distinct < len(self.values) / 2:
+            return self.values[np.nan_to_num(np.rint(place)).astype(np.int64)]
+        return np.interp(place, np.arange(len(self.values)), self.values)

@@ -1,0 +1,406 @@
+"""The recoding of a release: the direction of every ordered column, and the new name of every label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.operators.recoding.directions import (
+    ASKED,
+    RELEASED,
+    UNSURE,
+    agreement_terms,
+    best_directions,
+    gains,
+    moments,
+    tried_on_records,
+)
+from cvpl.operators.recoding.ranks import Ranks
+from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, Profiles, match_labels, separated
+from cvpl.operators.recoding.sight import ColumnSight
+from cvpl.operators.recoding.simple_forms import has_simple_form
+from cvpl.operators.words import is_text, shared_words
+from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Labels, Numbers, Table, Times
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Change = Callable[[Any], ColumnData]
+
+MOST_ROWS = 5_000
+"""Associations between columns are estimated from at most so many records of a table."""
+ALIKE = 0.3
+"""Two distributions with at most this Kolmogorov-Smirnov distance are taken for the same scale ..."""
+SURELY_ALIKE = 0.1
+"""... but above this only if the column still goes with the same other columns."""
+NOT_TURNED = 0.05
+"""What a column on the same scale adds to the agreement of directions if it is not turned around."""
+KNOWN_LABELS = 0.5
+"""Labels are taken for the originals' own if at least this share of the released records has one of them."""
+ASSOCIATED = 0.15
+"""The least rank correlation with another column that can show whether a recoding is understood."""
+KEPT, ALIGNED = 0.3, 0.8
+"""A recoding is understood if the associations of the column keep this part of their strength, and if the cosine of
+those before and after is at least this."""
+CLEAR, CLEARLY = 0.5, 3.0
+"""A renaming is understood if at least this share of the records has a label whose partner is better than the next best
+by this many standard errors."""
+RENAMED = 30.0
+"""Labels that the originals have too count as exchanged if that explains this much more, in squared standard errors."""
+SHARED_WORDS = 0.3
+"""Texts are read if at least this share of the released words occurs in the originals' texts."""
+MOST_UNSURE = 7
+"""So many columns at most have their direction tried on records, in all combinations."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedRecoding:
+    """The ranks of an ordered column in both tables, and its direction; `as_is` if the scale is the originals'."""
+
+    own: Ranks
+    released: Ranks
+    direction: int
+    as_is: bool
+
+    def scores(self, column: ColumnData) -> Numbers:
+        """The rank scores of the attacker's values, in the direction of the release."""
+        return _numbers(self.own.scores(column.ordinal(), self.direction))
+
+    def released_scores(self, column: ColumnData) -> Numbers:
+        """The rank scores of released values."""
+        return _numbers(self.released.scores(column.ordinal()))
+
+    def to_release(self, column: ColumnData) -> ColumnData:
+        """The attacker's values as the release would write them."""
+        if self.as_is and self.direction > 0:
+            return column
+        shares = self.own.shares(column.ordinal())
+        return _like(column, self.released.at(shares if self.direction > 0 else 1 - shares))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRecoding:
+    """The released code that stands for each of the attacker's; the last is -1 (missing)."""
+
+    recode: NDArray[np.int32]
+
+    def scores(self, column: Labels) -> Labels:
+        """The labels as the release writes them."""
+        return Labels(self.recode[column.codes], column.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """How the release writes each column, as far as it is known.
+
+    Ordered columns become rank scores, as the attacker's own ranks and as the release's; labels get the names that
+    they have in the release.
+    """
+
+    ordered: Mapping[str, OrderedRecoding]
+    labels: Mapping[str, LabelRecoding]
+    sights: tuple[ColumnSight, ...]
+
+    @classmethod
+    def fit(cls, people: Table, released: Table, rng: np.random.Generator) -> Recoding:
+        """Estimate it from the originals and the control together, at the granularity of the release."""
+        return _Fit(people, released, rng).recoding()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every column is as it was: the same scale and direction, the same labels."""
+        turned = any(not part.as_is or part.direction < 0 for part in self.ordered.values())
+        return not turned and not self.labels
+
+    def apply(self, table: Table) -> Table:
+        """The attacker's records: numbers and times as rank scores, labels as the release names them."""
+        ordered = {name: part.scores for name, part in self.ordered.items()}
+        return _with_numbers(table, ordered | {name: part.scores for name, part in self.labels.items()}, self.ordered)
+
+    def apply_released(self, table: Table) -> Table:
+        """The released records in the same form."""
+        return _with_numbers(table, {name: part.released_scores for name, part in self.ordered.items()}, self.ordered)
+
+    def describe(self) -> list[tuple[str, str]]:
+        """List the columns that are recoded, and how, without a value of the data."""
+        found = []
+        for name, part in self.ordered.items():
+            if not part.as_is or part.direction < 0:
+                found.append((name, "another scale" + (", turned around" if part.direction < 0 else "")))
+        return found + [(name, "other labels") for name in self.labels]
+
+    def to_release(self, table: Table) -> Table:
+        """The attacker's records as the release would write them."""
+        changes: dict[str, Change] = {name: part.to_release for name, part in self.ordered.items()}
+        return table.altered(changes | {name: part.scores for name, part in self.labels.items()})
+
+
+def _with_numbers(table: Table, changes: Mapping[str, Change], ordered: Collection[str]) -> Table:
+    """The table with changed columns, where ordered columns are numbers now."""
+    specs = tuple(
+        replace(spec, type="numeric") if spec.name in ordered and spec.type != "numeric" else spec
+        for spec in table.specs
+    )
+    place = table.place.another()
+    fetch: dict[str, Fetch] = {spec.name: partial(table.columns.__getitem__, spec.name) for spec in table.specs}
+    for name, change in changes.items():
+        if name in fetch:
+            fetch[name] = place.put(change(table.columns[name]))
+    return Table(table.name, table.rows, specs, Columns(fetch), place)
+
+
+def _numbers(values: Floats) -> Numbers:
+    return Numbers(values, values, values)
+
+
+def _like(column: ColumnData, values: Floats) -> ColumnData:
+    """A column of the same kind with other values, missing where it is missing."""
+    values = np.where(column.known(), values, np.nan)
+    if isinstance(column, Times):
+        known = ~np.isnan(values)
+        first = np.full(len(values), np.datetime64("NaT"), dtype="datetime64[us]")
+        first[known] = values[known].astype(np.int64).astype("datetime64[us]")
+        return Times(first, first)
+    return _numbers(values)
+
+
+class _Fit:
+    """One estimate, step by step: directions, then names, then what of it can be trusted."""
+
+    def __init__(self, people: Table, released: Table, rng: np.random.Generator) -> None:
+        self.people, self.released = (_sampled(table) for table in (people, released))
+        self.rng = rng
+        self.specs = released.specs
+        self.ranks = {
+            spec.name: (Ranks.of(people.columns[spec.name]), Ranks.of(released.columns[spec.name]))
+            for spec in self.specs
+            if people.columns[spec.name].ordered
+        }
+        self.ordered = [name for name, (own, there) in self.ranks.items() if own.distinct > 1 and there.distinct > 1]
+        self.apart = {name: _distance(*self.ranks[name]) for name in self.ordered}
+        self.scores = tuple(
+            np.column_stack(
+                [np.nan_to_num(self.ranks[n][side].scores(table.columns[n].ordinal())) for n in self.ordered]
+                or [np.zeros((table.rows, 0))]
+            ).reshape(table.rows, len(self.ordered))
+            for side, table in enumerate((self.people, self.released))
+        )
+        self.texts = {spec.name for spec in self.specs if _are_texts(people, released, spec.name)}
+        self.codes = {
+            spec.name: tuple(_codes(table.columns[spec.name]) for table in (self.people, self.released))
+            for spec in self.specs
+            if isinstance(people.columns[spec.name], Labels) and spec.name not in self.texts
+        }
+        self.shared = {name: _share_known(*codes) for name, codes in self.codes.items()}
+        self.renamed: dict[str, dict[int, int]] = {}
+        self.clear: dict[str, float] = {}
+        self.at = np.ones(len(self.ordered), dtype=np.int64)
+
+    def recoding(self) -> Recoding:
+        """The whole estimate."""
+        strange = [n for n, share in self.shared.items() if share < KNOWN_LABELS and self._matchable(n)]
+        self._turn()
+        for name in sorted(strange, key=lambda n: len(np.unique(self.codes[n][0]))):
+            self._rename(name)
+        if strange:
+            self._turn()
+            for name in strange:
+                self._rename(name)
+        for name in self.codes:
+            if self.shared[name] >= KNOWN_LABELS and self._matchable(name):
+                self._exchange(name)
+        ordered = {
+            name: OrderedRecoding(*self.ranks[name], int(self.at[place]), self._on_scale(name))
+            for place, name in enumerate(self.ordered)
+        }
+        labels = {name: LabelRecoding(self._recode(name)) for name in self.renamed}
+        return Recoding(ordered, labels, tuple(self._sight(spec) for spec in self.specs))
+
+    def _on_scale(self, name: str) -> bool:
+        return self.apart[name] <= ALIKE
+
+    def _matchable(self, name: str) -> bool:
+        return all(1 < len(np.unique(codes[codes >= 0])) <= MOST_LABELS for codes in self.codes[name])
+
+    def _aligned_codes(self) -> tuple[dict[str, Ints], dict[str, Ints]]:
+        """The labels whose meaning is known in both tables."""
+        own, there = {}, {}
+        for name, (mine, theirs) in self.codes.items():
+            if name in self.renamed or self.shared[name] >= KNOWN_LABELS:
+                own[name], there[name] = self._renamed_codes(name, mine), theirs
+        return own, there
+
+    def _renamed_codes(self, name: str, codes: Ints) -> Ints:
+        return self._recode(name)[codes].astype(np.int64) if name in self.renamed else codes
+
+    def _recode(self, name: str) -> NDArray[np.int32]:
+        size = int(max(codes.max(initial=-1) for codes in self.codes[name])) + 1
+        column = self.people.columns[name]
+        recode = np.arange(max(size, column.label_count) + 1, dtype=np.int32)
+        for own, there in self.renamed[name].items():
+            recode[own] = there
+        recode[-1] = -1
+        return recode
+
+    def _turn(self) -> None:
+        """Find the directions, by associations and, where these are too weak, on records."""
+        if not self.ordered:
+            return
+        own_labels, there = self._aligned_codes()
+        pairs, single = agreement_terms(self.scores[0], self.scores[1], own_labels, there)
+        kept = np.array([NOT_TURNED if self._on_scale(name) else 0.0 for name in self.ordered])
+        self.at = best_directions(pairs, single + kept)
+        change = np.abs(gains(pairs, single, self.at))
+        unsure = np.flatnonzero(change < UNSURE)
+        unsure = np.sort(unsure[np.argsort(change[unsure], kind="stable")][:MOST_UNSURE])
+        if len(unsure):
+            people = self.rng.choice(len(self.scores[0]), min(ASKED, len(self.scores[0])), replace=False)
+            records = self.rng.choice(len(self.scores[1]), min(RELEASED, len(self.scores[1])), replace=False)
+            weight = np.zeros((len(people), len(records)))
+            for name, codes in own_labels.items():
+                weight += 2.0 * (codes[people][:, None] != there[name][records][None, :])
+            asked = self.scores[0][people], self.scores[1][records]
+            self.at = tried_on_records(*asked, self.at, unsure, weight)
+
+    def _features(self, without: str) -> tuple[Floats, Floats]:
+        """The features of both tables in which labels of one column are compared."""
+        own, there = [self.scores[0] * self.at], [self.scores[1]]
+        own_labels, released_labels = self._aligned_codes()
+        for name, codes in own_labels.items():
+            if name == without:
+                continue
+            found = np.unique(released_labels[name][released_labels[name] >= 0])
+            if len(found) <= SHARED_LABELS:
+                own.append((codes[:, None] == found).astype(np.float64))
+                there.append((released_labels[name][:, None] == found).astype(np.float64))
+        return np.hstack(own), np.hstack(there)
+
+    def _profiles(self, name: str) -> tuple[Profiles, Profiles]:
+        features = self._features(name)
+        own, there = (Profiles.of(codes, part) for codes, part in zip(self.codes[name], features, strict=True))
+        return own, there
+
+    def _rename(self, name: str) -> None:
+        own, there = self._profiles(name)
+        self.renamed[name] = match_labels(own, there)
+        self.clear[name] = separated(own, there, self.renamed[name], CLEARLY)
+
+    def _exchange(self, name: str) -> None:
+        """Take labels that both tables have for exchanged, if that explains far more."""
+        own, there = self._profiles(name)
+        if not np.array_equal(own.labels, there.labels):
+            return
+        costs, found = own.costs(there), match_labels(own, there)
+        place = {label: at for at, label in enumerate(there.labels.tolist())}
+        chosen = np.array([place[found[label]] for label in own.labels.tolist()])
+        rows = np.arange(len(chosen))
+        same, other = float(np.trace(costs)), float(costs[rows, chosen].sum())
+        if same - other > RENAMED and other < same / 2:
+            self.renamed[name] = found
+            self.clear[name] = separated(own, there, found, CLEARLY)
+
+    def _sight(self, spec: ColumnSpec) -> ColumnSight:
+        name = spec.name
+        if name in self.texts:
+            texts = [_used(table.columns[name]) for table in (self.people, self.released)]
+            if shared_words(*texts) >= SHARED_WORDS:
+                return ColumnSight(name, "as_is")
+            return ColumnSight(name, "unread", "its words are not those of the originals")
+        if name in self.codes:
+            return self._label_sight(name)
+        own, there = self.ranks[name]
+        if there.distinct < 2 or own.distinct < 2:
+            return ColumnSight(name, "constant")
+        place = self.ordered.index(name)
+        strength, kept = self._association(place)
+        known = strength >= max(ASSOCIATED, 4 / np.sqrt(len(self.scores[0])))
+        if self._on_scale(name):
+            lost = known and not kept and self.apart[name] > SURELY_ALIKE
+            if lost:
+                return ColumnSight(name, "unread", "its values no longer go with those of other columns")
+            return ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded")
+        if (known and kept) or has_simple_form(own, there, int(self.at[place])):
+            return ColumnSight(name, "recoded")
+        return ColumnSight(name, "unread", "its values are on another scale, and it is not known how they were changed")
+
+    def _association(self, place: int) -> tuple[float, bool]:
+        """The largest rank correlation of an ordered column with another, and whether the release keeps them."""
+        before = np.delete(moments(self.scores[0] * self.at, self.scores[0] * self.at)[place], place)
+        after = np.delete(moments(self.scores[1], self.scores[1])[place], place)
+        own, there = self._aligned_codes()
+        column = self.scores[0][:, [place]] * self.at[place], self.scores[1][:, [place]]
+        for name, codes in own.items():
+            means = [
+                _label_means(side[:, 0], labels) for side, labels in zip(column, (codes, there[name]), strict=True)
+            ]
+            size = min(len(part) for part in means)
+            before, after = (np.append(old, new[:size]) for old, new in zip((before, after), means, strict=True))
+        if not len(before):
+            return 0.0, False
+        strength = float(np.abs(before).max())
+        norm = float(np.linalg.norm(before) * np.linalg.norm(after))
+        if norm <= 0:
+            return strength, False
+        inner = float(before @ after)
+        return strength, inner / norm >= ALIGNED and inner / float(before @ before) >= KEPT
+
+    def _label_sight(self, name: str) -> ColumnSight:
+        released = self.codes[name][1]
+        if len(np.unique(released[released >= 0])) < 2:
+            return ColumnSight(name, "constant")
+        if name in self.renamed:
+            if self.clear[name] >= CLEAR:
+                return ColumnSight(name, "recoded")
+            if self.shared[name] < KNOWN_LABELS:
+                return ColumnSight(name, "unread", "its labels are not those of the originals")
+        if self.shared[name] >= KNOWN_LABELS:
+            return ColumnSight(name, "as_is")
+        return ColumnSight(name, "unread", "its labels are not those of the originals")
+
+
+def _sampled(table: Table) -> Table:
+    if table.rows <= MOST_ROWS:
+        return table
+    return table.take(np.linspace(0, table.rows - 1, MOST_ROWS).astype(np.intp))
+
+
+def _are_texts(people: Table, released: Table, name: str) -> bool:
+    """Whether a column holds texts in either table."""
+    columns = people.columns[name], released.columns[name]
+    return any(isinstance(part, Labels) and is_text(part.labels, part.counts()) for part in columns)
+
+
+def _used(column: ColumnData) -> list[str]:
+    """The labels of a column that its records have."""
+    texts = column.label_texts()
+    return [texts[code] for code in np.flatnonzero(column.counts())]
+
+
+def _codes(column: ColumnData) -> Ints:
+    assert isinstance(column, Labels)  # noqa: S101 - called for labels alone
+    return column.codes.astype(np.int64)
+
+
+def _share_known(own: Ints, released: Ints) -> float:
+    """The share of the released records with a label whose label the originals have too."""
+    known = released[released >= 0]
+    return float(np.isin(known, own[own >= 0]).mean()) if len(known) else 1.0
+
+
+def _distance(own: Ranks, released: Ranks) -> float:
+    """The Kolmogorov-Smirnov distance of the values."""
+    at = np.concatenate([own.values, released.values])
+    shares = [np.searchsorted(part.values, at, side="right") / len(part.values) for part in (own, released)]
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
+def _label_means(scores: Floats, codes: Ints) -> Floats:
+    """The mean score of each label times the root of its share: their squares add up to the explained variance."""
+    known = codes >= 0
+    count = np.bincount(codes[known]) if known.any() else np.zeros(0)
+    total = np.bincount(codes[known], scores[known]) if known.any() else np.zeros(0)
+    return np.asarray(total / np.maximum(count, 1) * np.sqrt(count / max(1, count.sum())))
