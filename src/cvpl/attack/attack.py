@@ -126,7 +126,7 @@ class Attack:
             margin       s1 - s2                minus that of the second best
             reference    s1 - max s(x, r)       minus the best score among the reference people r
             density      log mean of exp s(x, y) over the release, minus the same over the reference people
-            values       log ratio of the shares of the release and of the reference that have x_c, summed over columns
+            values       log ratio of the shares of the release and of other people that have x_c, summed over columns
             between      -log of the least sine between x to a record and x to another person (`interpolation`)
 
         Without a second candidate, or without a reference person in the block, the lowest possible score is used.
@@ -136,12 +136,12 @@ class Attack:
         supporting = found.best
         if self.attacker.evidence == "between":
             return self._between(table)
+        if self.attacker.evidence == "values":
+            return value_ratios(self._asked(table), self.protected, self._known_people)
         if self.attacker.evidence == "margin":
             against = found.second
         elif self.reference is None:
             raise UsageError("evidence against reference people needs a control: half of it is used as the reference")
-        elif self.attacker.evidence == "values":
-            return value_ratios(self._asked(table), self.protected, self.reference)
         elif self.attacker.evidence == "density":
             supporting, against = self._density(table, self.protected), self._density(table, self.reference)
         else:
@@ -155,11 +155,14 @@ class Attack:
         assert asked is not None  # noqa: S101 - a control was searched
         return asked
 
+    @property
+    def _known_people(self) -> list[Table]:
+        """Originals and controls, who are treated alike."""
+        return [self.original] if self.control is None else [self.original, self.control]
+
     def _between(self, table: str) -> Floats:
         """How exactly released records lie between each record and another of the originals and controls."""
-        representation, pooled = self.representation, [self.original]
-        if self.control is not None:
-            pooled.append(self.control)
+        representation, pooled = self.representation, self._known_people
         vectors = [ordered_features(representation, known) for known in pooled]
         first = 0 if table == "original" else len(vectors[0])
         own = np.arange(first, first + self._asked(table).rows)

@@ -24,7 +24,7 @@ times, and labels under their names in the release; or compare differences betwe
 Evidence = Literal["best", "margin", "reference", "density", "values", "between"]
 """The evidence for a link: the best candidate's score, its lead over the second best or over the best reference person,
 how much denser the release is around the record than the reference, how much more often the release has its single
-values than the reference, or how exactly a released record lies on the line between it and another person."""
+values than other people, or how exactly a released record lies on the line between it and another person."""
 
 
 class Attacker(Settings):
@@ -38,7 +38,7 @@ class Attacker(Settings):
     `best`, the score of its best candidate; `margin`, that minus the second best; `reference`, that minus its best
     score among reference people, half of the control, who are not in the release; `density`, the logarithm
     of the mean of exp(score) over the whole release minus that over the reference people; `values`, the sum over
-    columns of how much more often the release has its value than the reference; `between`, how exactly a released
+    columns of how much more often the release has its value than other people; `between`, how exactly a released
     record lies on the line between it and another known person (`attack.interpolation`). With `alignment` set to
     `ranks` both tables are compared by rank scores, and labels by the names that they seem to have in the release
     (`operators.recoding`); with `differences`, by the differences between times, and between numbers, of one record.
@@ -86,7 +86,7 @@ class Attacker(Settings):
     @property
     def needs_reference(self) -> bool:
         """Whether it compares with people outside the release, who are half of the control."""
-        return self.evidence in ("reference", "density", "values")
+        return self.evidence in ("reference", "density")
 
     @property
     def on_scale(self) -> bool:

@@ -1,9 +1,11 @@
-"""How much more often the release has the single values of a record than people outside the release have.
+"""How much more often the release has the single values of a record than other people have.
 
-    score(x) = sum over columns of log f_release(x_c) - log f_reference(x_c),    f(v) = (1 + n(v)) / (1 + n)
+    score(x) = sum over columns of log f_release(x_c) - log f_others(x_c)
 
-A release that keeps exact values and draws each column on its own links nobody by whole records, but still says whose
-values are in it. A missing value counts 0.
+    f_release(v) = (n_release(v) + 0.05) / n_release        f_others(v) = (n_others(v) + 1) / n_others
+
+The others are originals and controls together, without x itself. A release that keeps exact values and draws each
+column on its own links nobody by whole records, but still says whose values are in it. A missing value counts 0.
 """
 
 from __future__ import annotations
@@ -17,26 +19,33 @@ from cvpl.tables.columns import ColumnData, Table
 
 Floats = NDArray[np.float64]
 
+UNSEEN = 0.05
+"""A value that the release lacks counts as this many records: that it is not there tells much."""
+USUAL = 1.0
+"""What is added to the number of other people with a value."""
 
-def value_ratios(people: Table, released: Table, reference: Table) -> Floats:
-    """The score of each record."""
+
+def value_ratios(people: Table, released: Table, known: list[Table]) -> Floats:
+    """The score of each record; `known` are all people, the record's own table among them."""
     total = np.zeros(people.rows)
+    size = max(1, sum(table.rows for table in known))
     for spec in people.specs:
-        asked, there, others = (table.columns[spec.name] for table in (people, released, reference))
-        plain = asked.plain and there.plain and others.plain
+        asked, there = people.columns[spec.name], released.columns[spec.name]
+        others = [table.columns[spec.name] for table in known]
+        plain = all(column.plain for column in (asked, there, *others))
         keys, codes = asked.distinct(plain=plain)
-        ratio = _share(keys, there, plain=plain) - _share(keys, others, plain=plain)
-        total += np.append(ratio, 0.0)[codes]
+        own = sum(_counts(keys, column, plain=plain) for column in others) - 1
+        found = np.log((_counts(keys, there, plain=plain) + UNSEEN) / max(1, released.rows))
+        total += np.append(found - np.log((own + USUAL) / size), 0.0)[codes]
     return total
 
 
-def _share(keys: NDArray[Any], column: ColumnData, *, plain: bool) -> Floats:
-    """The logarithm of the share of the records that have each key; an unseen one counts once."""
+def _counts(keys: NDArray[Any], column: ColumnData, *, plain: bool) -> Floats:
+    """The number of records that have each key."""
     known, codes = column.distinct(plain=plain)
-    counts = np.append(np.bincount(codes[codes >= 0], minlength=len(known)), 0)
+    counts = np.append(np.bincount(codes[codes >= 0], minlength=len(known)), 0).astype(np.float64)
     place = np.searchsorted(known, keys)
     has = np.zeros(len(keys), dtype=bool)
     inside = place < len(known)
     has[inside] = known[place[inside]] == keys[inside]
-    found = np.where(has, counts[np.where(has, place, len(known))], 0)
-    return np.asarray(np.log((1 + found) / (1 + len(codes))))
+    return counts[np.where(has, place, len(known))]

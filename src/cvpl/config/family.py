@@ -46,7 +46,7 @@ FAMILY: Mapping[str, Mapping[str, Any]] = {
     "ranks": _NEAREST_RANKS,
     "ranks_reference": _NEAREST_RANKS | {"evidence": "reference"},
     "ranks_fellegi_sunter": _RANKS | _ESTIMATED | {"alignment": "ranks"},
-    "differences": _ESTIMATED | {"alignment": "differences"},
+    "differences": _OPEN | {"alignment": "differences", "similarity": {"rarity": {"tolerance": 0}}},
     "between": _NEAREST | {"projection": "identity", "evidence": "between"},
     "single_values": _RARITY | {"evidence": "values"},
 }

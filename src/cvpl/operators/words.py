@@ -1,6 +1,6 @@
 """Features of texts: which words they contain, where a rare word counts more than a common one.
 
-    v(text) = 2 w / |w|        w = sum over its words of log(N / n_word) e_word
+    v(text) = 4 w / |w|        w = sum over its words of log(N / n_word) e_word
 
 N is the number of records and n_word that of the records whose text has the word. The vectors e_word are random signs
 in `WIDTH` dimensions, fixed by the word itself, so different words are nearly orthogonal. Two texts with the same words
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 WIDTH = 128
-LENGTH = 2.0
+LENGTH = 4.0
 """The length of the vector of a text; two labels of a category are the square root of 2 apart."""
 FEWEST_WORDS = 3
 """The labels of a text have at least so many words on average."""

@@ -6,13 +6,14 @@ Three things tell the direction s of a column (1, or -1 if it is turned around),
     curves    mean of (c^2 - 1) d is s_d times that of the originals, since c^2 has no direction
     labels    the mean of d among people with a label is s_d times that of the originals
 
-The directions with the largest agreement win. Where flipping a column changes little, both directions are tried on
-records: the one that brings the people closer to their nearest released records wins, if it does so clearly.
+The directions with the largest agreement win. Pairs say nothing about turning all columns of a connected group at once.
+So groups, and columns whose flipping changes little, are tried both ways on records: the way that brings the people
+closer to their nearest released records wins, if it does so clearly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -27,7 +28,7 @@ UNSURE = 0.02
 """If flipping a column changes the agreement by less than this, its direction is tried on records too."""
 FAR = 4.0
 """Directions found on records are used if people are closer by this many standard errors."""
-ASKED, RELEASED = 400, 4_000
+ASKED, RELEASED = 1_200, 3_000
 """The number of people and of released records that are compared."""
 _UNTURNED = 1e-6
 """Unless something tells otherwise, a column is not turned around."""
@@ -108,8 +109,22 @@ def _agreement(pairs: Floats, single: Floats, at: Ints) -> float:
     return float(at @ pairs @ at / 2 + single @ at)
 
 
-def tried_on_records(people: Floats, released: Floats, at: Ints, unsure: Ints, weight: Floats) -> Ints:
-    """The directions after trying to flip the columns `unsure`, one by one and in pairs, on records.
+def connected_groups(pairs: Floats) -> list[Ints]:
+    """The groups of columns that are linked by clear associations, each as the places of its columns."""
+    linked = np.abs(pairs) >= UNSURE
+    groups, left = list[Ints](), set(range(len(pairs)))
+    while left:
+        group, new = set[int](), {left.pop()}
+        while new:
+            group |= new
+            new = {int(c) for at in new for c in np.flatnonzero(linked[at])} - group
+        left -= group
+        groups.append(np.array(sorted(group)))
+    return groups
+
+
+def tried_on_records(people: Floats, released: Floats, at: Ints, flips: Sequence[Ints], weight: Floats) -> Ints:
+    """The directions after trying each of `flips`, columns to be turned together, on records.
 
     `weight` is what the other columns add to the squared distance of each person to each record.
     """
@@ -117,10 +132,9 @@ def tried_on_records(people: Floats, released: Floats, at: Ints, unsure: Ints, w
         return at
     found = at.copy()
     reached = _nearness(people * found, released, weight)
-    flips = [(int(c),) for c in unsure] + [(int(c), int(d)) for i, c in enumerate(unsure) for d in unsure[i + 1 :]]
     for columns in flips:
         other = found.copy()
-        other[list(columns)] *= -1
+        other[columns] *= -1
         near = _nearness(people * other, released, weight)
         gain = reached - near
         error = float(gain.std()) / np.sqrt(len(gain))

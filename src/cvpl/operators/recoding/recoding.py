@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from cvpl.operators.recoding.directions import (
     UNSURE,
     agreement_terms,
     best_directions,
+    connected_groups,
     gains,
     moments,
     tried_on_records,
@@ -257,14 +259,16 @@ class _Fit:
         change = np.abs(gains(pairs, single, self.at))
         unsure = np.flatnonzero(change < UNSURE)
         unsure = np.sort(unsure[np.argsort(change[unsure], kind="stable")][:MOST_UNSURE])
-        if len(unsure):
+        together = [c for size in range(1, len(unsure) + 1) for c in combinations(unsure.tolist(), size)]
+        flips = [*connected_groups(pairs)[:MOST_UNSURE], *(np.array(columns) for columns in together)]
+        if flips:
             people = self.rng.choice(len(self.scores[0]), min(ASKED, len(self.scores[0])), replace=False)
             records = self.rng.choice(len(self.scores[1]), min(RELEASED, len(self.scores[1])), replace=False)
             weight = np.zeros((len(people), len(records)))
             for name, codes in own_labels.items():
                 weight += 2.0 * (codes[people][:, None] != there[name][records][None, :])
             asked = self.scores[0][people], self.scores[1][records]
-            self.at = tried_on_records(*asked, self.at, unsure, weight)
+            self.at = tried_on_records(*asked, self.at, flips, weight)
 
     def _features(self, without: str) -> tuple[Floats, Floats]:
         """The features of both tables in which labels of one column are compared."""
