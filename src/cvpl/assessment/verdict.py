@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -15,12 +15,18 @@ from cvpl.result.verdict import TOO_FEW
 from cvpl.wording import people_in_words
 
 CONTROL_FAULTS = {
-    "control_in_release": "people of the control are in the release",
     "control_overlaps": "the control contains originals",
-    "control_lacks_columns": "the control lacks columns that originals and release have",
+    "control_related": "the control is related to the originals",
     "control_unlike": "the control is unlike the originals",
+    "related_rows": "rows belong together, and no group is declared",
+    "control_duplicates": "the control contains rows several times",
 }
-"""Findings that invalidate a control: a risk that is indistinguishable from 0 then means nothing."""
+"""Findings that invalidate a control: neither a risk nor its absence then means anything."""
+CONTROL_HIDES = {
+    "control_in_release": "people of the control are in the release",
+    "control_lacks_columns": "the control lacks columns that originals and release have",
+}
+"""Findings by which a control makes the risk look too low: a risk that is indistinguishable from 0 means nothing."""
 COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value changed"}
 """The checks that look for rows of originals in the release, and what they found."""
 
@@ -67,6 +73,7 @@ def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosu
         missing=missing(ensemble),
         copies=copied_rows(findings, disclosure.k),
         control_fault=control_fault(findings),
+        control_hides=control_hides(findings),
         lower_bound=not ensemble.chosen.measured.attack.exact,
     )
     return out.verdict_of(figures)
@@ -80,8 +87,17 @@ def copied_rows(findings: Sequence[out.Finding], k: int) -> str | None:
 
 def control_fault(findings: Sequence[out.Finding]) -> str | None:
     """Why the control is invalid, by the first finding that says so; None if it is valid."""
+    return _first(CONTROL_FAULTS, findings)
+
+
+def control_hides(findings: Sequence[out.Finding]) -> str | None:
+    """Why the risk looks too low by this control, by the first finding that says so; None if it does not."""
+    return _first(CONTROL_HIDES, findings)
+
+
+def _first(words: Mapping[str, str], findings: Sequence[out.Finding]) -> str | None:
     found = {finding.check for finding in findings if finding.closes_gate}
-    return next((words for check, words in CONTROL_FAULTS.items() if check in found), None)
+    return next((text for check, text in words.items() if check in found), None)
 
 
 def _copies(finding: out.Finding, k: int) -> str:

@@ -4,7 +4,8 @@ The sentence is written only here, from the figures of a result. There are four 
 
 linkable                      the interval of the risk lies above 0
 indistinguishable_from_zero   the interval of the risk includes 0, and no other figure shows that people can be linked
-undetermined                  the risk has no interval: no control, too few controls, or a search that skipped pairs
+undetermined                  the risk cannot be told: no control, too few controls, a control that is no base rate, or
+                              a search that skipped pairs
 not_assessable                no attacker is reliable, so a low figure would mean nothing
 """
 
@@ -104,7 +105,8 @@ class VerdictFigures(Section):
 
     `reasons` lists why the release is not assessable. `missing` states why the risk has no interval. `certain` is a
     risk at another false-positive rate, or of another attacker, whose corrected interval is above 0. `copies` states
-    which rows of originals are in the release beyond chance. `control_fault` states why the control is invalid.
+    which rows of originals are in the release beyond chance. `control_fault` states why the control proves nothing,
+    and `control_hides` why it makes the risk look too low: the first rules out alarm and comfort, the second comfort.
     `checked` is false if the checks before the attack were not run.
     """
 
@@ -115,6 +117,7 @@ class VerdictFigures(Section):
     missing: str = "there is no control"
     copies: str | None = None
     control_fault: str | None = None
+    control_hides: str | None = None
     checked: bool = True
     lower_bound: bool = False
 
@@ -122,8 +125,9 @@ class VerdictFigures(Section):
 def verdict_of(figures: VerdictFigures) -> Verdict:
     """The verdict from the figures.
 
-    The kind `indistinguishable_from_zero` is ruled out if `certain` is known, if the control has a fault, and if the
-    search left out pairs. The words "nothing shows" are also ruled out if the release contains copies of originals.
+    A control with a fault is no base rate, so it shows neither that people can be linked nor that they cannot. The kind
+    `indistinguishable_from_zero` is also ruled out if `certain` is known, if the control hides risk, and if the search
+    left out pairs. The words "nothing shows" are also ruled out if the release contains copies of originals.
     """
     if figures.reasons:
         reason = printable(figures.reasons[0])
@@ -131,12 +135,14 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
     risk, certain = figures.risk, figures.certain
     if risk is None or risk.basis != "control" or risk.low is None or risk.high is None:
         return _undetermined(figures, figures.missing)
+    if figures.control_fault is not None:
+        return _undetermined(figures, figures.control_fault)
     if risk.low > 0:
         return _linkable(risk, figures)
     if certain is not None:
         return _linkable(certain, figures)
-    if figures.control_fault is not None:
-        return _undetermined(figures, figures.control_fault)
+    if figures.control_hides is not None:
+        return _undetermined(figures, figures.control_hides)
     if risk.high < 0:
         return _undetermined(figures, LINKED_MORE_OFTEN)
     if figures.lower_bound:

@@ -10,7 +10,7 @@ import numpy as np
 from cvpl import result as out
 from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.sections.intervals import interval_fields
-from cvpl.assessment.verdict import control_fault, copied_rows, risk_at
+from cvpl.assessment.verdict import control_fault, control_hides, copied_rows, risk_at
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.intervals import attributable_from_power
@@ -56,6 +56,7 @@ def over_draws(
         missing=f"no interval is offered ({reading.unread or 'unmeasured'})",
         copies=copied_rows(preflight, disclosure.k),
         control_fault=control_fault(preflight),
+        control_hides=control_hides(preflight),
         lower_bound=not exact,
     )
     section = first.section.model_copy(
