@@ -212,7 +212,11 @@ def test_copies_are_those_of_the_first_finding_that_closes_the_gate():
 def test_a_fault_of_the_control_is_one_that_closes_the_gate():
     assert control_fault([finding("control_unlike", closes=False), finding("exact_copies")]) is None
     found = [finding("control_unlike"), finding("control_in_release"), finding("related_rows")]
-    assert control_fault(found) == "rows belong together, and no group is declared"
+    assert control_fault(found[:2]) == "the control is unlike the originals"
+    assert control_fault(found[2:]) == "rows belong together, and no group is declared"
+    both = "the control is unlike the originals, or rows belong together and no group is declared"
+    assert control_fault(found) == both
+    assert control_fault([*found, finding("control_overlaps")]) == "the control contains originals"
     assert control_hides(found) == "people of the control are in the release"
 
 

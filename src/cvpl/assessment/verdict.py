@@ -22,6 +22,7 @@ CONTROL_FAULTS = {
     "control_duplicates": "the control contains rows several times",
 }
 """Findings that invalidate a control: neither a risk nor its absence then means anything."""
+UNLIKE_OR_RELATED = "the control is unlike the originals, or rows belong together and no group is declared"
 CONTROL_HIDES = {
     "control_in_release": "people of the control are in the release",
     "control_lacks_columns": "the control lacks columns that originals and release have",
@@ -86,8 +87,16 @@ def copied_rows(findings: Sequence[out.Finding], k: int) -> str | None:
 
 
 def control_fault(findings: Sequence[out.Finding]) -> str | None:
-    """Why the control is invalid, by the first finding that says so; None if it is valid."""
-    return _first(CONTROL_FAULTS, findings)
+    """Why the control is invalid, by the first finding that says so; None if it is valid.
+
+    Groups that are in one table as a whole make tables unlike, and two populations make the rows of each alike: if both
+    are found, both are told.
+    """
+    checks = {finding.check for finding in findings if finding.closes_gate}
+    first = _first(CONTROL_FAULTS, findings)
+    if first == CONTROL_FAULTS["control_unlike"] and "related_rows" in checks:
+        return UNLIKE_OR_RELATED
+    return first
 
 
 def control_hides(findings: Sequence[out.Finding]) -> str | None:
